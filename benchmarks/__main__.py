@@ -8,6 +8,13 @@ import sys
 
 from benchmarks import landings, reader, run, spent, truth
 
-_OTHERS = {"truth": truth.main, "spent": spent.main, "landings": landings.main, "reader": reader.main}
+_OTHERS = {
+    "truth": truth.main,
+    "spent": spent.main,
+    "landings": landings.main,
+    "reader": reader.main,
+}
 
-sys.exit(_OTHERS[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in _OTHERS else run.main())
+sys.exit(
+    _OTHERS[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in _OTHERS else run.main()
+)

@@ -17,7 +17,9 @@ RECOMPUTE = "`iteration N --recompute`, warm cache"
 
 def floor(corpus: Corpus, name: str = FLOOR) -> Case:
     """Return the floor."""
-    return Case(name, (*PYTHON, str(HERE / "floor.py"), str(corpus.repo), *map(str, corpus.transcripts)))
+    return Case(
+        name, (*PYTHON, str(HERE / "floor.py"), str(corpus.repo), *map(str, corpus.transcripts))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class Program:
     def command(self, *arguments: str, cache: Path | None = None) -> tuple[str, ...]:
         """Return a command line; a command without a cache is told so by its arguments."""
         places = ["--repo-dir", str(self.corpus.repo), "--iter-log-dir", str(self.log)]
-        folders = (folder for folder in self.corpus.transcripts if any(folder.iterdir()))  # an empty one is warned of
+        folders = (
+            folder for folder in self.corpus.transcripts if any(folder.iterdir())
+        )  # an empty one is warned of
         places += [part for folder in folders for part in ("--transcript-dir", str(folder))]
         places += ["--cache-dir", str(cache)] if cache else []
         return (*PYTHON, "-m", "scoring", *arguments, *places)
@@ -50,7 +54,9 @@ class Program:
     def cold(self, *arguments: str) -> Case:
         """Return a run that begins with an empty cache and fills it."""
         empty = self.cache.with_name("cold")
-        return Case(COLD, self.command("run", "--no-write", *arguments, cache=empty), lambda: _remove(empty))
+        return Case(
+            COLD, self.command("run", "--no-write", *arguments, cache=empty), lambda: _remove(empty)
+        )
 
     def warm(self, *arguments: str, name: str = WARM) -> Case:
         """Return a run, or another command, with a cache that an earlier run has filled."""

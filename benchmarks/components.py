@@ -19,7 +19,12 @@ from typing import Any
 START, REST = "Python's start and end", "the rest"
 IMPORTS = {"click": "import of click", "yaml": "import of yaml", "msgspec": "import of msgspec"}
 OWN = "import of da-score and the standard library"
-TRANSCRIPTS, LOG, HOOKS, AROUND = "transcripts", "entries (YAML)", "hook outcomes (YAML)", "plans and artifacts (YAML)"
+TRANSCRIPTS, LOG, HOOKS, AROUND = (
+    "transcripts",
+    "entries (YAML)",
+    "hook outcomes (YAML)",
+    "plans and artifacts (YAML)",
+)
 GIT, SCORING, OUTPUT = "git", "signals and scores", "output and sidecars"
 
 PARTS = (START, OWN, *IMPORTS.values(), TRANSCRIPTS, LOG, HOOKS, AROUND, GIT, SCORING, OUTPUT, REST)
@@ -44,10 +49,10 @@ _WATCHED = {
     AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
     GIT: (
         "scoring.evidence.git.repository:GitRepository.__init__",
-        "scoring.evidence.git.reference:ReferenceHistory.__init__",
-        "scoring.evidence.git.reference:ReferenceHistory.committed",
-        "scoring.evidence.git.reference:ReferenceHistory.landing",
-        "scoring.evidence.git.reference:ReferenceHistory.changed",
+        "scoring.evidence.reference.git:ReferenceHistory.__init__",
+        "scoring.evidence.reference.git:ReferenceHistory.committed",
+        "scoring.evidence.reference.git:ReferenceHistory.landing",
+        "scoring.evidence.reference.git:ReferenceHistory.changed",
     ),
     SCORING: (
         "scoring.signals.table:signal_set",
@@ -117,7 +122,9 @@ def watch_all(watch: Stopwatch) -> None:
             function = getattr(holder, name)
             watched = watch.watching(part, function)
             setattr(holder, name, watched)
-            for module in [m for n, m in sys.modules.items() if n.partition(".")[0] in ("scoring", "rubric")]:
+            for module in [
+                m for n, m in sys.modules.items() if n.partition(".")[0] in ("scoring", "rubric")
+            ]:
                 for taken in [n for n, value in vars(module).items() if value is function]:
                     setattr(module, taken, watched)
 
@@ -129,7 +136,10 @@ def main(began: float, argv: list[str]) -> None:
         watch.enter(part)
         importlib.import_module(name)
         watch.leave()
-    for name in (*_COMMANDS, *(door.partition(":")[0] for doors in _WATCHED.values() for door in doors)):
+    for name in (
+        *_COMMANDS,
+        *(door.partition(":")[0] for doors in _WATCHED.values() for door in doors),
+    ):
         importlib.import_module(name)
     watch.leave()
     watch_all(watch)
@@ -143,4 +153,7 @@ def main(began: float, argv: list[str]) -> None:
 
 def parse(printed: str) -> dict[str, float]:
     """Return the seconds of each part from what was printed."""
-    return {part: float(seconds) for seconds, _, part in (line.partition(" ") for line in printed.splitlines())}
+    return {
+        part: float(seconds)
+        for seconds, _, part in (line.partition(" ") for line in printed.splitlines())
+    }

@@ -30,7 +30,9 @@ class Size:
     iterations: int = 200
     commits: int = field(default=5, metadata={"help": "commits per iteration"})
     transcript_mb: float = field(default=256, metadata={"help": "transcripts, in million bytes"})
-    extra_commits: int = field(default=0, metadata={"help": "commits on the trunk from before the first iteration"})
+    extra_commits: int = field(
+        default=0, metadata={"help": "commits on the trunk from before the first iteration"}
+    )
     seed: int = 1
 
 
@@ -67,8 +69,12 @@ def make_corpus(directory: Path, size: Size) -> Corpus:
     write_plans(repo, tasks)
     log = write_log(repo, works, size.seed)
     end = START + STEP * size.iterations
-    folders = write_transcripts(directory / _TRANSCRIPTS, int(size.transcript_mb * 1e6), START - STEP, end, size.seed)
-    (directory / _MANIFEST).write_text(json.dumps(asdict(size)) + "\n", "utf-8")  # last: now it is whole
+    folders = write_transcripts(
+        directory / _TRANSCRIPTS, int(size.transcript_mb * 1e6), START - STEP, end, size.seed
+    )
+    (directory / _MANIFEST).write_text(
+        json.dumps(asdict(size)) + "\n", "utf-8"
+    )  # last: now it is whole
     return Corpus(size, repo, log, folders)
 
 
@@ -117,7 +123,9 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
     for each in fields(Size):
         kind = float if each.type is float else int
         name = f"--{each.name.replace('_', '-')}"
-        parser.add_argument(name, type=kind, default=each.default, help=each.metadata.get("help"), metavar="N")
+        parser.add_argument(
+            name, type=kind, default=each.default, help=each.metadata.get("help"), metavar="N"
+        )
 
 
 def size_of(options: argparse.Namespace) -> Size:
@@ -127,12 +135,16 @@ def size_of(options: argparse.Namespace) -> Size:
 
 def main(argv: list[str] | None = None) -> int:
     """Make a backlog."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.corpus", description="Make a backlog to measure on.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.corpus", description="Make a backlog to measure on."
+    )
     parser.add_argument("directory", type=Path)
     add_size_options(parser)
     options = parser.parse_args(argv)
     corpus = make_corpus(options.directory, size_of(options))
-    print(f"{options.directory}: {len(corpus.files)} transcripts, {corpus.transcript_bytes / 1e6:.1f} MB")
+    print(
+        f"{options.directory}: {len(corpus.files)} transcripts, {corpus.transcript_bytes / 1e6:.1f} MB"
+    )
     return 0
 
 

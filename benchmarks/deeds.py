@@ -27,9 +27,12 @@ _TROUBLE = re.compile(
     re.IGNORECASE,
 )
 _ADMITS = re.compile(
-    r"\b(?:you.?re (?:absolutely )?right|my mistake|apolog|i see the (?:issue|problem)|good catch)", re.I
+    r"\b(?:you.?re (?:absolutely )?right|my mistake|apolog|i see the (?:issue|problem)|good catch)",
+    re.I,
 )
-_SURE = re.compile(r"(?:\ball (?:\w+ )?tests (?:are )?pass|\bperfect\b|\bexcellent\b|\u2705)", re.IGNORECASE)
+_SURE = re.compile(
+    r"(?:\ball (?:\w+ )?tests (?:are )?pass|\bperfect\b|\bexcellent\b|\u2705)", re.IGNORECASE
+)
 _NO_PROMPT = ("[Request interrupted", "<", "Caveat:", "This session is being continued")
 _READS = re.compile(r"(?:^|[;&|]\s*)(?:cat|sed -n|nl|head|tail|less)\b")
 _SEARCHES = re.compile(r"(?:^|[;&|]\s*)(?:rg|grep|find|fd|ls|git grep)\b")
@@ -77,7 +80,9 @@ class Deeds:
         stamps = sorted(self.times)
         steps = [(b - a) / NS for a, b in pairwise(stamps)]
         code = [name for name in files if is_code(name)]
-        touched = [name for name in code if any(f"/{path}".endswith(f"/{name}") for path in self.edited)]
+        touched = [
+            name for name in code if any(f"/{path}".endswith(f"/{name}") for path in self.edited)
+        ]
         lengths = [len(prompt) for prompt in self.prompts]
         minutes = sum(step for step in steps if step < _PAUSE) / 60
         asked = len(self.prompts)
@@ -85,28 +90,42 @@ class Deeds:
             "context at the end, tokens": self.context[-1] if self.context else None,
             "largest context, tokens": max(self.context, default=None),
             "edits per edited file": edits / len(self.edited) if self.edited else None,
-            "edits that rework its own lines, share": count["edits that rework"] / edits if edits else None,
-            "lines reworked, share of those written": count["reworked"] / written if written else None,
+            "edits that rework its own lines, share": count["edits that rework"] / edits
+            if edits
+            else None,
+            "lines reworked, share of those written": count["reworked"] / written
+            if written
+            else None,
             "lines written per line added": written / lines_added if edits else None,
             "edited files that were read before, share": len(self.read_first) / len(self.edited)
             if self.edited
             else None,
             "reads per edit": count["reads"] / edits if edits else None,
             "searches per edit": count["searches"] / edits if edits else None,
-            "files edited outside of the session, share": 1 - len(touched) / len(code) if code and edits else None,
+            "files edited outside of the session, share": 1 - len(touched) / len(code)
+            if code and edits
+            else None,
             "edits refused because the file had changed": count["changed outside"],
             "edits that did not match": count["not found"],
-            "commands that failed, share": count["failed"] / count["commands"] if count["commands"] else None,
+            "commands that failed, share": count["failed"] / count["commands"]
+            if count["commands"]
+            else None,
             "prompts": asked,
             "length of the first prompt": lengths[0] if lengths else None,
             "mean length of prompts": sum(lengths) / asked if asked else None,
             "calls per prompt": calls / asked if asked else None,
-            "prompts that speak of trouble": sum(bool(_TROUBLE.search(one)) for one in self.prompts) if asked else None,
+            "prompts that speak of trouble": sum(bool(_TROUBLE.search(one)) for one in self.prompts)
+            if asked
+            else None,
             "prompts that speak of trouble, share": (
                 sum(bool(_TROUBLE.search(one)) for one in self.prompts) / asked if asked else None
             ),
-            "prompts that ask, share": sum("?" in one for one in self.prompts) / asked if asked else None,
-            "times the agent admits a mistake": sum(bool(_ADMITS.search(one)) for one in self.words),
+            "prompts that ask, share": sum("?" in one for one in self.prompts) / asked
+            if asked
+            else None,
+            "times the agent admits a mistake": sum(
+                bool(_ADMITS.search(one)) for one in self.words
+            ),
             "times the agent is sure": sum(bool(_SURE.search(one)) for one in self.words),
             "plans": count["plans"],
             "tasks written down": count["tasks"],
@@ -114,7 +133,9 @@ class Deeds:
             "looked up in the web": count["web"],
             "minutes of work": minutes,
             "minutes of work per line added": minutes / lines_added,
-            "hours from first to last line": (stamps[-1] - stamps[0]) / NS / 3600 if stamps else None,
+            "hours from first to last line": (stamps[-1] - stamps[0]) / NS / 3600
+            if stamps
+            else None,
             "pauses of ten minutes": sum(step >= _PAUSE for step in steps),
         }
 
@@ -124,10 +145,14 @@ def _counted(text: str) -> Counter[str]:
     return Counter(line for part in text.splitlines() if len(line := part.strip()) > 2)
 
 
-def deeds_of(repo: GitRepository, found: Mapping[int, Sequence[LinesFound]]) -> Iterator[tuple[int, Deeds]]:
+def deeds_of(
+    repo: GitRepository, found: Mapping[int, Sequence[LinesFound]]
+) -> Iterator[tuple[int, Deeds]]:
     """Yield what was seen in the lines of each iteration, where any are in checkpoints."""
     kept = read_checkpoints(repo)
-    blobs = {s.path: s.blobs for one in kept.values() for s in one.sessions if s.blobs and not s.missing}
+    blobs = {
+        s.path: s.blobs for one in kept.values() for s in one.sessions if s.blobs and not s.missing
+    }
     for iteration, places in found.items():
         deeds = Deeds()
         for place in places:
@@ -220,9 +245,15 @@ def _codex(deeds: Deeds, payload: Mapping[str, Any]) -> None:
         deeds.context.append((last or {}).get("input_tokens") or 0)
     elif what == "web_search_call":
         count["web"] += 1
-    elif what in ("function_call", "custom_tool_call") and payload.get("call_id") not in deeds.calls:
+    elif (
+        what in ("function_call", "custom_tool_call") and payload.get("call_id") not in deeds.calls
+    ):
         deeds.calls.add(str(payload.get("call_id")))
-        _codex_call(deeds, str(payload.get("name")), str(payload.get("input") or payload.get("arguments") or ""))
+        _codex_call(
+            deeds,
+            str(payload.get("name")),
+            str(payload.get("input") or payload.get("arguments") or ""),
+        )
     elif what in ("function_call_output", "custom_tool_call_output"):
         text = str(payload.get("output") or "")[:2000]
         if ((m := _EXITED.search(text)) and m[1] != "0") or "verification failed" in text:

@@ -37,7 +37,9 @@ class Distribution:
         values = self.values
         if not values:
             return f"0/{self.total}"
-        quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+        quartiles = (
+            statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+        )
         ends = [sum(value == end for value in values) / len(values) * 100 for end in (0, 1)]
         low, middle, high = quartiles
         spread = f"{statistics.fmean(values):.2f} ({low:.2f} {middle:.2f} {high:.2f})"
@@ -47,14 +49,28 @@ class Distribution:
 def make_log(repo: Path, log: Path) -> int:
     """Write an entry for each commit of the trunk that names a checkpoint; return how many."""
     log.mkdir(parents=True)
-    text = as_text(GitRepository(repo).run("log", "--no-merges", "--reverse", "-z", "--format=%H%x00%aI%x00%s%x00%B"))
+    text = as_text(
+        GitRepository(repo).run(
+            "log", "--no-merges", "--reverse", "-z", "--format=%H%x00%aI%x00%s%x00%B"
+        )
+    )
     fields = text.split("\0")
     count = 0
-    for sha, day, subject, message in zip(fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False):
+    for sha, day, subject, message in zip(
+        fields[0::4], fields[1::4], fields[2::4], fields[3::4], strict=False
+    ):
         if checkpoint_ids(message):
             count += 1
-            entry = {"schema_version": 2, "iteration": count, "date": day[:10], "task_id": f"t{count}", "commit": sha}
-            (log / f"iter-{count}.yaml").write_text(json.dumps(entry | {"impl": {"summary": subject}}))
+            entry = {
+                "schema_version": 2,
+                "iteration": count,
+                "date": day[:10],
+                "task_id": f"t{count}",
+                "commit": sha,
+            }
+            (log / f"iter-{count}.yaml").write_text(
+                json.dumps(entry | {"impl": {"summary": subject}})
+            )
     return count
 
 
@@ -69,11 +85,20 @@ def write_transcripts(repo: Path, folder: Path) -> None:
                 (folder / f"{checkpoint.id}-{number}.jsonl").write_bytes(whole)
 
 
-def distributions(repo: Path, log: Path, version: str, folder: Path) -> tuple[dict[str, Distribution], Counter[str]]:
+def distributions(
+    repo: Path, log: Path, version: str, folder: Path
+) -> tuple[dict[str, Distribution], Counter[str]]:
     """Score a log, writing nothing, and return what each signal and the score was, and how often each band."""
     folders = (folder,) if version.endswith(NAMED) else ()
     rubric = find_rubric(version.removesuffix(NAMED))
-    view = LogView(log, repo, folders, rubric, recompute=True, options={} if folders else {"transcripts": "none"})
+    view = LogView(
+        log,
+        repo,
+        folders,
+        rubric,
+        recompute=True,
+        options={} if folders else {"transcripts": "none"},
+    )
     found: dict[str, Distribution] = {}
     bands: Counter[str] = Counter()
     for one in view.examine():
@@ -98,7 +123,10 @@ def table(repo: Path, log: Path, versions: Sequence[str]) -> Iterator[str]:
     for name in dict.fromkeys(name for found, _ in columns.values() for name in found):
         cells = (str(found.get(name, "-")) for found, _ in columns.values())
         yield f"| {name} | {' | '.join(cells)} |"
-    counts = (", ".join(f"{band} {count}" for band, count in bands.most_common()) for _, bands in columns.values())
+    counts = (
+        ", ".join(f"{band} {count}" for band, count in bands.most_common())
+        for _, bands in columns.values()
+    )
     yield f"| bands | {' | '.join(counts)} |"
 
 
@@ -107,7 +135,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distribution", description=__doc__)
     parser.add_argument("repo", type=Path)
     parser.add_argument("log", type=Path)
-    parser.add_argument("--rubric", action="append", metavar="VERSION", help="2.3.0, 2.3.0+ with transcripts named, …")
+    parser.add_argument(
+        "--rubric",
+        action="append",
+        metavar="VERSION",
+        help="2.3.0, 2.3.0+ with transcripts named, …",
+    )
     given = parser.parse_args(arguments)
     if not given.log.exists():
         make_log(given.repo, given.log)

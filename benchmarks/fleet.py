@@ -59,7 +59,17 @@ cache = "none"
 path = {path}
 transcripts = "../transcripts"
 """
-MEASURED = ["compare", "middling", "beside", "memory", "fire", "again", "large", "overhead", "rescore"]
+MEASURED = [
+    "compare",
+    "middling",
+    "beside",
+    "memory",
+    "fire",
+    "again",
+    "large",
+    "overhead",
+    "rescore",
+]
 WARM = 20
 """After how many repositories the processor time of a fleet is first taken down: workers have loaded everything."""
 EVERY = 500
@@ -82,7 +92,11 @@ def make_fleet(folder: Path, count: int) -> None:
         subprocess.run(["git", "-C", str(seed / "repo"), "gc", "-q"], check=True)
         shutil.rmtree(seed / "repo/.git/hooks", ignore_errors=True)
     folders = [path.relative_to(seed) for path in sorted(seed.rglob("*")) if path.is_dir()]
-    files = {path.relative_to(seed): path.read_bytes() for path in sorted(seed.rglob("*")) if path.is_file()}
+    files = {
+        path.relative_to(seed): path.read_bytes()
+        for path in sorted(seed.rglob("*"))
+        if path.is_file()
+    }
     for number in range(count):
         place = folder / f"repos/r{number:05}"
         if place.exists():
@@ -125,7 +139,9 @@ def processor_seconds(process: int) -> tuple[float, float]:
         words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
         return 0.0, 0.0
-    user, system, of_children, of_children_system = (int(word) / os.sysconf("SC_CLK_TCK") for word in words[11:15])
+    user, system, of_children, of_children_system = (
+        int(word) / os.sysconf("SC_CLK_TCK") for word in words[11:15]
+    )
     return user + system, of_children + of_children_system
 
 
@@ -169,7 +185,9 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
     spent: list[tuple[float, float, dict[int, tuple[float, float]]]] = []
     memory: dict[int, dict[str, int]] = {}
     kills = done = 0
-    process = subprocess.Popen([*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--workers", str(workers)], stdout=subprocess.PIPE, text=True
+    )
     ended = threading.Event()
 
     def watch() -> None:
@@ -194,7 +212,9 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         if events[-1]["event"] == "done" and done % EVERY == 0:
             largest = max(map(memory_of, workers_of(process.pid)), default=0)
             memory[done] = {"coordinator": memory_of(process.pid), "worker": largest}
-        if events[-1]["event"] == "added" and len(spent) == 2:  # what was scored last is written when all is done
+        if (
+            events[-1]["event"] == "added" and len(spent) == 2
+        ):  # what was scored last is written when all is done
             spent[-1] = spent[-1][0], processor_seconds(process.pid)[0], spent[-1][2]
     process.wait()
     ended.set()
@@ -208,11 +228,18 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
         "scored": last.get("scored"),
         "failed": len(last.get("failed", [])),
         "per_second": round(last["scored"] / (until - first), 2) if first else None,
-        "processor_ms": None if kills else _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
+        "processor_ms": None
+        if kills
+        else _per_repository(spent, [e["time"] for e in events if e["event"] == "done"]),
         "kills": kills,
         "mb": memory,
-        "coordinator_mb": [max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])],
-        "worker_mb": [max((m for _, w in p for m in w), default=0) for p in (samples[:quarter], samples[-quarter:])],
+        "coordinator_mb": [
+            max((c for c, _ in part), default=0) for part in (samples[:quarter], samples[-quarter:])
+        ],
+        "worker_mb": [
+            max((m for _, w in p for m in w), default=0)
+            for p in (samples[:quarter], samples[-quarter:])
+        ],
     }
 
 
@@ -259,10 +286,15 @@ def compare(
             say(name, {"workers": workers, "machine": round(machines[-1], 2), **found[workers][-1]})
     speed = {workers: median(one["per_second"] for one in runs) for workers, runs in found.items()}
     spent = {
-        workers: {name: median(one["processor_ms"][name] for one in runs) for name in runs[0]["processor_ms"]}
+        workers: {
+            name: median(one["processor_ms"][name] for one in runs)
+            for name in runs[0]["processor_ms"]
+        }
         for workers, runs in found.items()
     }
-    ratios = [two["per_second"] / one["per_second"] for one, two in zip(found[1], found[2], strict=True)]
+    ratios = [
+        two["per_second"] / one["per_second"] for one, two in zip(found[1], found[2], strict=True)
+    ]
     work = spent[2]["workers"] + spent[2]["git"]
     say(
         name,
@@ -298,15 +330,28 @@ def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
         thread.start()
     for thread in threads:
         thread.join()
-    times = {workers: [e["time"] for e in found if e["event"] == "done"] for workers, found in events.items()}
-    begun, ended = max(found[0] for found in times.values()), min(found[-1] for found in times.values())
-    done = {workers: sum(begun < time <= ended for time in found) for workers, found in times.items()}
+    times = {
+        workers: [e["time"] for e in found if e["event"] == "done"]
+        for workers, found in events.items()
+    }
+    begun, ended = (
+        max(found[0] for found in times.values()),
+        min(found[-1] for found in times.values()),
+    )
+    done = {
+        workers: sum(begun < time <= ended for time in found) for workers, found in times.items()
+    }
     return {"seconds": round(ended - begun, 1), "done": done, "ratio": round(done[2] / done[1], 2)}
 
 
 def rows_once(folder: Path) -> dict[str, Any]:
     """Return how many rows of iterations there are, and how often one is there at most."""
-    rows = DataSet(str(folder / "results")).rows("iterations").to_table(["repository", "iteration"]).to_pydict()
+    rows = (
+        DataSet(str(folder / "results"))
+        .rows("iterations")
+        .to_table(["repository", "iteration"])
+        .to_pydict()
+    )
     found = Counter(zip(rows["repository"], rows["iteration"], strict=True))
     return {"rows": len(found), "most_often": max(found.values(), default=0)}
 
@@ -358,7 +403,11 @@ def overhead(folder: Path, count: int) -> dict[str, Any]:
             seconds = time.monotonic() - began
     finally:
         module.begin_and_score = original
-    return {"tasks": count, "ms_a_task": round(seconds / count * 1000, 2), "coordinator_mb": memory_of(os.getpid())}
+    return {
+        "tasks": count,
+        "ms_a_task": round(seconds / count * 1000, 2),
+        "coordinator_mb": memory_of(os.getpid()),
+    }
 
 
 def make_million(folder: Path, rows: int) -> None:
@@ -377,7 +426,9 @@ def make_million(folder: Path, rows: int) -> None:
     random, each = np.random.default_rng(1), 500
     months = [f"2025-{month:02}" for month in range(1, 13)]
     for start_at in range(0, rows, 250_000):
-        names = [f"/fleet/r{start_at // each + n}" for n in range(min(250_000, rows - start_at) // each)]
+        names = [
+            f"/fleet/r{start_at // each + n}" for n in range(min(250_000, rows - start_at) // each)
+        ]
         tables = {}
         for table in FLEET_TABLES:
             a_row = round(base[table].num_rows / base["iterations"].num_rows)
@@ -393,7 +444,11 @@ def make_million(folder: Path, rows: int) -> None:
                     for way in (CLAIMS, SEEN):
                         absent = random.random(len(owner)) < 0.4
                         votes = pa.array(random.random(len(owner)), mask=absent)
-                        words = np.where(absent, "", np.where(random.random(len(owner)) < 0.3, "claimed", "observed"))
+                        words = np.where(
+                            absent,
+                            "",
+                            np.where(random.random(len(owner)) < 0.3, "claimed", "observed"),
+                        )
                         values |= {
                             kept_column(signal.id, way): votes,
                             how_column(signal.id, way): pa.array(words.tolist()),
@@ -418,15 +473,25 @@ def rescoring(folder: Path, rows: int) -> dict[str, Any]:
     (folder / "other.yaml").write_text(yaml.safe_dump({**data, "version": "9.9.9"}))
     command = [sys.executable, "-m", "scoring", "fleet", "rescore", str(folder / "million")]
     before, began = os.times(), time.monotonic()
-    subprocess.run([*command, "--rubric", str(folder / "other.yaml")], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*command, "--rubric", str(folder / "other.yaml")], check=True, stdout=subprocess.DEVNULL
+    )
     after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return {"iterations": rows, "seconds": round(time.monotonic() - began, 1), "processor_seconds": round(used, 1)}
+    used = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
+    return {
+        "iterations": rows,
+        "seconds": round(time.monotonic() - began, 1),
+        "processor_seconds": round(used, 1),
+    }
 
 
 def main() -> None:
     """Measure what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--repositories", type=int, default=2000)
     parser.add_argument("--compared", type=int, default=200)

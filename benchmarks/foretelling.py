@@ -110,8 +110,13 @@ COMBINATIONS = (
     CHECKED,
     WORKED,
     Combination("checked and worked", {**CHECKED.signs, **WORKED.signs}),
-    Combination("all of these without size", {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
-    Combination("all of these with size", {**SIZE.signs, **JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}),
+    Combination(
+        "all of these without size", {**JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs}
+    ),
+    Combination(
+        "all of these with size",
+        {**SIZE.signs, **JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs},
+    ),
 )
 """What is weighed together, each with the way that it should point: chosen before any was tried on the newest part."""
 
@@ -131,11 +136,16 @@ class Measured:
         cases = self.cases[RUBRICS[-1]]
         if outcome == DEFECTIVE:
             return list(cases)
-        return [replace(case, truth=float(not self.outcomes[case.iteration].lines_fixed)) for case in cases]
+        return [
+            replace(case, truth=float(not self.outcomes[case.iteration].lines_fixed))
+            for case in cases
+        ]
 
     def surviving(self, cases: Sequence[Case]) -> list[Case]:
         """Return cases with the share of their lines that is still there at the end as what became of them."""
-        return [replace(case, truth=self.outcomes[case.iteration].survival or 0.0) for case in cases]
+        return [
+            replace(case, truth=self.outcomes[case.iteration].survival or 0.0) for case in cases
+        ]
 
     def figures(self, name: str) -> Figures:
         """Return one candidate of all iterations."""
@@ -174,7 +184,9 @@ def measured(repo: Path, folder: Path) -> Measured:
     found: dict[str, list[Case]] = {}
     for version in RUBRICS:
         rubric = released_rubric(version)
-        (found[version],) = log_cases([rubric], log, _sources(rubric, repo, transcripts), HORIZON, "defective")
+        (found[version],) = log_cases(
+            [rubric], log, _sources(rubric, repo, transcripts), HORIZON, "defective"
+        )
     sessions = {case.iteration: case.session for case in found[RUBRICS[-1]]}
     cases = {
         version: [replace(case, session=sessions.get(case.iteration, case.session)) for case in of]
@@ -192,7 +204,9 @@ def measured(repo: Path, folder: Path) -> Measured:
     for case in cases[RUBRICS[-1]]:
         n, commit = case.iteration, landed[case.iteration]
         figures = _of_case(case) | before.get(commit, {}) | people.get(n, {})
-        figures["iterations of its session before"] = float(order[case.session]) if n in deeds else None
+        figures["iterations of its session before"] = (
+            float(order[case.session]) if n in deeds else None
+        )
         if n in deeds:
             figures |= deeds[n].figures(case.lines_added, files[commit])
         candidates[n] = figures
@@ -211,7 +225,9 @@ def _sources(rubric: Rubric, repo: Path, transcripts: Path) -> dict[str, Sources
 def _deeds(repo: GitRepository, log: Path, sources: Mapping[str, Sources], rubric: Rubric):  # type: ignore[no-untyped-def]
     (scored,) = score_log_under([rubric], log, sources)
     seen = {one.record.iteration: one.facts.observed for one in scored.iterations}
-    return dict(deeds_of(repo, {n: facts.lines for n, facts in seen.items() if facts and facts.lines}))
+    return dict(
+        deeds_of(repo, {n: facts.lines for n, facts in seen.items() if facts and facts.lines})
+    )
 
 
 def _of_case(case: Case) -> dict[str, float | None]:
@@ -224,11 +240,17 @@ def _of_case(case: Case) -> dict[str, float | None]:
     for name in ("tool_calls", "output_tokens", "turns"):
         value = seen.get(name)
         found[f"{name} per line added"] = None if value is None else value / case.lines_added
-    calls, runs, failed = seen.get("tool_calls"), seen.get("test_runs"), seen.get("failed_test_runs")
+    calls, runs, failed = (
+        seen.get("tool_calls"),
+        seen.get("test_runs"),
+        seen.get("failed_test_runs"),
+    )
     found["test runs per tool call"] = runs / calls if calls and runs is not None else None
     found["failed test runs, share"] = (failed or 0) / runs if runs else None
     passed, edited = seen.get("last_tests_passed"), seen.get("edited_after_tests")
-    found["tests passed after the last edit"] = None if passed is None or edited is None else passed * (1 - edited)
+    found["tests passed after the last edit"] = (
+        None if passed is None or edited is None else passed * (1 - edited)
+    )
     found["any test run"] = None if runs is None else float(runs > 0)
     return found
 
@@ -236,7 +258,10 @@ def _of_case(case: Case) -> dict[str, float | None]:
 def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
     """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
     stated = _stated_lines(repo)
-    named = {sha: checkpoint_ids(as_text(commit)) for sha, commit in repo.contents(commits.values()).items()}
+    named = {
+        sha: checkpoint_ids(as_text(commit))
+        for sha, commit in repo.contents(commits.values()).items()
+    }
     found: dict[int, dict[str, float | None]] = {}
     for iteration, commit in commits.items():
         lines = sum((stated.get(name, Counter()) for name in named.get(commit, ())), Counter[str]())
@@ -259,7 +284,9 @@ def _stated_lines(repo: GitRepository) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for oid, *name in metadata:
         said = json.loads(contents[oid]).get("initial_attribution") or {}
-        found.setdefault("".join(name), Counter()).update({k: n for k, n in said.items() if type(n) is int})
+        found.setdefault("".join(name), Counter()).update(
+            {k: n for k, n in said.items() if type(n) is int}
+        )
     return found
 
 
@@ -277,7 +304,11 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
     heads = [f"{one.name}, {version}" for one in repositories for version in RUBRICS]
     yield f"| figure | {' | '.join(heads)} |"
     yield f"|---|{'---|' * len(heads)}"
-    found = [validity(one.cases[v], "defective", v, HORIZON.horizon_days) for one in repositories for v in RUBRICS]
+    found = [
+        validity(one.cases[v], "defective", v, HORIZON.horizon_days)
+        for one in repositories
+        for v in RUBRICS
+    ]
     yield f"| iterations, defective | {' | '.join(f'{one.score.n}, {one.positives}' for one in found)} |"
     yield f"| verdict | {' | '.join(one.verdict for one in found)} |"
     yield f"| score | {' | '.join(shown(one.score) for one in found)} |"
@@ -287,7 +318,9 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
         cells = [one.signals.get(name, Foretold(0, None, None)) for one in found]
         if any(cell.auc is not None for cell in cells):
             yield f"| {name} | {' | '.join(map(shown, cells))} |"
-    bands = (", ".join(f"{row.band} {row.sound:.0%} of {row.n}" for row in one.bands) for one in found)
+    bands = (
+        ", ".join(f"{row.band} {row.sound:.0%} of {row.n}" for row in one.bands) for one in found
+    )
     yield f"| sound, by band | {' | '.join(bands)} |"
     kept = [
         validity(one.surviving(of), "survival", v, HORIZON.horizon_days)
@@ -296,7 +329,9 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
     ]
     yield f"| survival, Spearman | {' | '.join(shown(one.score) for one in kept)} |"
     yield f"| survival, fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in kept)} |"
-    gains = [gain_over(one.cases[RUBRICS[0]], one.cases[RUBRICS[-1]], DEFECTIVE) for one in repositories]
+    gains = [
+        gain_over(one.cases[RUBRICS[0]], one.cases[RUBRICS[-1]], DEFECTIVE) for one in repositories
+    ]
     ends = [(gain["gain"], *(gain["interval"] or (math.nan, math.nan))) for gain in gains]
     paired = [f"{gain:+.2f} ({low:+.2f} to {high:+.2f})" for gain, low, high in ends]
     yield f"| gain over {RUBRICS[0]}, paired | {' | '.join(f'| {cell}' for cell in paired)} |"
@@ -306,13 +341,18 @@ def candidate_table(parts: Parts) -> Iterator[str]:
     """Yield each candidate on the older and on the newest part, and how many were clear by chance or more."""
     yield "| candidate | older two thirds | p | at one size | newest third | p | held |"
     yield "|---|---|---|---|---|---|---|"
-    names = dict.fromkeys(name for one in parts.repositories for found in one.candidates.values() for name in found)
+    names = dict.fromkeys(
+        name for one in parts.repositories for found in one.candidates.values() for name in found
+    )
     chances: tuple[dict[str, float], dict[str, float]] = {}, {}
     held: list[str] = []
     for name in names:
         older, newest = parts.sample(parts.older, name), parts.sample(parts.newest, name)
         first, last = foretold(older), foretold(newest)
-        if first.auc is None or len({value for _, figures in older for value in figures.values()} - {None}) < 2:
+        if (
+            first.auc is None
+            or len({value for _, figures in older for value in figures.values()} - {None}) < 2
+        ):
             continue
         for of, sample in zip(chances, (older, newest), strict=True):
             if (chance := chance_of(sample)) is not None:
@@ -320,7 +360,13 @@ def candidate_table(parts: Parts) -> Iterator[str]:
         both = [of.get(name, 1.0) for of in chances]
         if max(both) < LEVEL and (first.auc > 0.5) == ((last.auc or 0) > 0.5):
             held.append(name)
-        cells = shown(first), _chance(both[0]), shown(foretold(older, alike=True)), shown(last), _chance(both[1])
+        cells = (
+            shown(first),
+            _chance(both[0]),
+            shown(foretold(older, alike=True)),
+            shown(last),
+            _chance(both[1]),
+        )
         yield f"| {name} | {' | '.join(cells)} | {'yes' if name in held else ''} |"
     yield ""
     yield from _tally(chances, len(held))
@@ -350,18 +396,33 @@ def together_table(parts: Parts) -> Iterator[str]:
     for combination in COMBINATIONS:
         sample = []
         for one, older, newest in trained:
-            weights = learnt(ranked(combination, older.cases, older.cases, one.candidates), combination)
-            sample.append((newest, weighed(ranked(combination, newest.cases, older.cases, one.candidates), weights)))
+            weights = learnt(
+                ranked(combination, older.cases, older.cases, one.candidates), combination
+            )
+            sample.append(
+                (
+                    newest,
+                    weighed(
+                        ranked(combination, newest.cases, older.cases, one.candidates), weights
+                    ),
+                )
+            )
         yield _row(combination.name, sample, foretold(list(_across(parts, combination))))
     for name, part in (("words of the message", 0), ("words of the added code", 1)):
         said = [{n: text[part] for n, text in one.texts.items()} for one in parts.repositories]
         sample = [
-            (newest, of_words(older.cases, newest.cases, said[n])) for n, (_, older, newest) in enumerate(trained)
+            (newest, of_words(older.cases, newest.cases, said[n]))
+            for n, (_, older, newest) in enumerate(trained)
         ]
         yield _row(name, sample, None)
-    sample = [(newest, forest(older.cases, newest.cases, one.candidates)) for one, older, newest in trained]
+    sample = [
+        (newest, forest(older.cases, newest.cases, one.candidates))
+        for one, older, newest in trained
+    ]
     yield _row("a random forest of all candidates", sample, None)
-    scores = [(newest, {case.iteration: case.value for case in newest.cases}) for newest in parts.newest]
+    scores = [
+        (newest, {case.iteration: case.value for case in newest.cases}) for newest in parts.newest
+    ]
     yield _row(f"the score of {RUBRICS[-1]}", scores, None)
 
 
@@ -390,7 +451,9 @@ def power_table(parts: Parts) -> Iterator[str]:
     """Yield how many defective iterations it takes to see that something foretells, and how many there are here."""
     bad = [int((~of.sound).sum()) for part in (parts.older, parts.newest) for of in part]
     sound = [int(of.sound.sum()) for part in (parts.older, parts.newest) for of in part]
-    score = foretold([(of, {case.iteration: case.value for case in of.cases}) for of in parts.whole])
+    score = foretold(
+        [(of, {case.iteration: case.value for case in of.cases}) for of in parts.whole]
+    )
     design = 1.0
     if score.interval and score.auc is not None:
         alone = sum(variance(score.auc, n, m) * (n * m) ** 2 for n, m in _kinds(parts.whole))
@@ -423,7 +486,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             folder = Path(place) / str(n)
             folder.mkdir()
             repositories.append(measured(repo, folder))
-    print(f"Intervals hold {CONFIDENCE:.0%}, by session; p is of {SHUFFLES:,} shuffles of whole sessions.")
+    print(
+        f"Intervals hold {CONFIDENCE:.0%}, by session; p is of {SHUFFLES:,} shuffles of whole sessions."
+    )
     print("\n### Scores and signals\n")
     print("\n".join(rubric_table(repositories)))
     for outcome in (DEFECTIVE, ANY_FIXED):

@@ -20,7 +20,16 @@ from scoring.evidence.scopes import is_code
 from scoring.outcomes.outcome import DAY
 
 _YEAR = 365 * DAY
-_LOG = ("log", "--reverse", "--topo-order", "--no-merges", "--no-renames", "--unified=0", "-p", "--no-color")
+_LOG = (
+    "log",
+    "--reverse",
+    "--topo-order",
+    "--no-merges",
+    "--no-renames",
+    "--unified=0",
+    "-p",
+    "--no-color",
+)
 _FORMAT = "--format=%x00%H%x01%P%x01%ct%x01%ae%x01%B%x01"
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 _BRANCHES = re.compile(r"\b(?:if|for|while|switch|case|select|except|catch|elif)\b")
@@ -61,7 +70,9 @@ def commits(repository: GitRepository) -> Iterator[Commit]:
     text = as_text(repository.run(*_LOG, _FORMAT))
     for block in re.split(r"\0(?=[0-9a-f]{40}\x01)", text)[1:]:
         sha, parents, time, author, message, patch = block.split("\x01", 5)
-        yield Commit(sha, tuple(parents.split()), int(time), author, message.strip(), tuple(_changes(patch)))
+        yield Commit(
+            sha, tuple(parents.split()), int(time), author, message.strip(), tuple(_changes(patch))
+        )
 
 
 def _changes(patch: str) -> Iterator[Change]:
@@ -127,7 +138,9 @@ def history(
                 **_author(commit, past),
                 **_text(commit, is_fix),
                 **_ages(repository, commit),
-                **_branch(commit, [before[sha] for sha in branches.get(commit.sha, ()) if sha in before]),
+                **_branch(
+                    commit, [before[sha] for sha in branches.get(commit.sha, ()) if sha in before]
+                ),
             }
         past.take(commit, is_fix(commit.subject))
     return found
@@ -138,7 +151,10 @@ def _size(commit: Commit, past: _Past) -> dict[str, float | None]:
     sizes = [len(change.added) + change.removed for change in commit.changes]
     whole = sum(sizes)
     entropy = -math.fsum(size / whole * math.log2(size / whole) for size in sizes if size)
-    added, removed = sum(len(change.added) for change in commit.changes), sum(c.removed for c in commit.changes)
+    added, removed = (
+        sum(len(change.added) for change in commit.changes),
+        sum(c.removed for c in commit.changes),
+    )
     before = [past.sizes[path] for path in paths]
     tests = sum(len(change.added) for change in commit.changes if "test" in change.path.lower())
     return {
@@ -146,7 +162,9 @@ def _size(commit: Commit, past: _Past) -> dict[str, float | None]:
         "folders": float(len(set(map(_folder, paths)))),
         "subsystems": float(len({path.partition("/")[0] for path in paths})),
         "entropy of the change": entropy,
-        "entropy, as a share of the most": entropy / math.log2(len(paths)) if len(paths) > 1 else 0.0,
+        "entropy, as a share of the most": entropy / math.log2(len(paths))
+        if len(paths) > 1
+        else 0.0,
         "lines removed": float(removed),
         "lines removed per line added": removed / max(added, 1),
         "lines of its files before": float(sum(before)),
@@ -156,7 +174,9 @@ def _size(commit: Commit, past: _Past) -> dict[str, float | None]:
         "share of test files": sum("test" in path.lower() for path in paths) / max(len(paths), 1),
         "share of added lines in tests": tests / max(added, 1),
         "changes code and no test": float(tests == 0),
-        "share of added lines in documents": sum(len(c.added) for c in commit.changes if not is_code(c.path))
+        "share of added lines in documents": sum(
+            len(c.added) for c in commit.changes if not is_code(c.path)
+        )
         / max(added, 1),
     }
 
@@ -167,22 +187,35 @@ def _before(commit: Commit, past: _Past) -> dict[str, float | None]:
     ages = [(now - times[-1]) / DAY for times in touched if times]
     fixes = [time for path in paths for time in past.fixes[path]]
     changes = sum(map(len, touched))
-    usual = {other for path in paths for other, n in past.together[path].items() if n >= max(2, len(past.by[path]) / 2)}
+    usual = {
+        other
+        for path in paths
+        for other, n in past.together[path].items()
+        if n >= max(2, len(past.by[path]) / 2)
+    }
     return {
         "changes of its files before": float(changes),
-        "of these in 30 days": float(sum(now - time < 30 * DAY for times in touched for time in times)),
-        "of these in 3 days": float(sum(now - time < 3 * DAY for times in touched for time in times)),
+        "of these in 30 days": float(
+            sum(now - time < 30 * DAY for times in touched for time in times)
+        ),
+        "of these in 3 days": float(
+            sum(now - time < 3 * DAY for times in touched for time in times)
+        ),
         "changes per file before": changes / max(len(paths), 1),
         "distinct commits that last changed its files": float(
             len({past.by[path][-1] for path in paths if past.by[path]})
         ),
         "days since its files were touched": statistics.fmean(ages) if ages else 0.0,
         "days since the newest of its files was touched": min(ages, default=0.0),
-        "people who changed its files": float(len({name for path in paths for name in past.authors[path]})),
+        "people who changed its files": float(
+            len({name for path in paths for name in past.authors[path]})
+        ),
         "fixes of its files before": float(len(fixes)),
         "fixes of its files in 14 days": float(sum(now - time < 14 * DAY for time in fixes)),
         "share of fixes among the changes before": len(fixes) / changes if changes else 0.0,
-        "files that usually change with these and did not": float(len(usual - {c.path for c in commit.changes})),
+        "files that usually change with these and did not": float(
+            len(usual - {c.path for c in commit.changes})
+        ),
     }
 
 
@@ -191,9 +224,13 @@ def _author(commit: Commit, past: _Past) -> dict[str, float | None]:
     folders = {_folder(change.path) for change in commit.changes}
     return {
         "commits of its author before": float(len(work)),
-        "recent commits of its author": math.fsum(1 / (1 + (commit.time - time) / _YEAR) for time in work),
+        "recent commits of its author": math.fsum(
+            1 / (1 + (commit.time - time) / _YEAR) for time in work
+        ),
         "of these in 7 days": float(sum(commit.time - time < 7 * DAY for time in work)),
-        "commits of its author in its folders": float(sum(past.places[commit.author, name] for name in folders)),
+        "commits of its author in its folders": float(
+            sum(past.places[commit.author, name] for name in folders)
+        ),
         "hours since its author's last commit": (commit.time - work[-1]) / 3600 if work else None,
         "hour of the day, UTC": commit.time % DAY / 3600,
         "weekend": float((commit.time // DAY + 3) % 7 >= 5),
@@ -201,10 +238,20 @@ def _author(commit: Commit, past: _Past) -> dict[str, float | None]:
 
 
 def _text(commit: Commit, is_fix: Callable[[str], bool]) -> dict[str, float | None]:
-    lines = [line for change in commit.changes if is_code(change.path) for line in change.added if line.strip()]
+    lines = [
+        line
+        for change in commit.changes
+        if is_code(change.path)
+        for line in change.added
+        if line.strip()
+    ]
     depths = [(len(wide := line.expandtabs(4)) - len(wide.lstrip())) / 4 for line in lines]
     count = max(len(lines), 1)
-    body = [line for line in commit.message.split("\n")[1:] if line.strip() and not re.match(r"[\w-]+: ", line)]
+    body = [
+        line
+        for line in commit.message.split("\n")[1:]
+        if line.strip() and not re.match(r"[\w-]+: ", line)
+    ]
     return {
         "is a fix itself": float(is_fix(commit.subject)),
         "is a round of review": float(_REVIEW.search(commit.subject) is not None),
@@ -215,7 +262,9 @@ def _text(commit: Commit, is_fix: Callable[[str], bool]) -> dict[str, float | No
         "branches per added line": sum(bool(_BRANCHES.search(line)) for line in lines) / count,
         "comments, share of added lines": sum(bool(_COMMENT.match(line)) for line in lines) / count,
         "debt that it admits, lines": float(sum(bool(_DEBT.search(line)) for line in lines)),
-        "mean length of added lines": statistics.fmean([len(line.strip()) for line in lines]) if lines else 0.0,
+        "mean length of added lines": statistics.fmean([len(line.strip()) for line in lines])
+        if lines
+        else 0.0,
     }
 
 
@@ -228,7 +277,9 @@ def _ages(repository: GitRepository, commit: Commit) -> dict[str, float | None]:
         if not commit.parents or not change.places or not is_code(change.path):
             continue
         ranges = (f"-L{first},+{count}" for first, count in change.places)
-        answer = repository.ask("blame", "-w", "--line-porcelain", *ranges, commit.parents[0], "--", change.path)
+        answer = repository.ask(
+            "blame", "-w", "--line-porcelain", *ranges, commit.parents[0], "--", change.path
+        )
         for line in as_text(answer.stdout).split("\n"):
             if line.startswith("committer-time "):
                 ages.append((commit.time - int(line[15:])) / DAY)
@@ -248,11 +299,18 @@ def _ages(repository: GitRepository, commit: Commit) -> dict[str, float | None]:
 def _branches(repository: GitRepository) -> dict[str, list[str]]:
     """Return of each commit that a merge brought in those that the same merge brought in and that came before it."""
     found: dict[str, list[str]] = {}
-    for line in as_text(repository.run("rev-list", "--first-parent", "--min-parents=2", "--parents", "HEAD")).split(
-        "\n"
-    ):
+    for line in as_text(
+        repository.run("rev-list", "--first-parent", "--min-parents=2", "--parents", "HEAD")
+    ).split("\n"):
         for side in line.split()[2:]:
-            order = ("rev-list", "--reverse", "--topo-order", "--no-merges", f"{line.split()[1]}..{side}", "--")
+            order = (
+                "rev-list",
+                "--reverse",
+                "--topo-order",
+                "--no-merges",
+                f"{line.split()[1]}..{side}",
+                "--",
+            )
             brought = as_text(repository.run(*order)).split()
             found.update((sha, brought[:n]) for n, sha in enumerate(brought))
     return found
@@ -262,15 +320,21 @@ def _branch(commit: Commit, earlier: Sequence[Commit]) -> dict[str, float | None
     own = {change.path for change in commit.changes}
     return {
         "commits of its branch before": float(len(earlier)),
-        "of these on its files": float(sum(any(c.path in own for c in one.changes) for one in earlier)),
-        "rounds of review on its branch before": float(sum(bool(_REVIEW.search(one.subject)) for one in earlier)),
+        "of these on its files": float(
+            sum(any(c.path in own for c in one.changes) for one in earlier)
+        ),
+        "rounds of review on its branch before": float(
+            sum(bool(_REVIEW.search(one.subject)) for one in earlier)
+        ),
     }
 
 
 def files_of(repository: GitRepository, wanted: Iterable[str]) -> dict[str, list[str]]:
     """Return of each of some commits the files that it changed."""
     asked = set(wanted)
-    return {c.sha: [change.path for change in c.changes] for c in commits(repository) if c.sha in asked}
+    return {
+        c.sha: [change.path for change in c.changes] for c in commits(repository) if c.sha in asked
+    }
 
 
 def texts(repository: GitRepository, wanted: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -279,7 +343,9 @@ def texts(repository: GitRepository, wanted: Iterable[str]) -> dict[str, tuple[s
     return {
         commit.sha: (
             commit.message,
-            "\n".join(line for change in commit.changes if is_code(change.path) for line in change.added),
+            "\n".join(
+                line for change in commit.changes if is_code(change.path) for line in change.added
+            ),
         )
         for commit in commits(repository)
         if commit.sha in asked

@@ -21,7 +21,15 @@ from benchmarks.tables import markdown
 from benchmarks.truth import share
 from scoring.evidence.git.authorship import AttributedHistory
 
-WAYS = ("title and number", "subjects listed", "no name", "amended", "two in one", "picked", "moved")
+WAYS = (
+    "title and number",
+    "subjects listed",
+    "no name",
+    "amended",
+    "two in one",
+    "picked",
+    "moved",
+)
 NEVER = "never landed"
 A_MONTH = 30 * 86_400
 SEED = 20_260_101
@@ -44,15 +52,22 @@ class Old(NamedTuple):
 
 def git(repo: Path, *arguments: str, given: bytes = b"") -> str:
     """Return what git prints."""
-    done = subprocess.run(["git", "-C", repo, *arguments], input=given, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(
+        ["git", "-C", repo, *arguments], input=given, stdout=subprocess.PIPE, check=True
+    )
     return done.stdout.decode("utf-8", "replace")
 
 
 def history(repo: Path) -> dict[str, Old]:
     """Return the commits of the trunk, parents first."""
-    text = git(repo, "log", "--topo-order", "--reverse", "--format=%H%x00%P%x00%T%x00%ct%x00%B%x01", "HEAD")
+    text = git(
+        repo, "log", "--topo-order", "--reverse", "--format=%H%x00%P%x00%T%x00%ct%x00%B%x01", "HEAD"
+    )
     rows = (row.strip("\n").split("\0") for row in text.split("\1") if row.strip())
-    return {sha: Old(sha, tuple(of.split()), tree, int(time), said) for sha, of, tree, time, said in rows}
+    return {
+        sha: Old(sha, tuple(of.split()), tree, int(time), said)
+        for sha, of, tree, time, said in rows
+    }
 
 
 class Rewriter:
@@ -63,8 +78,12 @@ class Rewriter:
         self._stream: list[bytes] = []
         self._new: dict[str, int] = {}
         self._prefix = ""
-        self._below: dict[int, str] = {}  # by the mark of a commit, the folder that all its files are in
-        self._files: dict[int, dict[str, str]] = {}  # by the mark of a commit, what it has beside its tree
+        self._below: dict[
+            int, str
+        ] = {}  # by the mark of a commit, the folder that all its files are in
+        self._files: dict[
+            int, dict[str, str]
+        ] = {}  # by the mark of a commit, what it has beside its tree
         self._waited: set[str] = set()  # the old commits whose work was not on the new trunk yet
         self._count = 0
         self.way: dict[int, str] = {}
@@ -72,14 +91,28 @@ class Rewriter:
         self.heads: dict[int, int] = {}
         """The tip of each pull request, by its number."""
 
-    def commit(self, ref: str, time: int, message: str, parent: int, tree: str, files: Mapping[str, str] = {}) -> int:
+    def commit(
+        self,
+        ref: str,
+        time: int,
+        message: str,
+        parent: int,
+        tree: str,
+        files: Mapping[str, str] = {},
+    ) -> int:
         """Write a commit with a tree, below the folder to which all files have moved, and further files."""
         self._count += 1
         text = message.encode()
         made = [f"commit {ref}\nmark :{self._count}\n", f"author A <a@example.org> {time} +0000\n"]
         made += [f"committer A <a@example.org> {time} +0000\ndata {len(text)}\n"]
-        tail = (f"from :{parent}\n" if parent else "") + f"deleteall\nM 040000 {tree} {self._prefix}\n"
-        tail = tail if self._prefix else tail.replace("M 040000 " + tree + " \n", f'M 040000 {tree} ""\n')
+        tail = (
+            f"from :{parent}\n" if parent else ""
+        ) + f"deleteall\nM 040000 {tree} {self._prefix}\n"
+        tail = (
+            tail
+            if self._prefix
+            else tail.replace("M 040000 " + tree + " \n", f'M 040000 {tree} ""\n')
+        )
         self._files[self._count] = self._files.get(parent, {}) | {**files}
         for path, content in self._files[self._count].items():
             tail += f"M 100644 inline {path}\ndata {len(content.encode())}\n{content}\n"
@@ -110,7 +143,9 @@ class Rewriter:
             some = self.side(one.parents[1], on_trunk) if len(one.parents) == 2 else []
             on_trunk |= {one.sha, *(side.sha for side in some)}
             begins = some[0].parents[0] if some else ""
-            branch = self._branch(some, n) if begins in self._new and begins not in self._waited else []
+            branch = (
+                self._branch(some, n) if begins in self._new and begins not in self._waited else []
+            )
             way = NEVER if n >= end else self._rng.choice(WAYS)
             if way == "picked" and begins != one.parents[0]:
                 way = WAYS[0]  # what the trunk got meanwhile is not in the trees of the side
@@ -130,7 +165,12 @@ class Rewriter:
         tail = mainline[end - 1]
         self._prefix = self._prefix or "everything"
         self.commit(
-            "refs/heads/main", mainline[-1].time + A_MONTH, "A month later", last, tail.tree, {"LATER": "later\n"}
+            "refs/heads/main",
+            mainline[-1].time + A_MONTH,
+            "A month later",
+            last,
+            tail.tree,
+            {"LATER": "later\n"},
         )
 
     def _branch(self, some: Sequence[Old], number: int) -> list[int]:
@@ -155,13 +195,19 @@ class Rewriter:
         name = "" if way == "no name" or not some else f" (#{number})"
         files: dict[str, str] = {}
         if way == "amended":
-            files = {f"review-{number}.txt": "".join(f"what the review asked for, {n}\n" for n in range(3))}
+            files = {
+                f"review-{number}.txt": "".join(
+                    f"what the review asked for, {n}\n" for n in range(3)
+                )
+            }
         if way == "moved" and not self._prefix:
             self._prefix = "everything"
         if way == "picked":
             for side in some[:-1]:
                 last = self.commit("refs/heads/main", one.time, side.message, last, side.tree)
-            return self.commit("refs/heads/main", one.time, (some[-1] if some else one).message, last, one.tree)
+            return self.commit(
+                "refs/heads/main", one.time, (some[-1] if some else one).message, last, one.tree
+            )
         message = f"{title if some else one.subject}{name}\n\n" + "\n\n".join(listed)
         return self.commit("refs/heads/main", one.time, message, last, one.tree, files)
 
@@ -169,7 +215,15 @@ class Rewriter:
         """Give the stream to git; return the new commits by their marks."""
         marks = self._repo / ".git" / "new-marks"
         stream = b"".join(self._stream) + b"done\n"
-        git(self._repo, "fast-import", "--quiet", "--force", "--done", f"--export-marks={marks}", given=stream)
+        git(
+            self._repo,
+            "fast-import",
+            "--quiet",
+            "--force",
+            "--done",
+            f"--export-marks={marks}",
+            given=stream,
+        )
         rows = (row.split() for row in marks.read_text().splitlines())
         return {int(mark[1:]): sha for mark, sha in rows}
 
@@ -192,11 +246,15 @@ def asked_of(repo: Path, seed: int) -> dict[bool, list[Asked]]:
     found: dict[bool, list[Asked]] = {}
     for with_heads in (False, True):
         if with_heads:
-            lines = (f"create refs/pull/{n}/head {made[mark]}\n" for n, mark in rewriter.heads.items())
+            lines = (
+                f"create refs/pull/{n}/head {made[mark]}\n" for n, mark in rewriter.heads.items()
+            )
             git(repo, "update-ref", "--stdin", given="".join(lines).encode())
         landings = AttributedHistory(repo, ()).landings(made[mark] for mark in rewriter.way)
         said = {sha: None if one.unknown else one.landed for sha, one in landings.items()}
-        found[with_heads] = [Asked(way, made[mark], said[made[mark]]) for mark, way in rewriter.way.items()]
+        found[with_heads] = [
+            Asked(way, made[mark], said[made[mark]]) for mark, way in rewriter.way.items()
+        ]
     return found
 
 
@@ -220,9 +278,13 @@ def table(asked: Sequence[Asked]) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Rewrite copies of some repositories, and print what is said of their commits."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks landings", description=__doc__)
-    parser.add_argument("repositories", type=Path, nargs="+", metavar="REPO", help="a clone or a bundle")
+    parser.add_argument(
+        "repositories", type=Path, nargs="+", metavar="REPO", help="a clone or a bundle"
+    )
     parser.add_argument("--seeds", type=int, default=2, help="how many histories of each")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where the histories stay, to look at them")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="where the histories stay, to look at them"
+    )
     given = parser.parse_args(arguments)
     everything: dict[bool, list[Asked]] = {False: [], True: []}
     for seed in range(given.seeds):

@@ -100,7 +100,9 @@ def run(case: Case) -> str:
     Raises:
         RuntimeError: it failed; the text says why.
     """
-    done = subprocess.run(case.command, capture_output=True, text=True, env=environment(case), check=False)
+    done = subprocess.run(
+        case.command, capture_output=True, text=True, env=environment(case), check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(case.command)}: exit {done.returncode}: {done.stderr}")
     return done.stdout

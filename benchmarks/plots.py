@@ -14,7 +14,9 @@ _STYLES = (
 )
 
 
-def draw(path: Path, across: str, up: str, sizes: Sequence[float], lines: Mapping[str, Sequence[float]]) -> None:
+def draw(
+    path: Path, across: str, up: str, sizes: Sequence[float], lines: Mapping[str, Sequence[float]]
+) -> None:
     """Draw some lines over common sizes into a file; without matplotlib say so and leave the file as it was."""
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
@@ -22,12 +24,26 @@ def draw(path: Path, across: str, up: str, sizes: Sequence[float], lines: Mappin
     except ImportError:
         print(f"  {path.name} was not drawn: matplotlib is not installed")
         return
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "da-score", "font.family": "sans-serif", "font.size": 10}
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "da-score",
+        "font.family": "sans-serif",
+        "font.size": 10,
+    }
     with matplotlib.rc_context(settings):
         figure = figures.Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.add_subplot()
-        for (name, heights), (colour, marker, dash) in zip(lines.items(), _STYLES[: len(lines)], strict=True):
-            axes.plot(sizes, heights, color=colour, marker=marker, linestyle=dash, label=name.replace("`", ""))
+        for (name, heights), (colour, marker, dash) in zip(
+            lines.items(), _STYLES[: len(lines)], strict=True
+        ):
+            axes.plot(
+                sizes,
+                heights,
+                color=colour,
+                marker=marker,
+                linestyle=dash,
+                label=name.replace("`", ""),
+            )
         axes.set_xlabel(across)
         axes.set_ylabel(up)
         axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])

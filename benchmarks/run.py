@@ -28,7 +28,9 @@ PARTS: dict[str, Callable[[Setting], str]] = {
     "scale": scale.measure,
 }
 """Every part, by the name that its marks in the document have."""
-_ASKED_FOR = ("scale",)  # takes half an hour and some gigabytes of memory files: only where it is named
+_ASKED_FOR = (
+    "scale",
+)  # takes half an hour and some gigabytes of memory files: only where it is named
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,7 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"\n{name}", flush=True)
             room = directory / name
             room.mkdir()
-            setting = Setting(corpus, room, options.repeat, options.out, not options.no_plots, options.trunk)
+            setting = Setting(
+                corpus, room, options.repeat, options.out, not options.no_plots, options.trunk
+            )
             table = PARTS[name](setting)
             print(f"\n{table}", flush=True)
             put(options.out, name, table)
@@ -58,12 +62,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     add_size_options(parser)
-    parser.add_argument("--corpus", type=Path, metavar="DIR", help="take this backlog; make it when it is not there")
+    parser.add_argument(
+        "--corpus", type=Path, metavar="DIR", help="take this backlog; make it when it is not there"
+    )
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds that count")
-    parser.add_argument("--trunk", type=int, default=50_000, metavar="N", help="how many commits a long trunk has")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs", metavar="DIR", help="where PERFORMANCE.md is")
-    parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
-    parser.add_argument("--without", action="append", choices=PARTS, help="leave this part out; likewise")
+    parser.add_argument(
+        "--trunk", type=int, default=50_000, metavar="N", help="how many commits a long trunk has"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=HERE.parent / "docs",
+        metavar="DIR",
+        help="where PERFORMANCE.md is",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=PARTS,
+        help="measure this part; may be given several times",
+    )
+    parser.add_argument(
+        "--without", action="append", choices=PARTS, help="leave this part out; likewise"
+    )
     parser.add_argument("--no-plots", action="store_true", help="draw nothing")
     return parser
 
@@ -84,7 +105,9 @@ def _corpus(options: argparse.Namespace) -> Iterator[tuple[Corpus, Path]]:
 def _facts(corpus: Corpus, repeat: int) -> str:
     """Say in a sentence what is measured, and with what."""
     size, files = corpus.size, corpus.files
-    git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+    git = subprocess.run(
+        ["git", "--version"], capture_output=True, text=True, check=True
+    ).stdout.split()[2]
     programs = f"Python {platform.python_version()}, git {git}, orjson {version('orjson')}"
     amount = f"{corpus.transcript_bytes / 1e6:.{0 if corpus.transcript_bytes > 1e7 else 1}f} MB"
     return (

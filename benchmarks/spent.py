@@ -25,7 +25,12 @@ def laid_out(repo: Path, home: Path) -> int:
     repository = GitRepository(repo)
     folder = home / "projects" / "laid-out"
     folder.mkdir(parents=True)
-    blobs = {s.blobs for one in read_checkpoints(repository).values() for s in one.sessions if not s.missing}
+    blobs = {
+        s.blobs
+        for one in read_checkpoints(repository).values()
+        for s in one.sessions
+        if not s.missing
+    }
     for n, parts in enumerate(sorted(blobs - {()})):
         (folder / f"{n}.jsonl").write_bytes(b"".join(repository.contents(parts).values()))
     return len(blobs - {()})
@@ -33,9 +38,21 @@ def laid_out(repo: Path, home: Path) -> int:
 
 def of_ledger(repo: Path) -> dict[str, int]:
     """Return what the ledger counts for Claude Code, by kind."""
-    command = [sys.executable, "-m", "scoring", "work", "--json", "--repo-dir", os.fspath(repo), "--no-cache"]
+    command = [
+        sys.executable,
+        "-m",
+        "scoring",
+        "work",
+        "--json",
+        "--repo-dir",
+        os.fspath(repo),
+        "--no-cache",
+    ]
     units = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["units"]
-    return {kind: sum(one["tokens"][kind] or 0 for one in units if one["harness"] == "claude") for kind in KINDS}
+    return {
+        kind: sum(one["tokens"][kind] or 0 for one in units if one["harness"] == "claude")
+        for kind in KINDS
+    }
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,13 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def number(value: float) -> str:
     """Write a ratio with as many digits as it deserves."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    return (
+        f"{value:.0f}"
+        if abs(value) >= 100
+        else f"{value:.1f}"
+        if abs(value) >= 10
+        else f"{value:.2f}"
+    )
 
 
 def spread(found: Spread) -> tuple[str, str]:
@@ -35,7 +41,10 @@ def put(directory: Path, name: str, text: str, document: str = DOCUMENT) -> None
     whole = page.read_text("utf-8")
     start, end = f"<!-- measured: {name} -->", "<!-- /measured -->"
     changed, count = re.subn(
-        f"({re.escape(start)}\n).*?({re.escape(end)})", lambda m: f"{m[1]}{text}\n{m[2]}", whole, flags=re.S
+        f"({re.escape(start)}\n).*?({re.escape(end)})",
+        lambda m: f"{m[1]}{text}\n{m[2]}",
+        whole,
+        flags=re.S,
     )
     if count != 1:
         raise LookupError(f"{page}: has {count} places marked {start}")

@@ -49,7 +49,12 @@ class Cases:
         whose = np.zeros(len(self.cases), dtype=int)
         for n, block in enumerate(self._blocks):
             whose[block] = n
-        drawn = np.array([np.bincount(source.choices(range(count), k=count), minlength=count) for _ in range(DRAWS)])
+        drawn = np.array(
+            [
+                np.bincount(source.choices(range(count), k=count), minlength=count)
+                for _ in range(DRAWS)
+            ]
+        )
         return drawn[:, whose].astype(float)
 
     @cached_property
@@ -85,7 +90,9 @@ def foretold(sample: Sample, alike: bool = False) -> Foretold:
         count += len(there)
         a, b = values[good][:, None], values[bad][None, :]
         pairs = (
-            of.alike[np.ix_(there, there)][good][:, bad].astype(float) if alike else np.ones((good.sum(), bad.sum()))
+            of.alike[np.ix_(there, there)][good][:, bad].astype(float)
+            if alike
+            else np.ones((good.sum(), bad.sum()))
         )
         wins = ((a > b) + (a == b) / 2) * pairs
         top, whole = top + wins.sum(), whole + pairs.sum()
@@ -157,7 +164,9 @@ def ranked(
     Each is taken by its rank ``among`` some cases of its repository; an unknown one is taken for the middle.
     """
     known = {
-        name: np.sort([v for case in among if (v := candidates[case.iteration].get(name)) is not None])
+        name: np.sort(
+            [v for case in among if (v := candidates[case.iteration].get(name)) is not None]
+        )
         for name in combination.signs
     }
 
@@ -166,7 +175,11 @@ def ranked(
         for name, sign in combination.signs.items():
             value, order, rank = candidates[case.iteration].get(name), known[name], 0.5
             if value is not None and len(order):
-                rank = float(np.searchsorted(order, value) + np.searchsorted(order, value, "right")) / 2 / len(order)
+                rank = (
+                    float(np.searchsorted(order, value) + np.searchsorted(order, value, "right"))
+                    / 2
+                    / len(order)
+                )
             row[name] = rank if sign > 0 else 1 - rank
         return row
 
@@ -181,7 +194,9 @@ def learnt(cases: Sequence[Case], combination: Combination) -> Weights:
 def weighed(cases: Sequence[Case], weights: Weights) -> Figures:
     """Return what ranked cases come to under some weights."""
     return {
-        case.iteration: math.fsum(weight * (case.signals.get(name) or 0.0) for name, weight in weights.items())
+        case.iteration: math.fsum(
+            weight * (case.signals.get(name) or 0.0) for name, weight in weights.items()
+        )
         for case in cases
     }
 
@@ -191,12 +206,18 @@ def of_words(past: Sequence[Case], cases: Sequence[Case], said: Mapping[int, str
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    words = TfidfVectorizer(token_pattern=r"[A-Za-z_]{3,}", min_df=3, max_features=3000, sublinear_tf=True)
+    words = TfidfVectorizer(
+        token_pattern=r"[A-Za-z_]{3,}", min_df=3, max_features=3000, sublinear_tf=True
+    )
     rows = words.fit_transform([said.get(case.iteration, "") for case in past])
     model = LogisticRegression(C=1.0, class_weight="balanced", max_iter=1000, solver="liblinear")
     model.fit(rows, [int(bool(case.truth)) for case in past])
-    found = model.decision_function(words.transform([said.get(case.iteration, "") for case in cases]))
-    return {case.iteration: round(float(value), 9) for case, value in zip(cases, found, strict=True)}
+    found = model.decision_function(
+        words.transform([said.get(case.iteration, "") for case in cases])
+    )
+    return {
+        case.iteration: round(float(value), 9) for case, value in zip(cases, found, strict=True)
+    }
 
 
 def forest(past: Sequence[Case], cases: Sequence[Case], candidates: Candidates) -> Figures:
@@ -209,11 +230,15 @@ def forest(past: Sequence[Case], cases: Sequence[Case], candidates: Candidates) 
         found = [[candidates[case.iteration].get(name) for name in names] for case in of]
         return [[-1.0 if value is None else float(value) for value in row] for row in found]
 
-    model = RandomForestClassifier(500, min_samples_leaf=5, class_weight="balanced", random_state=SEED % 2**31)
+    model = RandomForestClassifier(
+        500, min_samples_leaf=5, class_weight="balanced", random_state=SEED % 2**31
+    )
     model.fit(rows(past), [int(bool(case.truth)) for case in past])
     place = list(model.classes_).index(1)
     found = model.predict_proba(rows(cases))[:, place]
-    return {case.iteration: round(float(value), 9) for case, value in zip(cases, found, strict=True)}
+    return {
+        case.iteration: round(float(value), 9) for case, value in zip(cases, found, strict=True)
+    }
 
 
 def needed(auc: float, sound_per_defective: float, design: float = 1.0) -> int:

@@ -22,13 +22,13 @@ from benchmarks.measure import HERE
 from benchmarks.tables import markdown, put
 from rubric import released_rubric
 from scoring import ScoredIteration, load_iteration_log, score_log
+from scoring.evidence.attribution.attributed import attributed_scan
+from scoring.evidence.attribution.work_trees import Neighbourhood
 from scoring.evidence.git.facts import REVERTED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts.attributed import attributed_scan
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.rows import PROMPT, REPORT, SAID_WRONG
-from scoring.evidence.transcripts.work_trees import Neighbourhood
 from scoring.jobs.derive import derive
 from scoring.sidecars.provenance import provenance_as_dict
 from scoring.statistics import wilson
@@ -102,10 +102,18 @@ def read_labels(files: Iterable[Path], half: str | None = None) -> list[Label]:
 
     Labels of anything else than :data:`OBSERVATIONS` and prompts are left out, and counted on standard error.
     """
-    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines() if line.strip()]
+    rows = [
+        json.loads(line)
+        for file in files
+        for line in file.read_text("utf-8").splitlines()
+        if line.strip()
+    ]
     known = [row for row in rows if row.get("observation") in (*OBSERVATIONS, PROMPT_LABEL)]
     if len(known) < len(rows):
-        print(f"left out {counted(len(rows) - len(known), 'label')} of what is not compared here", file=sys.stderr)
+        print(
+            f"left out {counted(len(rows) - len(known), 'label')} of what is not compared here",
+            file=sys.stderr,
+        )
     known = [row if "commit" in row else row | {"commit": row["where"]} for row in known]
     found = [Label(*(row[name] for name in Label._fields)) for row in known]
     return [label for label in found if label.truth != CANNOT_SAY and half in (None, label.half)]
@@ -116,8 +124,14 @@ def said_of(one: ScoredIteration) -> dict[str, Any]:
     assert one.provenance is not None
     payload: Any = scored_now_payload(one)
     kept: Any = provenance_as_dict(one.provenance, RUBRIC)
-    landed = {row["signal"]: row["sub_score"] for row in payload["breakdown"] if row["present"]}.get("landed")
-    found = {} if landed is None else {"landed": landed, "reverted": kept["landed"]["method"] == REVERTED}
+    landed = {
+        row["signal"]: row["sub_score"] for row in payload["breakdown"] if row["present"]
+    }.get("landed")
+    found = (
+        {}
+        if landed is None
+        else {"landed": landed, "reverted": kept["landed"]["method"] == REVERTED}
+    )
     if one.record.files_changed:
         found["files"] = one.record.files_changed
     chain = payload.get("attribution") or {}
@@ -129,7 +143,11 @@ def said_of(one: ScoredIteration) -> dict[str, Any]:
         corrections = kept["corrections"] | (payload.get("corrections") or {})
         found |= {name: kept["tests"][name] for name in ("runs", "failed", "last")}
         found |= {name: corrections[name] for name in ("interrupts", "rejections")}
-        found |= {"corrections_in_words": corrections["words"]} if corrections.get("words") is not None else {}
+        found |= (
+            {"corrections_in_words": corrections["words"]}
+            if corrections.get("words") is not None
+            else {}
+        )
         found |= {name: chain[name] for name in ("calls", "errors")}
     return found
 
@@ -143,28 +161,42 @@ def clone_of(source: Path, into: Path) -> GitRepository:
     return GitRepository(into)
 
 
-def said_in(repository: GitRepository, commits: Iterable[str], folder: Path) -> dict[str, dict[str, Any]]:
+def said_in(
+    repository: GitRepository, commits: Iterable[str], folder: Path
+) -> dict[str, dict[str, Any]]:
     """Return what da-score says of some commits of a repository; the log is made in a folder."""
     log, where = folder / "log", repository.directory
     log.mkdir(parents=True)
     how: Any = {"transcripts": "none", "cache_dir": folder / "cache"}
     derive(log, Sources.under(ATTRIBUTED, where, (), how))
     records = load_iteration_log(log)
-    last, named = max((one.iteration for one in records), default=0), {one.commit for one in records}
+    last, named = (
+        max((one.iteration for one in records), default=0),
+        {one.commit for one in records},
+    )
     for number, commit in enumerate(sorted(set(commits) - named), last + 1):
         entry = {"schema_version": 2, "iteration": number, "commit": commit}
         (log / f"iter-{number}.yaml").write_text(json.dumps(entry))
     scored = score_log(log, where, rubric=released_rubric(RUBRIC), **how)
     wanted = set(commits)
-    return {one.record.commit: said_of(one) for one in scored.iterations if one.record.commit in wanted}
+    return {
+        one.record.commit: said_of(one) for one in scored.iterations if one.record.commit in wanted
+    }
 
 
 def prompts_in(repository: GitRepository) -> dict[str, int]:
     """Return what da-score says of the prompts in a repository's checkpoints, by their places."""
     with attributed_scan(TranscriptPlaces(Path(repository.directory))) as scan:
-        sessions = scan.sessions(lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False))
+        sessions = scan.sessions(
+            lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False)
+        )
         files = {file.transcript.blobs: file for session in sessions for file in session.files}
-        held = [session for checkpoint in scan.checkpoints.values() for session in checkpoint.sessions if session.blobs]
+        held = [
+            session
+            for checkpoint in scan.checkpoints.values()
+            for session in checkpoint.sessions
+            if session.blobs
+        ]
     return {
         f"{one.path.partition(':')[2]}:{number + 1}": what
         for one in held
@@ -194,7 +226,10 @@ def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
                             has = {PROMPT_LABEL: known.get(one.commit)}
                         yield Judged(one, one.observation in has, has.get(one.observation))
     for of, missing in left.items():
-        print(f"left out {counted(len(missing), 'label')} of {of}: no repository here has its commits", file=sys.stderr)
+        print(
+            f"left out {counted(len(missing), 'label')} of {of}: no repository here has its commits",
+            file=sys.stderr,
+        )
 
 
 def share(part: int, whole: int) -> str:
@@ -211,12 +246,20 @@ def agreement_table(judged: Sequence[Judged]) -> str:
     """Return how often da-score says what is so, by observation and by harness, and how often it says nothing."""
     harnesses = list(dict.fromkeys(one.label.harness for one in judged))
     rows = []
-    for name in [*(name for name in OBSERVATIONS if any(one.label.observation == name for one in judged)), ALL]:
+    for name in [
+        *(name for name in OBSERVATIONS if any(one.label.observation == name for one in judged)),
+        ALL,
+    ]:
         of = [one for one in judged if name in (one.label.observation, ALL)]
-        each = [_agreement([one for one in of if one.label.harness == harness]) for harness in harnesses]
+        each = [
+            _agreement([one for one in of if one.label.harness == harness]) for harness in harnesses
+        ]
         said = [one for one in of if not one.is_silent]
         rows.append((name, _agreement(of), str(len(of) - len(said)), _agreement(said), *each))
-    return markdown(("observation", "agree, of all labels", "not said", "agree, of those said", *harnesses), rows)
+    return markdown(
+        ("observation", "agree, of all labels", "not said", "agree, of those said", *harnesses),
+        rows,
+    )
 
 
 def _found(is_found: Callable[[Any], bool]) -> Callable[[Any], Iterable[Hashable]]:
@@ -241,7 +284,9 @@ def finding_table(judged: Sequence[Judged]) -> str:
         for harness in [ALL, *dict.fromkeys(one.label.harness for one in of)]:
             pairs = [(set(things(one.said)), set(things(one.label.truth))) for one in of
                      if harness in (one.label.harness, ALL)]  # fmt: skip
-            said, true = (sum(map(len, part)) for part in zip(*pairs, strict=True)) if pairs else (0, 0)
+            said, true = (
+                (sum(map(len, part)) for part in zip(*pairs, strict=True)) if pairs else (0, 0)
+            )
             right = sum(len(found & there) for found, there in pairs)
             if said or true:
                 rows.append((name, harness, share(right, said), share(right, true)))
@@ -252,7 +297,10 @@ def prompt_table(judged: Sequence[Judged]) -> str:
     """Return the precision and the recall of what is found in the prompts of persons."""
     rows = []
     for name, kind in PROMPT_FINDINGS.items():
-        said, true = [one for one in judged if one.said == kind], [one for one in judged if one.label.truth == name]
+        said, true = (
+            [one for one in judged if one.said == kind],
+            [one for one in judged if one.label.truth == name],
+        )
         right = sum(one.agrees for one in said)
         rows.append((name, share(right, len(said)), share(right, len(true))))
     return markdown((f"{len(judged)} prompts", "precision", "recall"), rows)
@@ -263,29 +311,49 @@ def tables(judged: Sequence[Judged]) -> str:
     prompts = [one for one in judged if one.label.observation == PROMPT_LABEL]
     judged = [one for one in judged if one.label.observation != PROMPT_LABEL]
     counts = Counter(name for name, _ in sorted({one.label[:2] for one in judged}))
-    what = ", ".join(f"{counted(count, 'commit')} of {name.replace('+', '/')}" for name, count in counts.items())
+    what = ", ".join(
+        f"{counted(count, 'commit')} of {name.replace('+', '/')}" for name, count in counts.items()
+    )
     head = f"{len(judged)} labels: {what}. Intervals hold 95 % (Wilson)."
-    parts = [head, agreement_table(judged), finding_table(judged)] + ([prompt_table(prompts)] if prompts else [])
+    parts = [head, agreement_table(judged), finding_table(judged)] + (
+        [prompt_table(prompts)] if prompts else []
+    )
     return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, and print the tables and each label that da-score does not agree with."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks truth", description=__doc__)
-    parser.add_argument("--labels", type=Path, action="append", metavar="FILE", help="may be given several times")
-    parser.add_argument("--repositories", type=Path, default=REAL, metavar="DIR", help="has bundles or clones")
-    parser.add_argument("--half", choices="AB", help="only this half of the labels, by their commits")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where the {DOCUMENT} is that gets the tables")
+    parser.add_argument(
+        "--labels", type=Path, action="append", metavar="FILE", help="may be given several times"
+    )
+    parser.add_argument(
+        "--repositories", type=Path, default=REAL, metavar="DIR", help="has bundles or clones"
+    )
+    parser.add_argument(
+        "--half", choices="AB", help="only this half of the labels, by their commits"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help=f"where the {DOCUMENT} is that gets the tables"
+    )
     given = parser.parse_args(arguments)
-    known = [file for file in (REAL / "labels.jsonl", *sorted(OWN.glob("*.jsonl"))) if file.exists()]
+    known = [
+        file for file in (REAL / "labels.jsonl", *sorted(OWN.glob("*.jsonl"))) if file.exists()
+    ]
     sources = sorted(
-        path for path in given.repositories.iterdir() if path.suffix == ".bundle" or (path / ".git").is_dir()
+        path
+        for path in given.repositories.iterdir()
+        if path.suffix == ".bundle" or (path / ".git").is_dir()
     )
     judged = list(judge(read_labels(given.labels or known, given.half), sources))
     print(tables(judged))
     for label, is_said, said in (one for one in judged if not one.agrees):
         values = json.dumps(label.truth), json.dumps(said) if is_said else "not said"
-        print("{}  {}  {}: truth {}, said {}".format(label.commit, label.harness, label.observation, *values))
+        print(
+            "{}  {}  {}: truth {}, said {}".format(
+                label.commit, label.harness, label.observation, *values
+            )
+        )
     if given.out:
         put(given.out, "truth", tables(judged), DOCUMENT)
     return 0

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from rubric.model import *  # noqa: F403
     from rubric.registry import *  # noqa: F403
 
-_MODULES = "datafiles", "breakdown", "model", "registry"  # where the names are; each imports some of those before it
+_MODULES = (
+    "datafiles",
+    "breakdown",
+    "model",
+    "registry",
+)  # where the names are; each imports some of those before it
 
 
 def __getattr__(name: str) -> Any:

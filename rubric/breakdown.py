@@ -7,11 +7,15 @@ from typing import Literal, Protocol
 
 BAND_UNSCORED = "unscored"  # the band of an iteration or session in which nothing could be scored
 BAND_INSUFFICIENT = "insufficient"  # that of an iteration with too little evidence for another, or of such ones only
-BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}  # what people read for a band that its name does not explain
+BAND_LABELS = {
+    BAND_INSUFFICIENT: "not enough evidence"
+}  # what people read for a band that its name does not explain
 
 TOLERANCE = 1e-9  # numbers no further apart are equal: rounding alone may have made the difference
 
-Source = Literal["observed", "claimed"]  # a sub-score was observed, or the one who did the work says so
+Source = Literal[
+    "observed", "claimed"
+]  # a sub-score was observed, or the one who did the work says so
 
 
 class SignalReading(Protocol):
@@ -54,9 +58,13 @@ class SignalContribution:
     effective_weight: float
     contribution: float
     source: Source | None = field(default=None, compare=False)  # None also where it was not kept
-    applicable: bool = True  # without that it is absent, and counts neither for coverage nor for bounds
+    applicable: bool = (
+        True  # without that it is absent, and counts neither for coverage nor for bounds
+    )
     cap: str = ""  # the best band that the row allows, "" when it allows any
-    fact: str = field(default="", compare=False)  # what the vote goes by in a few words, "" where it was not kept
+    fact: str = field(
+        default="", compare=False
+    )  # what the vote goes by in a few words, "" where it was not kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,11 @@ class Breakdown:
         """Return the mean of the other present signals by nominal weight, 0 to 1; None without any."""
         others = [row for row in self.breakdown if row.present and row.signal != signal]
         weight = math.fsum(row.nominal_weight for row in others)
-        return math.fsum(row.nominal_weight * row.sub_score for row in others) / weight if weight else None
+        return (
+            math.fsum(row.nominal_weight * row.sub_score for row in others) / weight
+            if weight
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,9 @@ def profile_names() -> list[str]:
 def released_profile(name: str) -> dict[str, object]:
     """Return a released profile as plain data, always the same object; RubricError where there is none."""
     if name not in profile_names():
-        raise RubricError(f"profile {name!r} is not released; released: {', '.join(profile_names())}")
+        raise RubricError(
+            f"profile {name!r} is not released; released: {', '.join(profile_names())}"
+        )
     data = read_released(PROFILES_DIR / f"{name}.yaml")
     if not isinstance(data, dict):
         raise RubricError(f"profile {name!r} is not a mapping")
@@ -83,7 +85,9 @@ def _plain_data(text: str) -> object:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
                 raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > _DEPTH_LIMIT:
                 raise RubricError("not YAML that a rubric may use: it is nested too deep")
         return yaml.load(text, Loader=yaml.CSafeLoader)

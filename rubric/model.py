@@ -29,12 +29,28 @@ CombinationMethod = NewType("CombinationMethod", str)  # names how sub-scores be
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
 
 # the known rules under which evidence is found and read
-EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED = EVIDENCE = "reference", "corrected", "attributed"
+EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED = EVIDENCE = (
+    "reference",
+    "corrected",
+    "attributed",
+)
 
-STRICT, LENIENT = LOADING = "strict", "lenient"  # one broken entry stops the load, or the rest is scored without it
-REFERENCE_TEXT, FULL_TEXT = TEXT = "reference", "full"  # of tables on a pipe: full has coverage and uncut names too
-REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = "reference", "bounds"  # the latter holds bounds and coverage too
-REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = "reference", "all"  # ``impl.tests_total_pass`` in schema 2 is a claim too
+STRICT, LENIENT = LOADING = (
+    "strict",
+    "lenient",
+)  # one broken entry stops the load, or the rest is scored without it
+REFERENCE_TEXT, FULL_TEXT = TEXT = (
+    "reference",
+    "full",
+)  # of tables on a pipe: full has coverage and uncut names too
+REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = (
+    "reference",
+    "bounds",
+)  # the latter holds bounds and coverage too
+REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = (
+    "reference",
+    "all",
+)  # ``impl.tests_total_pass`` in schema 2 is a claim too
 
 WEIGHT_TOLERANCE = 1e-9  # how far the sum of a rubric's weights may be from 1
 
@@ -47,7 +63,9 @@ class SignalSpec:
     label: str
     weight: float  # above 0; those of a rubric sum to 1
     description: str = ""
-    two_way: bool = False  # whether it has a self-reported side, which never votes, for the integrity track
+    two_way: bool = (
+        False  # whether it has a self-reported side, which never votes, for the integrity track
+    )
     profile: str = ""  # the released profile of its meter; empty without a meter, and for the meter's first profile
 
 
@@ -68,7 +86,9 @@ class Rubric:
     signals: tuple[SignalSpec, ...]
     bands: tuple[ScoreBand, ...]
     evidence: str = EVIDENCE_REFERENCE  # the rules under which the evidence behind the signals is found and read
-    claims_vote: bool = True  # whether what an agent says of its own work can vote beside what was observed
+    claims_vote: bool = (
+        True  # whether what an agent says of its own work can vote beside what was observed
+    )
     minimum_coverage: float = 0.0  # the share of the weight, 0 to 1, below which there is no band
     loading: str = STRICT  # of LOADING
     text: str = REFERENCE_TEXT  # of TEXT
@@ -88,7 +108,13 @@ class Rubric:
             yield "combination method is empty"
         elif self.combination != COMBINE_WEIGHTED_MEAN_RENORMALIZED:
             yield f"combination method {self.combination!r} is unknown; known: {COMBINE_WEIGHTED_MEAN_RENORMALIZED}"
-        names = {"evidence": EVIDENCE, "loading": LOADING, "text": TEXT, "sidecar": SIDECAR, "test_flags": TEST_FLAGS}
+        names = {
+            "evidence": EVIDENCE,
+            "loading": LOADING,
+            "text": TEXT,
+            "sidecar": SIDECAR,
+            "test_flags": TEST_FLAGS,
+        }
         for name, known in names.items():
             if (value := getattr(self, name)) not in known:
                 yield f"{name} {value!r} is unknown; known: {', '.join(known)}"
@@ -168,7 +194,9 @@ class Rubric:
     def _capped(self, band: str, rows: Iterable[SignalContribution]) -> str:
         """Return the band that a value and the caps of its rows allow; a cap that is no band here allows any."""
         names = [known.name for known in self.bands]
-        return names[max(names.index(name) for name in (band, *(row.cap for row in rows)) if name in names)]
+        return names[
+            max(names.index(name) for name in (band, *(row.cap for row in rows)) if name in names)
+        ]
 
     def score_all(self, sets: Iterable[SignalReadings]) -> list[Score]:
         """Score many iterations, in input order."""
@@ -193,8 +221,16 @@ def combine(
             value += contribution
             voted = True, reading.sub_score, reading.detail, weight, effective, contribution
             source, cap = getattr(reading, "source", None), getattr(reading, "cap", "")
-            rows.append(SignalContribution(sid, label, *voted, source, cap=cap, fact=getattr(reading, "fact", "")))
+            rows.append(
+                SignalContribution(
+                    sid, label, *voted, source, cap=cap, fact=getattr(reading, "fact", "")
+                )
+            )
         else:
             applicable = getattr(reading, "applicable", True)
-            rows.append(SignalContribution(sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable))
+            rows.append(
+                SignalContribution(
+                    sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable
+                )
+            )
     return value, total > 0, tuple(rows)

@@ -15,7 +15,9 @@ VERSIONS_DIR = Path(__file__).parent / "versions"
 
 def rubric_versions() -> list[str]:
     """List the released versions, oldest first."""
-    return sorted((p.stem for p in VERSIONS_DIR.glob("*.yaml")), key=lambda v: [int(n) for n in v.split(".")])
+    return sorted(
+        (p.stem for p in VERSIONS_DIR.glob("*.yaml")), key=lambda v: [int(n) for n in v.split(".")]
+    )
 
 
 def newest_version(evidence: str) -> str:
@@ -35,7 +37,9 @@ def default_rubric() -> Rubric:
 def released_rubric(version: str) -> Rubric:
     """Return a released rubric; RubricError where no release has that version."""
     if version not in rubric_versions():
-        raise RubricError(f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}")
+        raise RubricError(
+            f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}"
+        )
     return _valid(VERSIONS_DIR / f"{version}.yaml", read_released)
 
 
@@ -85,7 +89,10 @@ def _kinds(model: type[Any]) -> dict[str, tuple[type, Any]]:
     """Return the single values of a class, each with its kind and what a file that leaves it out has."""
     kinds = {field: getattr(field.type, "__supertype__", field.type) for field in fields(model)}
     return {
-        field.name: (kind, ("" if kind is str else None) if field.default is MISSING else field.default)
+        field.name: (
+            kind,
+            ("" if kind is str else None) if field.default is MISSING else field.default,
+        )
         for field, kind in kinds.items()
         if kind in _KINDS
     }
@@ -103,7 +110,9 @@ def _fields(data: object, where: str, allowed: Iterable[str]) -> dict[str, Any]:
     return data
 
 
-def _items(top: dict[str, Any], key: str, kinds: Mapping[str, tuple[type, Any]]) -> list[dict[str, Any]]:
+def _items(
+    top: dict[str, Any], key: str, kinds: Mapping[str, tuple[type, Any]]
+) -> list[dict[str, Any]]:
     items = top.get(key) or []
     if not isinstance(items, list):
         raise RubricError(f"{key} is not a list")
@@ -111,7 +120,9 @@ def _items(top: dict[str, Any], key: str, kinds: Mapping[str, tuple[type, Any]])
     return [_values(one, f"{key}[{n}]", kinds) for n, one in enumerate(given)]
 
 
-def _values(given: dict[str, Any], where: str, kinds: Mapping[str, tuple[type, Any]]) -> dict[str, Any]:
+def _values(
+    given: dict[str, Any], where: str, kinds: Mapping[str, tuple[type, Any]]
+) -> dict[str, Any]:
     found = {}
     for key, (kind, default) in kinds.items():
         value = given.get(key, default)

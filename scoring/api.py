@@ -76,13 +76,17 @@ from scoring.sidecars.provenance import read_provenance as read_provenance
 from scoring.sidecars.scores import PersistedContribution as PersistedContribution
 from scoring.sidecars.scores import PersistedScore as PersistedScore
 from scoring.sidecars.scores import build_persisted_score as build_persisted_score
-from scoring.sidecars.scores import derive_linked_traces_to_outcomes as derive_linked_traces_to_outcomes
+from scoring.sidecars.scores import (
+    derive_linked_traces_to_outcomes as derive_linked_traces_to_outcomes,
+)
 from scoring.sidecars.scores import iteration_score_path as iteration_score_path
 from scoring.sidecars.scores import read_iteration_score as read_iteration_score
 from scoring.sidecars.scores import read_session_score as read_session_score
 from scoring.sidecars.scores import session_score_path as session_score_path
 from scoring.sidecars.scores import write_iteration_score as write_iteration_score
-from scoring.sidecars.scores import write_iteration_score_with_record as write_iteration_score_with_record
+from scoring.sidecars.scores import (
+    write_iteration_score_with_record as write_iteration_score_with_record,
+)
 from scoring.sidecars.scores import write_iteration_scores as write_iteration_scores
 from scoring.sidecars.scores import write_session_score as write_session_score
 from scoring.sidecars.scores import write_session_scores as write_session_scores

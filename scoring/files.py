@@ -18,17 +18,23 @@ from typing import BinaryIO
 
 from scoring.errors import InputError, NoFileError, WriteError
 
-READ_PLAIN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # to open what is now a FIFO does not wait
+READ_PLAIN = (
+    os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+)  # to open what is now a FIFO does not wait
 SIZE_LIMIT = 16 << 20  # the largest file, in bytes, that is read as YAML or JSON
 MODE = 0o600
 STALE_AGE = 3600.0  # seconds after which a temporary file is stale, whatever its process does
 _LONGEST_AGE = 24 * 3600.0  # the same of a temporary directory where the file system has no locks
-_UNLOCKED_AGE = 2.0  # seconds that a process may take between making a temporary directory and locking it
+_UNLOCKED_AGE = (
+    2.0  # seconds that a process may take between making a temporary directory and locking it
+)
 _MANY = 64  # from how many files on it is cheaper to have the system write out everything than one after another
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
-_TEMPORARY_DIRECTORY = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})")
+_TEMPORARY_DIRECTORY = re.compile(
+    r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})"
+)
 
 
 def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | None = None) -> bytes:
@@ -40,7 +46,9 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         with open(os.open(path, READ_PLAIN), "rb") as f:
             size = refuse_special(f.fileno()).st_size
-            data = (f.read(size + 1) or b"") if size <= limit else b""  # None of what would wait, as /proc/kmsg
+            data = (
+                (f.read(size + 1) or b"") if size <= limit else b""
+            )  # None of what would wait, as /proc/kmsg
             if size < len(data) <= limit:  # it grows
                 data += f.read(limit + 1 - len(data))
     except (FileNotFoundError, NotADirectoryError) as e:
@@ -60,14 +68,18 @@ def is_inside(path: Path | str, directory: Path | str) -> bool:
 
 def is_of_the_system(folder: Path) -> bool:
     """Return whether a folder is one in which the system shows processes and devices as files; /dev/shm is none."""
-    shown = "\0" not in str(folder) and any(is_inside(folder, top) for top in ("/proc", "/sys", "/dev"))
+    shown = "\0" not in str(folder) and any(
+        is_inside(folder, top) for top in ("/proc", "/sys", "/dev")
+    )
     return shown and not is_inside(folder, "/dev/shm")  # noqa: S108 - nothing is written there
 
 
 def in_checkout(path: Path | str, repo_dir: Path | str) -> bool:
     """Return whether a path, or what leads to it, is in the whole checkout around a folder."""
     folder, way = Path(os.path.realpath(repo_dir)), Path(os.path.abspath(path))
-    top = next((here for here in (folder, *folder.parents) if os.path.lexists(here / ".git")), folder)
+    top = next(
+        (here for here in (folder, *folder.parents) if os.path.lexists(here / ".git")), folder
+    )
     return any(is_inside(one, top) for one in (path, way, *way.parents))
 
 
@@ -138,7 +150,9 @@ def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
         return False
 
 
-def write_atomically(path: Path, data: bytes, mode: int = MODE, owner: tuple[int, int] | None = None) -> None:
+def write_atomically(
+    path: Path, data: bytes, mode: int = MODE, owner: tuple[int, int] | None = None
+) -> None:
     """Write ``data`` to ``path``, unless it holds these bytes already; the rest is as for :func:`atomic_stream`."""
     if not holds(path, data, mode):
         with atomic_stream(path, mode, owner) as f:
@@ -146,7 +160,9 @@ def write_atomically(path: Path, data: bytes, mode: int = MODE, owner: tuple[int
 
 
 @contextlib.contextmanager
-def atomic_stream(path: Path, mode: int = MODE, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
+def atomic_stream(
+    path: Path, mode: int = MODE, owner: tuple[int, int] | None = None
+) -> Iterator[BinaryIO]:
     """Give a file to write in steps, put at ``path`` when the block ends without an error; else a WriteError."""
     remove_stale(path.parent)
     temporary = _temporary(path)
@@ -186,7 +202,9 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
 
 
 @contextlib.contextmanager
-def _new_file(path: Path, mode: int, flush: bool = True, owner: tuple[int, int] | None = None) -> Iterator[BinaryIO]:
+def _new_file(
+    path: Path, mode: int, flush: bool = True, owner: tuple[int, int] | None = None
+) -> Iterator[BinaryIO]:
     with open(os.open(path, _NEW, MODE & mode), "wb") as f:
         made = os.fstat(f.fileno())
         if owner is not None and owner != (made.st_uid, made.st_gid):
@@ -274,13 +292,17 @@ def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path
     import tempfile  # most commands make no folder
 
     remove_stale_directories(base)
-    made = tempfile.TemporaryDirectory(prefix=f"da-score-{purpose}-", dir=base, ignore_cleanup_errors=True)
+    made = tempfile.TemporaryDirectory(
+        prefix=f"da-score-{purpose}-", dir=base, ignore_cleanup_errors=True
+    )
     with made as directory, _opened(directory, _DIRECTORY) as fd:
         _lock(fd)
         yield Path(directory)
 
 
-def remove_stale_directories(base: Path | None = None, now: Callable[[], float] = time.time) -> None:
+def remove_stale_directories(
+    base: Path | None = None, now: Callable[[], float] = time.time
+) -> None:
     """Remove temporary directories of this user that no process has any more. Never raises."""
     import shutil
 
@@ -293,7 +315,9 @@ def remove_stale_directories(base: Path | None = None, now: Callable[[], float] 
                     shutil.rmtree(path, ignore_errors=True)
 
 
-def _left_in(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[tuple[Path, os.stat_result, str]]:
+def _left_in(
+    directory: Path | None, pattern: re.Pattern[str]
+) -> Iterator[tuple[Path, os.stat_result, str]]:
     """Yield what has a temporary name in a directory, or that of the system, with its stat and its process's number."""
     import tempfile
 

@@ -15,10 +15,14 @@ class PartlyCompared(Frozen, frozen=True, eq=False):
     _aside: ClassVar[frozenset[str]] = frozenset()
 
     def _compared(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in self._aside)
+        return tuple(
+            getattr(self, name) for name in self.__struct_fields__ if name not in self._aside
+        )
 
     def __eq__(self, other: object) -> bool:
-        return self._compared() == other._compared() if type(other) is type(self) else NotImplemented
+        return (
+            self._compared() == other._compared() if type(other) is type(self) else NotImplemented
+        )
 
     def __hash__(self) -> int:
         return hash(self._compared())

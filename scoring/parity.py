@@ -26,7 +26,9 @@ from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
 from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
 
-MeterUse: TypeAlias = Literal["votes", "observed", "unread"]  # DR transcripts vote, are only shown, are left alone
+MeterUse: TypeAlias = Literal[
+    "votes", "observed", "unread"
+]  # DR transcripts vote, are only shown, are left alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ def build_signal_sets(
         records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
         if not records:
             return []
-        found = Evidence(records, iter_log_dir, sources, scan, profile=None if meter == "unread" else PROFILE)
+        found = Evidence(
+            records, iter_log_dir, sources, scan, profile=None if meter == "unread" else PROFILE
+        )
         wanted = {DIMINISHING_RETURNS} if meter == "votes" else ()
         return [signal_set(found.of(record), wanted) for record in records]
 
@@ -93,7 +97,9 @@ def assemble_signal_set(
     deliberation: values.Deliberation | None = None,
 ) -> values.SignalSet:
     """Join what was found out about one iteration into its signals; None was not asked for. Pure."""
-    corrections = Corrections(iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported)
+    corrections = Corrections(
+        iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported
+    )
     signals = {
         LANDED: git.landed_observed,
         VERIFIER: iterlog.verifier,
@@ -106,12 +112,21 @@ def assemble_signal_set(
     if diminishing_returns is not None:
         signals[DIMINISHING_RETURNS] = diminishing_returns
     pairs = (
-        values.IntegrityObservation(LANDED, values.ROLE_IMPL, iterlog.landed_claimed, git.landed_observed),
         values.IntegrityObservation(
-            VERIFIER, role_of(record, values.ROLE_VERIFIER), iterlog.verifier_claimed, iterlog.verifier
+            LANDED, values.ROLE_IMPL, iterlog.landed_claimed, git.landed_observed
         ),
-        values.IntegrityObservation(TESTS, values.ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier),
-        values.IntegrityObservation(SCOPE, values.ROLE_IMPL, iterlog.scope_claimed, git.scope_observed),
+        values.IntegrityObservation(
+            VERIFIER,
+            role_of(record, values.ROLE_VERIFIER),
+            iterlog.verifier_claimed,
+            iterlog.verifier,
+        ),
+        values.IntegrityObservation(
+            TESTS, values.ROLE_IMPL, iterlog.tests_claimed, iterlog.verifier
+        ),
+        values.IntegrityObservation(
+            SCOPE, values.ROLE_IMPL, iterlog.scope_claimed, git.scope_observed
+        ),
     )
     known = tuple(pair for pair in pairs if not pair.is_empty)
     return values.SignalSet(record.iteration, signals, objective, known, deliberation)
@@ -119,7 +134,9 @@ def assemble_signal_set(
 
 def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:
     """Read what an entry and the artifacts it names say. Never raises; an empty root means no artifacts."""
-    statuses = tuple(artifact_status(repo_root, verifier.result_artifact) for verifier in record.verifiers)
+    statuses = tuple(
+        artifact_status(repo_root, verifier.result_artifact) for verifier in record.verifiers
+    )
     return IterlogSignals(
         scope_claim(record),
         flags_claim(record),
@@ -136,7 +153,8 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
     scope = declared_scopes(repo_dir).get(record.task_id)
     changed = git.changed(record, files=scope is not None)
     return GitSignals(
-        landed_value(git.landing(record)), scope_value(changed, scope.entries if scope else (), record.task_id)
+        landed_value(git.landing(record)),
+        scope_value(changed, scope.entries if scope else (), record.task_id),
     )
 
 
@@ -160,7 +178,9 @@ def backfill_iterations(
         found = [(record, evidence.transcripts(record.iteration)) for record in records]
     return [
         BackfillSignals(
-            record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate if facts else None
+            record.iteration,
+            efficiency_value(record.session_tokens, facts),
+            facts.tool_error_rate if facts else None,
         )
         for record, facts in found
     ]

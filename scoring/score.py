@@ -22,8 +22,23 @@ from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
 from scoring.sidecars import scores
-from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, fingerprint, fingerprints, inputs_of, score_mark
-from scoring.sidecars.provenance import Loss, Provenance, Sidecar, is_written, provenance_of, sidecar_of, write_scores
+from scoring.sidecars.fingerprint import (
+    Fingerprint,
+    Fingerprints,
+    fingerprint,
+    fingerprints,
+    inputs_of,
+    score_mark,
+)
+from scoring.sidecars.provenance import (
+    Loss,
+    Provenance,
+    Sidecar,
+    is_written,
+    provenance_of,
+    sidecar_of,
+    write_scores,
+)
 from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
@@ -50,7 +65,9 @@ class ScoredIteration(Frozen, frozen=True):
     score: Score
     provenance: Provenance | None = None
     """What the score was computed from, where the rubric's evidence rules keep that."""
-    inputs: str = ""  # the fingerprint of its inputs, taken before they were read; "" without a cache
+    inputs: str = (
+        ""  # the fingerprint of its inputs, taken before they were read; "" without a cache
+    )
 
     @property
     def persisted(self) -> scores.PersistedScore:
@@ -62,7 +79,9 @@ class ScoredIteration(Frozen, frozen=True):
         score, record = self.score, self.record
         shown = score.value, score.scored, score.band, score.coverage, score.bounds
         commit, summary = self.facts.landing.sha or "", record.impl.summary
-        return ScoredLine(score.iteration, record.task_id, record.date, *shown, lost, commit, summary)
+        return ScoredLine(
+            score.iteration, record.task_id, record.date, *shown, lost, commit, summary
+        )
 
 
 class ScoredLine(NamedTuple):
@@ -111,7 +130,9 @@ class ScoredLog(Frozen, frozen=True):
     @property
     def summary(self) -> LogSummary:
         """What tables show of it."""
-        return LogSummary(self.rubric, [one.line() for one in self.iterations], self.sessions, self.presence())
+        return LogSummary(
+            self.rubric, [one.line() for one in self.iterations], self.sessions, self.presence()
+        )
 
     def presence(self) -> dict[str, float]:
         """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
@@ -148,14 +169,18 @@ def score_iterations(
     with sources.reading_begun() as scan:
         if not records:
             return
-        evidence = Evidence(records, log_dir, sources, scan, only, profile, labels or labels_vote(*rubrics))
+        evidence = Evidence(
+            records, log_dir, sources, scan, only, profile, labels or labels_vote(*rubrics)
+        )
         opened(evidence)
         if (trunk := evidence.git.trunk).commit is None:
             sources.warn(_no_trunk(trunk, rubrics[0]))
         misread = only is None and rubrics[0].evidence == EVIDENCE_REFERENCE
         if misread and (numbers := claims_read_as_false(log_dir)):
             where = f"iteration{'s' if numbers[1:] else ''} {spans(numbers)}"
-            sources.warn(f"{where}: rubric {rubrics[0].version} reads the claim True as false; write true")
+            sources.warn(
+                f"{where}: rubric {rubrics[0].version} reads the claim True as false; write true"
+            )
         for place, number in enumerate(records.numbers):
             if only is not None and number not in only:
                 continue
@@ -163,7 +188,9 @@ def score_iterations(
             inputs = inputs_of(record, evidence, log_dir, wanted) if sources.cache_dir else ""
             facts = evidence.of(record)
             provenance = provenance_of(facts) if sources.rules.as_found else None
-            signals: dict[tuple[bool, str], SignalSet] = {}  # rubrics that read the facts alike share them
+            signals: dict[
+                tuple[bool, str], SignalSet
+            ] = {}  # rubrics that read the facts alike share them
             scored = []
             for rubric in rubrics:
                 read = as_read(facts, rubric)
@@ -171,7 +198,9 @@ def score_iterations(
                 if way not in signals:
                     signals[way] = signal_set(read, wanted, rubric.claims_vote, compare)
                 score = rubric.score(signals[way])
-                scored.append(ScoredIteration(record, read, signals[way], score, provenance, inputs))
+                scored.append(
+                    ScoredIteration(record, read, signals[way], score, provenance, inputs)
+                )
             yield tuple(scored)
 
 
@@ -183,7 +212,10 @@ def _no_trunk(trunk: Trunk, rubric: Rubric) -> str:
 
 
 def score_log_under(
-    rubrics: Sequence[Rubric], iter_log_dir: Path | str, sources: Mapping[str, Sources], observe: bool = False
+    rubrics: Sequence[Rubric],
+    iter_log_dir: Path | str,
+    sources: Mapping[str, Sources],
+    observe: bool = False,
 ) -> list[ScoredLog]:
     """Score a log under several rubrics, ``sources`` by their rules; what they share is read once."""
     logs: dict[int, ScoredLog] = {}
@@ -238,7 +270,9 @@ def examine_iteration(
     records = sources.entries([rubric], iter_log_dir, broken)
     if records.place(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
-    ((one,),) = score_iterations(records, iter_log_dir, sources, rubric, only={iteration}, observe=observe)
+    ((one,),) = score_iterations(
+        records, iter_log_dir, sources, rubric, only={iteration}, observe=observe
+    )
     return one
 
 
@@ -251,7 +285,9 @@ def score_iteration(
     **options: Unpack[Options],
 ) -> tuple[Score, IterationRecord]:
     """Score one iteration, and return its score and record; raises as :func:`examine_iteration`."""
-    found = examine_iteration(iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, **options)
+    found = examine_iteration(
+        iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, **options
+    )
     return found.score, found.record
 
 
@@ -301,7 +337,9 @@ def score_whole_log(
         sessions = sessions_of(rubric, refs)
         if write:
             _write(iter_log_dir, waiting, sources.warn, known)
-            session_files = scores.write_session_scores(iter_log_dir, with_files(sessions, sources.warn))
+            session_files = scores.write_session_scores(
+                iter_log_dir, with_files(sessions, sources.warn)
+            )
     if evidence:
         beside(evidence[0])
     shown = [session for session in sessions if chosen.intersection(session.iterations)]
@@ -312,17 +350,30 @@ def score_whole_log(
 def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
     files = sidecar_of(one.persisted, one.provenance)
     is_there = is_written(iter_log_dir, files)
-    lost = () if is_there else tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
-    return _Prepared(files, is_there, lost, fingerprint(one.inputs, one.facts, files.data) if one.inputs else None)
+    lost = (
+        ()
+        if is_there
+        else tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
+    )
+    return _Prepared(
+        files,
+        is_there,
+        lost,
+        fingerprint(one.inputs, one.facts, files.data) if one.inputs else None,
+    )
 
 
-def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent) -> tuple[list[Path], list[Path]]:
+def write_scored_log(
+    iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent
+) -> tuple[list[Path], list[Path]]:
     """Write the sidecars of all iterations and sessions that differ from those on disk, and return their paths.
 
     Beside one goes what it was computed from, where the rules keep that. ``warn`` gets lost evidence, and sessions
     with an id that is no file name. The ``written`` of a WriteError holds the paths before.
     """
-    paths = [scores.iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations]
+    paths = [
+        scores.iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations
+    ]
     write_iterations(iter_log_dir, scored.iterations, warn)
     try:
         return paths, scores.write_session_scores(iter_log_dir, with_files(scored.sessions, warn))
@@ -331,25 +382,36 @@ def write_scored_log(iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = s
 
 
 def write_iterations(
-    iter_log_dir: Path | str, scored: Iterable[ScoredIteration], warn: Warn = silent, known: Fingerprints | None = None
+    iter_log_dir: Path | str,
+    scored: Iterable[ScoredIteration],
+    warn: Warn = silent,
+    known: Fingerprints | None = None,
 ) -> None:
     """Write the sidecars of some iterations as :func:`write_scored_log` does; ``known`` keeps what they are of."""
     _write(iter_log_dir, [_prepared(iter_log_dir, one) for one in scored], warn, known)
 
 
-def _write(iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, known: Fingerprints | None) -> None:
+def _write(
+    iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, known: Fingerprints | None
+) -> None:
     for one in prepared:
         if one.lost:
             warn(loss_warning(one.files.score.iteration, one.lost))
     write_scores(iter_log_dir, [one.files for one in prepared if not one.is_there])
     for one in prepared:
-        if known is not None and one.fingerprint is not None:  # kept once the files that it is of are written
+        if (
+            known is not None and one.fingerprint is not None
+        ):  # kept once the files that it is of are written
             known.put(one.files.score.iteration, one.fingerprint)
 
 
-def write_session(iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent) -> Path | None:
+def write_session(
+    iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent
+) -> Path | None:
     """Write the sidecar of one session, and return its path; None, and a warning, when its id names no file."""
-    return scores.write_session_score(iter_log_dir, session) if with_files([session], warn) else None
+    return (
+        scores.write_session_score(iter_log_dir, session) if with_files([session], warn) else None
+    )
 
 
 def with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
@@ -359,5 +421,7 @@ def with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScor
         if scores.is_plain_session_id(session.session_id):
             found.append(session)
         else:
-            warn(f"session id {session.session_id!r} is no plain file name; this session gets no score file")
+            warn(
+                f"session id {session.session_id!r} is no plain file name; this session gets no score file"
+            )
     return found

@@ -60,7 +60,9 @@ def sessions_of(rubric: Rubric, refs: Iterable[tuple[str, SessionIterRef]]) -> l
     for session_id, ref in refs:
         if session_id:
             members.setdefault(session_id, []).append(ref)
-    in_byte_order = sorted(members, key=lambda session_id: session_id.encode("utf-8", "surrogateescape"))
+    in_byte_order = sorted(
+        members, key=lambda session_id: session_id.encode("utf-8", "surrogateescape")
+    )
     return [session_score(rubric, session_id, members[session_id]) for session_id in in_byte_order]
 
 
@@ -68,7 +70,11 @@ def session_score(rubric: Rubric, session_id: str, scores: Iterable[Any]) -> Ses
     """Score one session from the scores of its members, or what it keeps of them, in iteration order."""
     members = tuple(map(SessionIterRef.of, scores))
     values = [member.value for member in members if member.suffices]
-    nothing = BAND_INSUFFICIENT if any(member.band == BAND_INSUFFICIENT for member in members) else BAND_UNSCORED
+    nothing = (
+        BAND_INSUFFICIENT
+        if any(member.band == BAND_INSUFFICIENT for member in members)
+        else BAND_UNSCORED
+    )
     # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
     value = reduce(add, values, 0.0) / len(values) if values else 0.0
     return SessionScore(

@@ -54,7 +54,13 @@ FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 
 
 def checked_table(
-    table: Any, kinds: Kinds, where: str, *, name: str = "", elsewhere: Collection[str] = (), whole: bool = False
+    table: Any,
+    kinds: Kinds,
+    where: str,
+    *,
+    name: str = "",
+    elsewhere: Collection[str] = (),
+    whole: bool = False,
 ) -> dict[str, Any]:
     """Return what a table of plain data sets, checked; SettingsError names ``where`` it is from, and its ``name``.
 
@@ -68,8 +74,13 @@ def checked_table(
         if key in elsewhere:
             continue
         if key not in kinds:
-            tables = [*(known for known, kind in kinds.items() if isinstance(kind, Mapping)), *elsewhere]
-            known = [known for known in kinds if known not in tables] + [f"[{known}]" for known in tables]
+            tables = [
+                *(known for known, kind in kinds.items() if isinstance(kind, Mapping)),
+                *elsewhere,
+            ]
+            known = [known for known in kinds if known not in tables] + [
+                f"[{known}]" for known in tables
+            ]
             raise SettingsError(f"{at}: unknown setting {key!r}; known: {', '.join(known)}")
         kind, full = kinds[key], f"{name}.{key}" if name else key
         if isinstance(kind, Mapping):

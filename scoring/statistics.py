@@ -46,19 +46,26 @@ def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[flo
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def bootstrap_interval(values: Sequence[float], draws: int = DRAWS, seed: int = SEED) -> Interval | None:
+def bootstrap_interval(
+    values: Sequence[float], draws: int = DRAWS, seed: int = SEED
+) -> Interval | None:
     """Return the bootstrap interval of the mean of finite values; None for fewer than two, no width if all equal."""
     if len(values) < 2:
         return None
     if len(values) > _FEW or min(values) == max(values):
         return _middle(_means(values, draws, _source(seed)))
-    return _middle([math.fsum(pick(values)) / len(values) for pick in _few(len(values), draws, seed)])
+    return _middle(
+        [math.fsum(pick(values)) / len(values) for pick in _few(len(values), draws, seed)]
+    )
 
 
 def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
     """Return the bootstrap interval of any statistic; None for fewer than two values, or where few draws have it."""
     source = _source(SEED)
-    drawn = (statistic(source.choices(values, k=len(values))) for _ in range(DRAWS if len(values) > 1 else 0))
+    drawn = (
+        statistic(source.choices(values, k=len(values)))
+        for _ in range(DRAWS if len(values) > 1 else 0)
+    )
     known = [value for value in drawn if value is not None]
     return _middle(known) if 2 * len(known) > DRAWS else None
 
@@ -93,7 +100,10 @@ def _means(values: Sequence[float], draws: int, source: "random.Random") -> list
         return [math.fsum(source.choices(values, k=count)) / count for _ in range(draws)]
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / count
-    spread, third = math.sqrt(variance / count), math.fsum((value - mean) ** 3 for value in values) / count
+    spread, third = (
+        math.sqrt(variance / count),
+        math.fsum((value - mean) ** 3 for value in values) / count,
+    )
     skew = third / variance**1.5 / math.sqrt(count) if variance else 0.0
     normal = (source.gauss(0, 1) for _ in range(draws))
     return [mean + spread * (z + skew * (z * z - 1) / 6) for z in normal]
@@ -105,7 +115,9 @@ def _middle(means: Sequence[float]) -> Interval:
     return Interval(found[round(tail)], found[-1 - round(tail)])
 
 
-def auc(values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None) -> float | None:
+def auc(
+    values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
+) -> float | None:
     """Return the chance, 0 to 1, that a truth of 1 has a higher value than one of 0, ties half; None without both."""
     good, bad = Counter[float](), Counter[float]()
     for value, truth, weight in zip(values, truths, weights or [1] * len(values), strict=True):
@@ -118,12 +130,16 @@ def auc(values: Sequence[float], truths: Sequence[float], weights: Sequence[int]
     return above / 2 / pairs if pairs else None
 
 
-def spearman(values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None) -> float | None:
+def spearman(
+    values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
+) -> float | None:
     """Return Spearman's correlation of ranks, -1 to 1, cases counted by weight; None where either side is all equal."""
     weights = weights or [1] * len(values)
     x, y = _ranks(values, weights), _ranks(truths, weights)
     together = math.fsum(w * p * q for w, p, q in zip(weights, x, y, strict=True))
-    alone = math.prod(math.fsum(w * p * p for w, p in zip(weights, ranks, strict=True)) for ranks in (x, y))
+    alone = math.prod(
+        math.fsum(w * p * p for w, p in zip(weights, ranks, strict=True)) for ranks in (x, y)
+    )
     return together / math.sqrt(alone) if alone else None
 
 
@@ -147,7 +163,8 @@ def within(
     for group, *one in zip(groups, values, truths, strict=True):
         members.setdefault(group, []).append((one[0], one[1]))
     pairs = (
-        [(a > b) + (a == b) / 2 for a, better in own for b, worse in own if worse < better] for own in members.values()
+        [(a > b) + (a == b) / 2 for a, better in own for b, worse in own if worse < better]
+        for own in members.values()
     )
     compared = [(sum(won), len(won)) for won in pairs if won]
     if not compared:
@@ -156,34 +173,58 @@ def within(
     for _ in range(DRAWS if len(compared) > 1 else 0):
         drawn = source.choices(compared, k=len(compared))
         figures.append(sum(one[0] for one in drawn) / sum(one[1] for one in drawn))
-    return sum(one[0] for one in compared) / sum(one[1] for one in compared), _middle(figures) if figures else None
+    return sum(one[0] for one in compared) / sum(one[1] for one in compared), _middle(
+        figures
+    ) if figures else None
 
 
 class GroupedDraws:
     """Measures figures of cases against their truths, with one set of draws of whole groups; ``binary`` by AUC."""
 
-    def __init__(self, groups: Sequence[str], truths: Sequence[float], binary: bool = True, draws: int = DRAWS) -> None:
+    def __init__(
+        self,
+        groups: Sequence[str],
+        truths: Sequence[float],
+        binary: bool = True,
+        draws: int = DRAWS,
+    ) -> None:
         self.truths, self._how = truths, auc if binary else spearman
         place = {name: n for n, name in enumerate(sorted(set(groups)))}
-        self._group, self._places, self._most = [place[name] for name in groups], range(len(place)), draws
+        self._group, self._places, self._most = (
+            [place[name] for name in groups],
+            range(len(place)),
+            draws,
+        )
         self._weights: Any = None
 
     @functools.cached_property
     def _draws(self) -> "list[array[int]]":
         """How often each draw has each group."""
         source, places = _source(SEED), self._places
-        draws = min(self._most, max(_MOST_CHOSEN // len(places), _LEAST_DRAWS)) if len(places) > 1 else 0
+        draws = (
+            min(self._most, max(_MOST_CHOSEN // len(places), _LEAST_DRAWS))
+            if len(places) > 1
+            else 0
+        )
         drawn = (Counter(source.choices(places, k=len(places))) for _ in range(draws))
         return [array("H", [count[group] for group in places]) for count in drawn]
 
-    def measured(self, figures: Sequence[float | None]) -> tuple[int, float | None, Interval | None]:
+    def measured(
+        self, figures: Sequence[float | None]
+    ) -> tuple[int, float | None, Interval | None]:
         """Return of how many cases there is a figure, how well these tell, and the interval of that."""
         there = [n for n, figure in enumerate(figures) if figure is not None]
         values = [figure for figure in figures if figure is not None]
         found = self._how(values, [self.truths[n] for n in there])
-        return len(there), found, None if found is None else self.interval(self.drawn(values, there))
+        return (
+            len(there),
+            found,
+            None if found is None else self.interval(self.drawn(values, there)),
+        )
 
-    def gain(self, before: Sequence[float], after: Sequence[float]) -> tuple[float, Interval | None]:
+    def gain(
+        self, before: Sequence[float], after: Sequence[float]
+    ) -> tuple[float, Interval | None]:
         """Return how much better one figure of all cases tells than another, and the interval of that: pairs draws."""
         there = range(len(self.truths))
         pairs = zip(self.drawn(before, there), self.drawn(after, there), strict=True)
@@ -203,7 +244,10 @@ class GroupedDraws:
         try:
             import numpy as np  # where it is there, it is ten to thirty times as fast
         except ImportError:
-            return [self._how(values, truths, [count[group] for group in groups]) for count in self._draws]
+            return [
+                self._how(values, truths, [count[group] for group in groups])
+                for count in self._draws
+            ]
         if not self._draws:
             return []
         if self._weights is None:
@@ -218,7 +262,9 @@ class GroupedDraws:
 
 
 def _fast_auc(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
-    good, bad = (_by_level(np, weights * (truths.astype(bool) == kind), values)[0] for kind in (True, False))
+    good, bad = (
+        _by_level(np, weights * (truths.astype(bool) == kind), values)[0] for kind in (True, False)
+    )
     below = np.cumsum(bad, axis=1) - bad
     above = (good * (2 * below + bad)).sum(axis=1)
     pairs = good.sum(axis=1) * bad.sum(axis=1)
@@ -234,7 +280,10 @@ def _fast_spearman(np: Any, values: Any, truths: Any, weights: Any) -> list[floa
     x, y = centred(values), centred(truths)
     together = (weights * x * y).sum(axis=1)
     alone = (weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1)
-    return [None if not a > 0 else float(t) / math.sqrt(float(a)) for t, a in zip(together, alone, strict=True)]
+    return [
+        None if not a > 0 else float(t) / math.sqrt(float(a))
+        for t, a in zip(together, alone, strict=True)
+    ]
 
 
 def _by_level(np: Any, weights: Any, figures: Any) -> tuple[Any, Any]:

@@ -26,7 +26,10 @@ KEPT_DAYS = 90  # after how many days a row is removed; what is still needed is 
 _WAIT = 0.2  # how many seconds a command waits for another one that is writing to the store
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """What SQLite says of wrong bytes, and of tables that are not ours."""
-_ERRORS = (sqlite3.Error, UnicodeError)  # of wrong bytes sqlite3 may make a message that it cannot read itself
+_ERRORS = (
+    sqlite3.Error,
+    UnicodeError,
+)  # of wrong bytes sqlite3 may make a message that it cannot read itself
 _BATCH = 8 << 20  # how many bytes wait in memory before they are written
 
 _TABLES = """
@@ -77,7 +80,9 @@ class Store:
 
     def get_all(self, kind: Kind, prefix: bytes) -> dict[tuple[bytes, bytes], bytes]:
         """Return what is kept about all keys that begin so, by key and stamp; quicker than one at a time."""
-        return self._kept(kind, "key >= ? AND key < ?", prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
+        return self._kept(
+            kind, "key >= ? AND key < ?", prefix, prefix[:-1] + bytes([prefix[-1] + 1])
+        )
 
     def _kept(self, kind: Kind, which: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
         if (connection := self._open()) is None:
@@ -91,7 +96,9 @@ class Store:
         return {
             (key, stamp): value
             for key, stamp, checksum, value in rows
-            if isinstance(stamp, bytes) and isinstance(value, bytes) and checksum == _checksum(kind, key, stamp, value)
+            if isinstance(stamp, bytes)
+            and isinstance(value, bytes)
+            and checksum == _checksum(kind, key, stamp, value)
         }
 
     def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
@@ -114,7 +121,8 @@ class Store:
                     if found is None:
                         with connection:
                             connection.execute(
-                                "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)", (self._secret,)
+                                "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)",
+                                (self._secret,),
                             )
                         found = connection.execute("SELECT secret FROM secrets").fetchone()
                     if isinstance(found[0], bytes):
@@ -143,9 +151,16 @@ class Store:
         ]
         try:
             with connection:
-                connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-                if connection.execute("PRAGMA user_version").fetchone() != (today,):  # the day of the last removal
-                    connection.execute("DELETE FROM kept WHERE day < ? AND kind != 'fingerprint'", (today - KEPT_DAYS,))
+                connection.executemany(
+                    "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", rows
+                )
+                if connection.execute("PRAGMA user_version").fetchone() != (
+                    today,
+                ):  # the day of the last removal
+                    connection.execute(
+                        "DELETE FROM kept WHERE day < ? AND kind != 'fingerprint'",
+                        (today - KEPT_DAYS,),
+                    )
                     connection.execute(f"PRAGMA user_version = {today}")
         except _ERRORS as e:
             self._give_up(e)
@@ -155,7 +170,11 @@ class Store:
             self._opened = True
             try:
                 place, uri = self._place, f"{self._place.absolute().as_uri()}?mode=ro&immutable=1"
-                self._connection = _connected(place) if self.keeps else sqlite3.connect(uri, timeout=_WAIT, uri=True)
+                self._connection = (
+                    _connected(place)
+                    if self.keeps
+                    else sqlite3.connect(uri, timeout=_WAIT, uri=True)
+                )
             except OSError:
                 pass
             except _ERRORS as e:
@@ -168,7 +187,10 @@ class Store:
             with contextlib.suppress(*_ERRORS):
                 self._connection.close()
             self._connection = None
-        damaged = isinstance(error, UnicodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+        damaged = (
+            isinstance(error, UnicodeError)
+            or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+        )
         if self._place is not None and self.keeps and damaged:
             for suffix in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
@@ -178,11 +200,15 @@ class Store:
 def _connected(place: Path) -> sqlite3.Connection:
     """Open a store, or make it; raise OSError, sqlite3.Error or UnicodeError where that cannot be done."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
+    os.close(
+        os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    )
     connection = sqlite3.connect(place, timeout=_WAIT)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the last rows, and nothing else
+        connection.execute(
+            "PRAGMA synchronous = NORMAL"
+        )  # a power cut may lose the last rows, and nothing else
         connection.executescript(_TABLES)
     except _ERRORS:
         connection.close()

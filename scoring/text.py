@@ -16,7 +16,9 @@ _VALUE_WIDTH = 40  # characters of a value that a message shows
 
 _MOST_BITS = 4000  # Python writes no whole number that is much longer
 
-_ESCAPES = {char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
+_ESCAPES = {
+    char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)
+}
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -36,7 +38,11 @@ def trim(text: str) -> str:
 def lower(text: str) -> str:
     """Lower-case by the one-to-one mapping: no letter becomes two, and a final sigma is a sigma."""
     # İ is the one letter of which Python makes two
-    return text.lower() if text.isascii() else "".join("i" if char == "İ" else char.lower() for char in text)
+    return (
+        text.lower()
+        if text.isascii()
+        else "".join("i" if char == "İ" else char.lower() for char in text)
+    )
 
 
 def fold(text: str) -> str:
@@ -61,7 +67,9 @@ def quote(text: str) -> str:
     """Quote text in double quotes, all that is not printable escaped (``%q`` of the contract), bytes by number."""
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
-    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escape(c)) for c in text) + '"'
+    return (
+        '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escape(c)) for c in text) + '"'
+    )
 
 
 def printable(text: str) -> str:
@@ -94,7 +102,11 @@ def json_escaped(text: str) -> str:
 
 def as_utf8(text: str) -> str:
     """Return text that can be written as UTF-8: what was no UTF-8 in a file becomes a replacement character."""
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    )
 
 
 def _escape(char: str) -> str:

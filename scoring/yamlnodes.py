@@ -53,7 +53,9 @@ _TIME = re.compile(
     re.ASCII,
 )
 _NUMERIC = frozenset("+-.0123456789")
-LONGEST_INTEGER = 100  # no 64-bit number is written longer than this, and reading a huge one is slow
+LONGEST_INTEGER = (
+    100  # no 64-bit number is written longer than this, and reading a huge one is slow
+)
 
 
 class Scalar(Struct, eq=False, gc=False):
@@ -71,7 +73,9 @@ class Scalar(Struct, eq=False, gc=False):
 
     def resolved(self) -> tuple[str, Any]:
         """Return the tag and value of this scalar as read without a field's help."""
-        if self.tag == STR or (self.quoted and not self.tag):  # the document itself says that this is text
+        if self.tag == STR or (
+            self.quoted and not self.tag
+        ):  # the document itself says that this is text
             return STR, self.value
         tag, value = resolve(self.value, self.tag, self.line)
         if tag == BINARY:
@@ -122,7 +126,12 @@ def target_of(node: Node) -> Scalar | Sequence | MappingNode:
 
 def is_merge(key: Node) -> bool:
     """Tell whether a key of a mapping merges other mappings into it."""
-    return isinstance(key, Scalar) and key.value == "<<" and not key.quoted and key.tag in ("", "!!merge")
+    return (
+        isinstance(key, Scalar)
+        and key.value == "<<"
+        and not key.quoted
+        and key.tag in ("", "!!merge")
+    )
 
 
 def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
@@ -149,7 +158,9 @@ def _resolve_untagged(text: str, tag: str) -> tuple[str, Any]:
     plain = text.replace("_", "")
     if m := _INTEGER.fullmatch(plain):
         whole = _integer(m)
-        if INT_MIN <= whole <= (INT_MAX if m[1] or m[6] or m[7] else _UINT_MAX):  # beyond 63 bits only without a sign
+        if (
+            INT_MIN <= whole <= (INT_MAX if m[1] or m[6] or m[7] else _UINT_MAX)
+        ):  # beyond 63 bits only without a sign
             return INT, whole
     if _FLOAT.fullmatch(plain) and abs(real := float(plain)) != float("inf"):
         return FLOAT, real
@@ -170,11 +181,15 @@ def is_timestamp(text: str) -> bool:
     if not m:
         return False
     year, month, day, space, hour, minute, second, zone = m.groups()
-    if hour is not None and bool(space) == bool(zone):  # after T a zone is needed, after a space there is none
+    if hour is not None and bool(space) == bool(
+        zone
+    ):  # after T a zone is needed, after a space there is none
         return False
     try:
         # year 0 is a leap year that Python does not have
-        datetime.datetime(int(year) or 4, int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
+        datetime.datetime(
+            int(year) or 4, int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0)
+        )
     except ValueError:
         return False
     return True
@@ -201,7 +216,9 @@ def parse(data: bytes) -> Node | None:
     except YamlError:
         raise
     except (yaml.YAMLError, ValueError) as e:
-        raise YamlError(f"not YAML text: {getattr(e, 'reason', None) or ' '.join(str(e).split())}") from e
+        raise YamlError(
+            f"not YAML text: {getattr(e, 'reason', None) or ' '.join(str(e).split())}"
+        ) from e
 
 
 def _composed(data: bytes) -> Node | None:
@@ -221,7 +238,9 @@ def _composed(data: bytes) -> Node | None:
                 event.value, _short_tag(event.tag), bool(event.style), event.start_mark.line + 1
             )
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            node = (MappingNode if kind is yaml.MappingStartEvent else Sequence)(event.start_mark.line + 1)
+            node = (MappingNode if kind is yaml.MappingStartEvent else Sequence)(
+                event.start_mark.line + 1
+            )
             if len(stack) > MAX_DEPTH:
                 raise YamlError(f"line {node.line}: nested more than {MAX_DEPTH} deep")
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:

@@ -159,7 +159,9 @@ class Reader:
                         self._path.pop()
             for source in merges:
                 if not isinstance(nodes.target_of(source), nodes.MappingNode):
-                    raise YamlError(f"line {source.line}: a merge key takes a mapping or a list of mappings")
+                    raise YamlError(
+                        f"line {source.line}: a merge key takes a mapping or a list of mappings"
+                    )
                 values |= self.struct(source, fields, given)
             return values
         finally:
@@ -167,7 +169,12 @@ class Reader:
 
     def _name(self, key: nodes.Node) -> str | None:
         """Return the name that a key of a mapping gives; None for null and for a merge."""
-        if type(key) is nodes.Scalar and not key.tag and key.value not in _NAMELESS and not self._open_aliases:
+        if (
+            type(key) is nodes.Scalar
+            and not key.tag
+            and key.value not in _NAMELESS
+            and not self._open_aliases
+        ):
             self._decoded += 1
             return key.value
         return None if nodes.is_merge(key) or self.is_null(key) else self.string(key)
@@ -214,11 +221,17 @@ class Reader:
     def _misfit(self, node: nodes.Node, wanted: str) -> YamlError:
         target = nodes.target_of(node)
         if isinstance(target, nodes.Scalar):
-            what = f"quoted {nodes.shown_scalar(target.value)}" if target.quoted else nodes.shown_scalar(target.value)
+            what = (
+                f"quoted {nodes.shown_scalar(target.value)}"
+                if target.quoted
+                else nodes.shown_scalar(target.value)
+            )
         else:
             what = "a list" if isinstance(target, nodes.Sequence) else "a mapping"
         field = ".".join(self._path)
-        return YamlError(f"line {node.line}: {field}{': ' if field else ''}{what} where {wanted} belongs")
+        return YamlError(
+            f"line {node.line}: {field}{': ' if field else ''}{what} where {wanted} belongs"
+        )
 
 
 def items_of(take: Take) -> Take:
@@ -235,7 +248,13 @@ def _refuse_duplicates(pairs: Collection[tuple[nodes.Node, nodes.Node]]) -> None
         return
     lines: dict[tuple[type, str], int] = {}
     for key, _ in pairs:
-        text = key.value if isinstance(key, nodes.Scalar) else key.name if isinstance(key, nodes.Alias) else ""
+        text = (
+            key.value
+            if isinstance(key, nodes.Scalar)
+            else key.name
+            if isinstance(key, nodes.Alias)
+            else ""
+        )
         if (identity := (type(key), text)) in lines:
             raise YamlError(
                 f"line {key.line}: key {nodes.shown_scalar(text)} is already given on line {lines[identity]}"

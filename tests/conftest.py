@@ -26,7 +26,9 @@ QUICK_CASES = 1
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let processes be interrupted, and hypothesis try a twentieth of its examples where slow tests are left out."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a background job, and then in every process it starts
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # in a background job, and then in every process it starts
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile("all", deadline=None)  # what else the machine does is no matter
     settings.register_profile("quick", deadline=None, max_examples=5)
@@ -58,14 +60,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _own_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     for name in list(os.environ):
-        if name.startswith(("GIT_", "DA_SCORE_", "XDG_")) or name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        if name.startswith(("GIT_", "DA_SCORE_", "XDG_")) or name in (
+            "CLAUDE_CONFIG_DIR",
+            "CODEX_HOME",
+        ):
             monkeypatch.delenv(name)
     home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # what survives a power cut is for the tests of atomic writes
+    monkeypatch.setattr(
+        os, "fsync", lambda _: None
+    )  # what survives a power cut is for the tests of atomic writes
 
 
 @pytest.fixture
@@ -119,7 +128,9 @@ def _built_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def compact_demo(_built_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo to copy: the same, its objects packed into few files."""
-    root: Path = shutil.copytree(_built_demo, tmp_path_factory.mktemp("compact") / "demo", symlinks=True)
+    root: Path = shutil.copytree(
+        _built_demo, tmp_path_factory.mktemp("compact") / "demo", symlinks=True
+    )
     Repo.at(root / "repo").git("repack", "-a", "-d", "-q")
     return root
 
@@ -152,7 +163,9 @@ def project(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def _scored_demo(compact_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root: Path = shutil.copytree(compact_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True)
+    root: Path = shutil.copytree(
+        compact_demo, tmp_path_factory.mktemp("scored") / "demo", symlinks=True
+    )
     transcripts = [f"--transcript-dir={root}/transcripts/{name}" for name in ("claude", "codex")]
     where = ["--iter-log-dir", f"{root}/repo/{DEFAULT_LOG_DIR}", "--repo-dir", f"{root}/repo"]
     with contextlib.redirect_stdout(None):

@@ -36,7 +36,9 @@ def python(code: str) -> str:
 class TestNames:
     @pytest.mark.parametrize(("name", "home"), PUBLIC.items())
     def test_are_those_of_their_module_documented_and_typed(self, name: str, home: str) -> None:
-        value = getattr(importlib.import_module(home), name, None) or importlib.import_module(f"{home}.{name}")
+        value = getattr(importlib.import_module(home), name, None) or importlib.import_module(
+            f"{home}.{name}"
+        )
         assert getattr(scoring, name) is value
         if isinstance(value, type | types.FunctionType):
             assert value.__doc__
@@ -44,7 +46,9 @@ class TestNames:
 
     def test_are_re_exported_under_their_own_names(self) -> None:
         """A type checker sees only 'x as x'."""
-        imported = [alias for node in STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+        imported = [
+            alias for node in STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names
+        ]
         assert all(alias.asname == alias.name for alias in imported)
 
     def test_are_listed_in_all_and_dir(self) -> None:
@@ -63,7 +67,10 @@ class TestNames:
 
     @pytest.mark.slow
     def test_all_can_be_imported_at_once(self) -> None:
-        assert python("from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))") == "scoring.score 5\n"
+        assert (
+            python("from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))")
+            == "scoring.score 5\n"
+        )
 
     @pytest.mark.parametrize("name", ["score_logs", "_homes_", "__wrapped__", "Path_", ""])
     def test_that_are_unknown_are_an_attribute_error(self, name: str) -> None:
@@ -72,9 +79,13 @@ class TestNames:
         assert not hasattr(scoring, name)
 
     def test_of_errors_have_one_root(self) -> None:
-        errors = [value for name in PUBLIC if name.endswith("Error") and (value := getattr(scoring, name))]
+        errors = [
+            value for name in PUBLIC if name.endswith("Error") and (value := getattr(scoring, name))
+        ]
         raised = [
-            name for name, kind in vars(scoring.errors).items() if isinstance(kind, type) and name[-5:] == "Error"
+            name
+            for name, kind in vars(scoring.errors).items()
+            if isinstance(kind, type) and name[-5:] == "Error"
         ]
         assert sorted(error.__name__ for error in errors) == sorted(raised)
         assert all(issubclass(error, DaScoreError) for error in errors)
@@ -84,9 +95,15 @@ class TestNames:
     ("code", "allowed"),
     [
         pytest.param("import scoring", [], id="the import alone"),
-        pytest.param("import scoring; scoring.score_log", ["msgspec", "pydantic", "yaml", "scoring.api"], id="a name"),
         pytest.param(
-            "from scoring.cli import main; main(['--version'])", ["click", "msgspec", "scoring.cli"], id="a command"
+            "import scoring; scoring.score_log",
+            ["msgspec", "pydantic", "yaml", "scoring.api"],
+            id="a name",
+        ),
+        pytest.param(
+            "from scoring.cli import main; main(['--version'])",
+            ["click", "msgspec", "scoring.cli"],
+            id="a command",
         ),
     ],
 )
@@ -96,7 +113,11 @@ def test_what_is_heavy_is_loaded_where_it_is_used(code: str, allowed: list[str])
 
 
 def test_the_example_of_the_module_is_that_of_the_library() -> None:
-    names = {line.split("import ")[1] for line in (scoring.__doc__ or "").splitlines() if "import " in line}
+    names = {
+        line.split("import ")[1]
+        for line in (scoring.__doc__ or "").splitlines()
+        if "import " in line
+    }
     assert names == {"score_log"}
 
 

@@ -68,7 +68,9 @@ class TestEqualBytes:
         write_atomically(path, b"same")
         after = path.lstat()
         assert path.read_bytes() == b"same"
-        assert ((after.st_ino, after.st_ctime_ns) == (before.st_ino, before.st_ctime_ns)) is (old == b"same")
+        assert ((after.st_ino, after.st_ctime_ns) == (before.st_ino, before.st_ctime_ns)) is (
+            old == b"same"
+        )
 
     @pytest.mark.parametrize("wide", [0o644, 0o660, 0o400, 0o4600], ids=oct)
     def test_but_another_mode_does_not(self, tmp_path: Path, wide: int) -> None:
@@ -93,7 +95,10 @@ class TestSymlinks:
         write_atomically(tmp_path / "a", data)
         assert ((tmp_path / "a").is_symlink(), (tmp_path / "a").read_bytes()) == (False, data)
         assert sorted(os.listdir(tmp_path)) == ["a", "folder", "outside"]
-        assert ((tmp_path / "outside").read_bytes(), os.listdir(tmp_path / "folder")) == (b"mine", [])
+        assert ((tmp_path / "outside").read_bytes(), os.listdir(tmp_path / "folder")) == (
+            b"mine",
+            [],
+        )
 
     def test_a_fifo_is_replaced_and_not_waited_for(self, tmp_path: Path) -> None:
         make_fifo(tmp_path / "a")
@@ -104,7 +109,9 @@ class TestSymlinks:
 @contextmanager
 def read_only_directory(files: dict[str, bytes]) -> Iterator[Path]:
     """A directory, with files of mode 0600, in which nobody without privileges may make a file."""
-    directory = Path(tempfile.mkdtemp(prefix="da-score-test-"))  # pytest's own lie where only their owner may look
+    directory = Path(
+        tempfile.mkdtemp(prefix="da-score-test-")
+    )  # pytest's own lie where only their owner may look
     try:
         for name, data in files.items():
             write_atomically(directory / name, data)
@@ -159,7 +166,10 @@ class TestFailure:
         (tmp_path / "file").write_bytes(b"")
         (tmp_path / "folder/inside").mkdir(parents=True)
         self.refused(tmp_path / name, reason)
-        assert (sorted(os.listdir(tmp_path)), os.listdir(tmp_path / "folder")) == (["file", "folder"], ["inside"])
+        assert (sorted(os.listdir(tmp_path)), os.listdir(tmp_path / "folder")) == (
+            ["file", "folder"],
+            ["inside"],
+        )
 
     @pytest.mark.parametrize(
         ("call", "number", "reason"),
@@ -183,7 +193,9 @@ class TestFailure:
         write_atomically(tmp_path / "a", b"new")
         assert (tmp_path / "a").read_bytes() == b"new"
 
-    def test_of_the_clean_up_hides_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_the_clean_up_hides_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with monkeypatch.context() as patched:
             patched.setattr(os, "replace", failing(errno.EIO))
             patched.setattr(os, "unlink", failing(errno.EROFS))
@@ -244,7 +256,9 @@ class TestDurability:
             write_atomically(tmp_path / "a", b"new")
         assert calls == ["file", "rename", "directory"]
 
-    def test_many_files_are_on_disk_before_the_first_rename(self, tmp_path: Path, calls: list[str]) -> None:
+    def test_many_files_are_on_disk_before_the_first_rename(
+        self, tmp_path: Path, calls: list[str]
+    ) -> None:
         write_together([(tmp_path / name, b"x") for name in "abc"])
         assert calls == ["file"] * 3 + ["rename"] * 3 + ["directory"]
 
@@ -270,20 +284,28 @@ for length in range(60_000, 60_040):
 
 class TestSeveralProcesses:
     @pytest.mark.parametrize("call", ["fsync", "replace"])
-    def test_one_that_is_killed_leaves_the_old_file_and_litter(self, tmp_path: Path, call: str) -> None:
+    def test_one_that_is_killed_leaves_the_old_file_and_litter(
+        self, tmp_path: Path, call: str
+    ) -> None:
         (tmp_path / "a").write_bytes(b"old")
-        done = subprocess.run([sys.executable, "-c", KILLED.format(call=call), str(tmp_path / "a")], check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED.format(call=call), str(tmp_path / "a")], check=False
+        )
         assert done.returncode == -signal.SIGKILL
         assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (b"old", 1)
         remove_stale(tmp_path)
         assert os.listdir(tmp_path) == ["a"]
 
     @pytest.mark.slow
-    def test_eight_at_once_leave_one_whole_file_and_readers_see_whole_files(self, tmp_path: Path) -> None:
+    def test_eight_at_once_leave_one_whole_file_and_readers_see_whole_files(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "a"
         path.write_bytes(b"-" * 60_000)
         command = [sys.executable, "-c", WRITER, str(path)]
-        writers = [subprocess.Popen([*command, letter], stdin=subprocess.PIPE) for letter in "abcdefgh"]
+        writers = [
+            subprocess.Popen([*command, letter], stdin=subprocess.PIPE) for letter in "abcdefgh"
+        ]
         for writer in writers:
             assert writer.stdin is not None
             writer.stdin.close()  # all start now
@@ -307,7 +329,9 @@ class TestLitter:
         process.wait()
         return process.pid
 
-    def litter(self, directory: Path, process: int, age: float, mark: str = "0123456789abcdef") -> Path:
+    def litter(
+        self, directory: Path, process: int, age: float, mark: str = "0123456789abcdef"
+    ) -> Path:
         path = directory / f".da-score-{process}-{mark}.tmp"
         path.write_bytes(b"half of a fi")
         os.utime(path, (self.NOW - age, self.NOW - age))
@@ -325,7 +349,9 @@ class TestLitter:
         living = self.litter(tmp_path, os.getpid(), age)
         assert self.left(tmp_path) == ([] if age > STALE_AGE else [living.name])
 
-    @pytest.mark.parametrize("process", [1, 9_999_999_999], ids=["somebody else's", "no number of a process"])
+    @pytest.mark.parametrize(
+        "process", [1, 9_999_999_999], ids=["somebody else's", "no number of a process"]
+    )
     def test_of_a_process_that_cannot_be_asked_stays_for_an_hour(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int
     ) -> None:
@@ -351,7 +377,9 @@ class TestLitter:
         os.utime(path, (1, 1))
         assert self.left(tmp_path) == [path.name]
 
-    def test_a_directory_of_that_name_stays_and_a_link_goes_without_its_target(self, tmp_path: Path, dead: int) -> None:
+    def test_a_directory_of_that_name_stays_and_a_link_goes_without_its_target(
+        self, tmp_path: Path, dead: int
+    ) -> None:
         (tmp_path / f".da-score-{dead}-0123456789abcdef.tmp").mkdir()
         (tmp_path / f".da-score-{dead}-0123456789abcdee.tmp").symlink_to(tmp_path / "mine")
         (tmp_path / "mine").write_bytes(b"mine")
@@ -377,11 +405,15 @@ class TestTogether:
     def test_writes_every_file_whole(self, tmp_path: Path) -> None:
         files = [(tmp_path / f"{n}.yaml", bytes([n % 256]) * n) for n in range(300)]
         write_together(files)
-        assert {path: path.read_bytes() for path in sorted(tmp_path.iterdir())} == dict(sorted(files))
+        assert {path: path.read_bytes() for path in sorted(tmp_path.iterdir())} == dict(
+            sorted(files)
+        )
         assert {stat.S_IMODE(path.stat().st_mode) for path, _ in files} == {0o600}
         before = {path: path.stat().st_ino for path, _ in files}
         write_together([(path, data + b"!" * (n == 7)) for n, (path, data) in enumerate(files)])
-        assert [path.name for path, number in before.items() if path.stat().st_ino != number] == ["7.yaml"]
+        assert [path.name for path, number in before.items() if path.stat().st_ino != number] == [
+            "7.yaml"
+        ]
 
     def test_that_fails_names_the_file_and_leaves_nothing_behind(self, tmp_path: Path) -> None:
         (tmp_path / "b").mkdir()

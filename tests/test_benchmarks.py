@@ -54,7 +54,9 @@ def digest(directory: Path) -> str:
 
 
 @pytest.mark.slow
-def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(tmp_path: Path) -> None:
+def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(
+    tmp_path: Path,
+) -> None:
     repo = Repo(tmp_path / "old", branch="main")
     repo.commit({"a": "a\n"}, "base")
     for one in range(12):
@@ -63,7 +65,9 @@ def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(tmp
             words = "".join(f"line {n} of {part} in {one}\n" for n in range(6))
             repo.commit({f"{one}/{part}": words}, f"write {part} in {one}")
         repo.checkout("main")
-        repo.git("merge", "-q", "--no-ff", "-m", f"Merge pull request #{one} from me/side", f"side-{one}")
+        repo.git(
+            "merge", "-q", "--no-ff", "-m", f"Merge pull request #{one} from me/side", f"side-{one}"
+        )
     new = tmp_path / "new"
     subprocess.run(["git", "clone", "-q", "--no-checkout", repo.path, new], check=True)
     for asked in asked_of(new, 1).values():
@@ -79,13 +83,25 @@ class TestBacklog:
             spec.id for spec in default_rubric().signals
         }
         checks = [iteration.signals.objective.as_dict() for iteration in scored.iterations]
-        assert {name for check in checks for name, value in check.items() if value["present"]} == set(checks[0])
+        assert {
+            name for check in checks for name, value in check.items() if value["present"]
+        } == set(checks[0])
         assert {iteration.record.schema_version for iteration in scored.iterations} == {1, 2}
         assert len(scored.sessions) > 1
-        assert len({iteration.signals.value("hook_outcomes").sub_score for iteration in scored.iterations}) > 1
+        assert (
+            len(
+                {
+                    iteration.signals.value("hook_outcomes").sub_score
+                    for iteration in scored.iterations
+                }
+            )
+            > 1
+        )
         assert len({iteration.score.band for iteration in scored.iterations}) > 1
 
-    def test_can_be_opened_again_once_it_is_made_to_its_end(self, corpus: Corpus, tmp_path: Path) -> None:
+    def test_can_be_opened_again_once_it_is_made_to_its_end(
+        self, corpus: Corpus, tmp_path: Path
+    ) -> None:
         assert open_corpus(corpus.repo.parent) == corpus
         (tmp_path / "repo").mkdir()
         with pytest.raises(OSError, match=r"corpus\.json"):
@@ -95,7 +111,9 @@ class TestBacklog:
     def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
         digests = []
         for n, seed in enumerate((1, 1, 2)):
-            make_corpus(tmp_path / str(n), Size(iterations=6, commits=1, transcript_mb=0.05, seed=seed))
+            make_corpus(
+                tmp_path / str(n), Size(iterations=6, commits=1, transcript_mb=0.05, seed=seed)
+            )
             (tmp_path / str(n) / "corpus.json").unlink()  # it names the seed
             digests.append(digest(tmp_path / str(n)))
         assert digests[0] == digests[1] != digests[2]
@@ -135,7 +153,9 @@ class TestMeasuring:
         assert {name: len(rounds) for name, rounds in taken.seconds.items()} == {"a": 2, "b": 2}
 
     def test_takes_ratios_within_a_round(self) -> None:
-        taken = Times({"base": [1.0, 10.0, 2.0], "case": [3.0, 40.0, 4.0], "start": [1.0, 10.0, 1.0]})
+        taken = Times(
+            {"base": [1.0, 10.0, 2.0], "case": [3.0, 40.0, 4.0], "start": [1.0, 10.0, 1.0]}
+        )
         assert taken.ratio("case", "base") == Spread(3.0, 2.0, 4.0)
         assert taken.ratio("case", "base", less="start") == Spread(2.0, 1.5, 3.0)
 
@@ -143,7 +163,9 @@ class TestMeasuring:
 class TestTables:
     def test_replace_what_stood_between_their_marks_and_nothing_else(self, tmp_path: Path) -> None:
         page, end = tmp_path / DOCUMENT, "<!-- /measured -->"
-        page.write_text(f"a\n<!-- measured: one -->\nold\n{end}\nb\n<!-- measured: two -->\n{end}\n", "utf-8")
+        page.write_text(
+            f"a\n<!-- measured: one -->\nold\n{end}\nb\n<!-- measured: two -->\n{end}\n", "utf-8"
+        )
         put(tmp_path, "one", r"new \1")
         put(tmp_path, "two", "also")
         assert page.read_text("utf-8") == (
@@ -182,7 +204,9 @@ class TestParts:
 
 
 @pytest.mark.slow
-def test_commands_of_a_long_log_run(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_long_log_run(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(long_log, "_TIMES_AS_MANY", (1, 2))
     setting = Setting(corpus, tmp_path, repeat=1, out=tmp_path, plots=False, trunk=0)
     assert len(long_log.measure(setting).splitlines()) == 2 + 2
@@ -225,4 +249,6 @@ def table(text: str, name: str) -> list[list[str]]:
     """Return the cells between the marks of a part."""
     found = re.search(rf"<!-- measured: {name} -->\n(.*?)<!-- /measured -->", text, re.S)
     assert found, name
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in found[1].splitlines() if line]
+    return [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in found[1].splitlines() if line
+    ]

@@ -25,7 +25,9 @@ def made(tmp_path: Path) -> History:
 
 
 class TestLog:
-    def test_has_an_entry_for_each_commit_that_names_a_checkpoint(self, made: History, tmp_path: Path) -> None:
+    def test_has_an_entry_for_each_commit_that_names_a_checkpoint(
+        self, made: History, tmp_path: Path
+    ) -> None:
         assert make_log(made.repo, tmp_path / "made") == 1
         (path,) = (tmp_path / "made").iterdir()
         entry = json.loads(path.read_text())
@@ -54,7 +56,9 @@ class TestTable:
         zero = "1/1: 0.00 (0.00 0.00 0.00), 100 % at 0, 0 % at 1"
         assert rows["tests"] == ["0/1", "0/1", zero]
         assert rows["token_efficiency"][0] == "0/1"
-        assert rows["token_efficiency"][1:] == ["1/1: 0.70 (0.70 0.70 0.70), 0 % at 0, 0 % at 1"] * 2
+        assert (
+            rows["token_efficiency"][1:] == ["1/1: 0.70 (0.70 0.70 0.70), 0 % at 0, 0 % at 1"] * 2
+        )
         assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["iter-1.yaml"]
 
     def test_names_what_checkpoints_hold(self, made: History, tmp_path: Path) -> None:
@@ -73,7 +77,9 @@ def cells_of(line: str) -> list[str]:
     [
         pytest.param([], "0/9", id="present nowhere"),
         pytest.param([0.5], "1/9: 0.50 (0.50 0.50 0.50), 0 % at 0, 0 % at 1", id="present once"),
-        pytest.param([0, 0, 1, 1, 1], "5/9: 0.60 (0.00 1.00 1.00), 40 % at 0, 60 % at 1", id="at the ends"),
+        pytest.param(
+            [0, 0, 1, 1, 1], "5/9: 0.60 (0.00 1.00 1.00), 40 % at 0, 60 % at 1", id="at the ends"
+        ),
     ],
 )
 def test_a_distribution_is_counts_and_quartiles(values: list[float], text: str) -> None:

@@ -21,7 +21,9 @@ def refusal(path: Path | str, limit: int = SIZE_LIMIT) -> str:
 
 class TestReadFile:
     @pytest.mark.parametrize("data", [b"", b"text\n", b"\x00\xff\r\n", b"x" * 100_000])
-    def test_returns_the_bytes_of_a_file_or_of_what_a_link_leads_to(self, tmp_path: Path, data: bytes) -> None:
+    def test_returns_the_bytes_of_a_file_or_of_what_a_link_leads_to(
+        self, tmp_path: Path, data: bytes
+    ) -> None:
         (tmp_path / "f").write_bytes(data)
         (tmp_path / "link").symlink_to("f")
         assert read_file(tmp_path / "f") == read_file(str(tmp_path / "link")) == data
@@ -72,7 +74,9 @@ class TestReadFile:
         with contextlib.suppress(InputError):  # where there is none, or no right to it
             assert all(isinstance(read_file("/proc/kmsg"), bytes) for _ in range(2))
 
-    @pytest.mark.skipif(not Path("/proc/kallsyms").exists(), reason="needs a file whose size is not what stat says")
+    @pytest.mark.skipif(
+        not Path("/proc/kallsyms").exists(), reason="needs a file whose size is not what stat says"
+    )
     def test_refuses_a_file_that_grows_while_it_is_read(self) -> None:
         path = Path("/proc/kallsyms")
         assert path.stat().st_size == 0
@@ -85,7 +89,8 @@ class TestReadFile:
         assert refusal(path) == f"{path}: permission denied"
 
     @pytest.mark.skipif(
-        not Path("/proc/self/mem").exists(), reason="needs a plain file whose first byte cannot be read"
+        not Path("/proc/self/mem").exists(),
+        reason="needs a plain file whose first byte cannot be read",
     )
     def test_refuses_what_fails_while_it_is_read(self) -> None:
         assert refusal("/proc/self/mem") == "/proc/self/mem: input/output error"

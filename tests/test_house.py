@@ -4,7 +4,6 @@ import ast
 import functools
 import graphlib
 import re
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,12 +14,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
 
-LONG = 300
-"""Above how many lines a module says why it is that long."""
-
-MEDIAN = 175
-"""How many lines half of the modules do not have."""
-
 INDENTED_IMPORTS = 160
 """How many imports of our own modules are in functions or for type checking: of rare branches and heavy libraries."""
 
@@ -29,7 +22,6 @@ SHARED_STEMS = {
     "__main__": "what python -m runs",
     "model": "that of a rubric and that of an entry",
     "facts": "each kind of evidence states its own, and the one above gathers them",
-    "reference": "the reference's rules, for git and for transcripts",
     "table": "the table of the signals, and the table that views render",
 }
 """Names that several modules may have, and why."""
@@ -37,10 +29,31 @@ SHARED_STEMS = {
 SHARED_CLASSES: dict[str, str] = {}
 """Names that several public classes may have, and why."""
 
-NO_INPUT = {"subprocess", "os", "io", "shutil", "tempfile", "glob", "socket", "multiprocessing", "scoring.files"}
+NO_INPUT = {
+    "subprocess",
+    "os",
+    "io",
+    "shutil",
+    "tempfile",
+    "glob",
+    "socket",
+    "multiprocessing",
+    "scoring.files",
+}
 """What a signal does not import: it judges facts, and neither opens a file nor starts a process."""
 
-OPENS = {"open", "read_text", "read_bytes", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "stat"}
+OPENS = {
+    "open",
+    "read_text",
+    "read_bytes",
+    "iterdir",
+    "glob",
+    "rglob",
+    "exists",
+    "is_file",
+    "is_dir",
+    "stat",
+}
 """What a signal does not call, for the same reason."""
 
 
@@ -70,7 +83,10 @@ def read(path: Path) -> Module:
     return Module(name, path, path.read_text("utf-8"))
 
 
-MODULES = {m.name: m for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))}
+MODULES = {
+    m.name: m
+    for m in map(read, sorted([*ROOT.glob("scoring/**/*.py"), *ROOT.glob("rubric/**/*.py")]))
+}
 
 
 IMPORT = re.compile(r"^[ \t]*((?:from [\w.]+ )?import (?:\([^)]*\)|.+))", re.M)
@@ -83,7 +99,9 @@ def imported(module: Module) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            above = (
+                package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            )
             base = ".".join([*above, *([node.module] if node.module else [])])
             for alias in node.names:
                 whole = f"{base}.{alias.name}"
@@ -151,7 +169,9 @@ def part_of(name: str) -> str | None:
     """Return the part that a module belongs to; None when the page forgets it."""
     place = MODULES[name].place
     owners = {path: part for part, row in PARTS.items() for path in row.paths}
-    mine = [path for path in owners if place == path or (path[-1] == "/" and place.startswith(path))]
+    mine = [
+        path for path in owners if place == path or (path[-1] == "/" and place.startswith(path))
+    ]
     return owners[max(mine, key=len)] if mine else None
 
 
@@ -188,7 +208,11 @@ def test_a_signal_opens_no_file_and_starts_no_process(name: str) -> None:
 
 
 def test_one_module_starts_processes_of_git() -> None:
-    starters = [name for name in MODULES if name.startswith("scoring.evidence.") and "subprocess" in imports()[name]]
+    starters = [
+        name
+        for name in MODULES
+        if name.startswith("scoring.evidence.") and "subprocess" in imports()[name]
+    ]
     assert len(starters) == 1, starters
 
 
@@ -200,7 +224,11 @@ def test_no_two_modules_share_a_name() -> None:
     for module in MODULES.values():
         if not module.name.startswith("scoring.cli."):  # a command's file has the command's name
             by_stem[module.path.stem].append(module.place)
-    shared = {stem: places for stem, places in by_stem.items() if len(places) > 1 and stem not in SHARED_STEMS}
+    shared = {
+        stem: places
+        for stem, places in by_stem.items()
+        if len(places) > 1 and stem not in SHARED_STEMS
+    }
     assert not shared, listed(f"{stem}: {' '.join(places)}" for stem, places in shared.items())
 
 
@@ -219,30 +247,25 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert not shared, listed(f"{name}: {' '.join(places)}" for name, places in shared.items())
 
 
-def test_a_long_module_says_why_it_is_long() -> None:
-    faults = [
-        f"{module.place}: {module.text.count(chr(10))} lines"
-        for module in MODULES.values()
-        if module.text.count("\n") > LONG and not re.search(r"\blong\b", module.docstring)
-    ]
-    assert not faults, listed(faults)
-
-
-def test_most_modules_are_short() -> None:
-    assert statistics.median(module.text.count("\n") for module in MODULES.values()) < MEDIAN
-
-
 OWN_IMPORT = re.compile(r"^[ \t]+(?:from (?:scoring|rubric)[. ]|import (?:scoring|rubric))", re.M)
 
 
 def test_few_imports_of_our_own_modules_are_not_at_the_top() -> None:
     found = {module.place: len(OWN_IMPORT.findall(module.text)) for module in MODULES.values()}
-    assert sum(found.values()) <= INDENTED_IMPORTS, listed(f"{place}: {n}" for place, n in found.items() if n)
+    assert sum(found.values()) <= INDENTED_IMPORTS, listed(
+        f"{place}: {n}" for place, n in found.items() if n
+    )
 
 
 # What is cited
 
-SOURCES = sorted([*(m.path for m in MODULES.values()), *ROOT.glob("tests/**/*.py"), *ROOT.glob("benchmarks/**/*.py")])
+SOURCES = sorted(
+    [
+        *(m.path for m in MODULES.values()),
+        *ROOT.glob("tests/**/*.py"),
+        *ROOT.glob("benchmarks/**/*.py"),
+    ]
+)
 CITATION = re.compile(r'(docs/\w+\.md)`*,?\s+(?:under\s+)?"([^"]+)"((?:,?\s+(?:and\s+)?"[^"]+")*)')
 SECTION = re.compile(r"contract(?:'s)? section|\((?:contract )?sections? \d[\d. and]*\)")
 
@@ -267,7 +290,11 @@ def test_nothing_cites_a_document_that_is_not_here() -> None:
         for text in [flat(path)]
         for cited in [
             *SECTION.findall(text),
-            *(page for page in re.findall(r"\bdocs/[A-Z_]+\.md", text) if not (ROOT / page).is_file()),
+            *(
+                page
+                for page in re.findall(r"\bdocs/[A-Z_]+\.md", text)
+                if not (ROOT / page).is_file()
+            ),
         ]
     ]
     assert not faults, listed(faults)

@@ -28,7 +28,9 @@ class TestInterval:
         [([], None), ([0.5], None), ([0.2, 0.8], (0.2, 0.8)), ([0.7] * 30, (0.7, 0.7))],
         ids=["no value", "one value", "two values", "equal values"],
     )
-    def test_of_few_or_equal_values(self, values: list[float], interval: tuple[float, float] | None) -> None:
+    def test_of_few_or_equal_values(
+        self, values: list[float], interval: tuple[float, float] | None
+    ) -> None:
         assert bootstrap_interval(values) == interval
 
     @pytest.mark.slow
@@ -59,7 +61,9 @@ class TestInterval:
     def test_covers_the_true_mean_about_as_often_as_it_says(self) -> None:
         true = 5 / 6.5
         found = [bootstrap_interval(made(30, seed), draws=400) for seed in range(200)]
-        covered = sum(interval is not None and interval.low <= true <= interval.high for interval in found)
+        covered = sum(
+            interval is not None and interval.low <= true <= interval.high for interval in found
+        )
         assert 175 <= covered <= 199
 
 
@@ -69,7 +73,9 @@ class TestPairs:
         assert found is not None
         assert 0.35 < found.low < 0.55 < found.high < 0.75
 
-    @pytest.mark.parametrize("sides", [([0.1], [0.2]), ([0.1, 0.2], [0.3])], ids=["one-pair", "one-in-a-group"])
+    @pytest.mark.parametrize(
+        "sides", [([0.1], [0.2]), ([0.1, 0.2], [0.3])], ids=["one-pair", "one-in-a-group"]
+    )
     def test_of_fewer_than_two_there_is_none(self, sides: tuple[list[float], list[float]]) -> None:
         assert difference_interval(*sides) is None
 

@@ -75,7 +75,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_store_is_removed_and_begun_anew(cache_dir: Path, damage: Callable[[Path], object]) -> None:
+def test_a_damaged_store_is_removed_and_begun_anew(
+    cache_dir: Path, damage: Callable[[Path], object]
+) -> None:
     damage(cache_dir / NAME)
     assert kept(cache_dir) is None
     for _ in range(2):
@@ -118,7 +120,9 @@ def test_a_store_is_none_where_something_else_has_its_name(tmp_path: Path) -> No
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_what_is_old_is_removed_once_a_day(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_old_is_removed_once_a_day(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def put_on(day: int, key: str) -> None:
         monkeypatch.setattr(store_module, "_today", lambda: day)
         with Store(cache_dir) as store:
@@ -143,14 +147,21 @@ def test_all_that_begins_so_comes_back_at_once(cache_dir: Path) -> None:
             store.put("entry", key, b"1", key)
         store.put("git", b"log/b", b"1", b"of another kind")
     with Store(cache_dir) as store:
-        assert store.get_all("entry", b"log/") == {(key, b"1"): key for key in (b"log/a", b"log/\xff")}
+        assert store.get_all("entry", b"log/") == {
+            (key, b"1"): key for key in (b"log/a", b"log/\xff")
+        }
     with Store(None) as store:
         assert store.get_all("entry", b"log/") == {}
 
 
 def _in_another_process(cache_dir: Path, code: str) -> "subprocess.Popen[str]":
-    text = f"from pathlib import Path\nfrom scoring.store import *\ncache_dir = Path({str(cache_dir)!r})\n" + code
-    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    text = (
+        f"from pathlib import Path\nfrom scoring.store import *\ncache_dir = Path({str(cache_dir)!r})\n"
+        + code
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", text], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
 
 
 def test_a_full_disk_loses_what_does_not_fit_and_nothing_else(cache_dir: Path) -> None:
@@ -229,7 +240,11 @@ while True:
 
 
 def test_its_secret_is_its_own_and_stays(tmp_path: Path) -> None:
-    with Store(tmp_path / "a") as one, Store(tmp_path / "a") as same, Store(tmp_path / "b") as other:
+    with (
+        Store(tmp_path / "a") as one,
+        Store(tmp_path / "a") as same,
+        Store(tmp_path / "b") as other,
+    ):
         assert one.secret == same.secret != other.secret
         assert len(one.secret) == 16
     with Store(tmp_path / "a") as again, Store(None) as none:
@@ -249,7 +264,10 @@ class _Later:
 
     def __init__(self, found: os.stat_result) -> None:
         self.st_size, self.st_ino = found.st_size, found.st_ino
-        self.st_mtime_ns, self.st_ctime_ns = found.st_mtime_ns - SETTLED, found.st_ctime_ns - SETTLED
+        self.st_mtime_ns, self.st_ctime_ns = (
+            found.st_mtime_ns - SETTLED,
+            found.st_ctime_ns - SETTLED,
+        )
 
 
 def looked_at(folder: Path) -> dict[Path, tuple[int, int, int]]:
@@ -284,7 +302,9 @@ def test_a_store_that_is_only_read_is_never_taken_away(cache_dir: Path) -> None:
         assert (cache_dir / NAME).exists()
 
 
-def test_fingerprints_stay_however_old_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprints_stay_however_old_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Store(tmp_path) as store:
         store.put("fingerprint", "key", b"1", b"value")
     later = store_module._today() + 1000

@@ -8,7 +8,11 @@ from scoring.text import cell, cut, fold, lower, printable, quote, short, trim
 
 @pytest.mark.parametrize(
     "space",
-    [*"\t\n\v\f\r \x85\xa0\u1680", *map(chr, range(0x2000, 0x200B)), *"\u2028\u2029\u202f\u205f\u3000"],
+    [
+        *"\t\n\v\f\r \x85\xa0\u1680",
+        *map(chr, range(0x2000, 0x200B)),
+        *"\u2028\u2029\u202f\u205f\u3000",
+    ],
     ids=ascii,
 )
 def test_trim_takes_unicode_white_space_off_both_ends(space: str) -> None:
@@ -25,8 +29,12 @@ def test_lower_maps_one_character_to_one(text: str, expected: str) -> None:
     assert lower(text) == expected
 
 
-@pytest.mark.parametrize(("one", "other", "same"), tables.cases("text", "letters that differ in case only"))
-def test_fold_takes_letters_for_equal_that_differ_in_case_only(one: str, other: str, same: bool) -> None:
+@pytest.mark.parametrize(
+    ("one", "other", "same"), tables.cases("text", "letters that differ in case only")
+)
+def test_fold_takes_letters_for_equal_that_differ_in_case_only(
+    one: str, other: str, same: bool
+) -> None:
     assert (fold(one) == fold(other)) is same
 
 
@@ -35,7 +43,9 @@ def test_short_is_the_first_twelve_characters(text: str, expected: str) -> None:
     assert short(text) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), tables.cases("text", "quote escapes what is not printable"))
+@pytest.mark.parametrize(
+    ("text", "expected"), tables.cases("text", "quote escapes what is not printable")
+)
 def test_quote_escapes_what_is_not_printable(text: str, expected: str) -> None:
     assert quote(text) == expected
 

@@ -33,7 +33,10 @@ def made(tmp_path: Path) -> tuple[History, dict[str, str]]:
     kept.edit(300, 4, "src/b.py")
     kept.run(310, 5, "pytest -q", "1 failed, 2 passed in 0.1s", failed=True)
     held = history.checkpoint(1, ({"session": "kept"}, kept.lines))
-    on, off = history.commit(400, "by its checkpoint", held), history.commit(500, "aside", branch="side")
+    on, off = (
+        history.commit(400, "by its checkpoint", held),
+        history.commit(500, "aside", branch="side"),
+    )
     history.write()
     return history, {"on": history.shas[on], "off": history.shas[off]}
 
@@ -47,7 +50,9 @@ class TestAgreement:
     @pytest.mark.parametrize(
         ("observation", "value", "said", "agrees", "is_silent"), tables.cases("truth", "agreement")
     )
-    def test_is_to_say_what_is_so(self, observation: str, value: Any, said: Any, agrees: bool, is_silent: bool) -> None:
+    def test_is_to_say_what_is_so(
+        self, observation: str, value: Any, said: Any, agrees: bool, is_silent: bool
+    ) -> None:
         one = judged(observation, value, said)
         assert (one.agrees, one.is_silent) == (agrees, is_silent)
 
@@ -60,7 +65,11 @@ class TestAgreement:
                 id="sessions one by one",
             ),
             pytest.param(
-                [judged("last", "failed"), judged("last", "passed", "failed"), judged("last", "failed", "failed")],
+                [
+                    judged("last", "failed"),
+                    judged("last", "passed", "failed"),
+                    judged("last", "failed", "failed"),
+                ],
                 ("the last tests failed", "1 of 2", "1 of 2"),
                 id="a false alarm and a missed one",
             ),
@@ -76,7 +85,9 @@ class TestAgreement:
             ),
         ],
     )
-    def test_of_what_can_be_missed_is_precision_and_recall(self, some: list[Judged], row: tuple[str, ...]) -> None:
+    def test_of_what_can_be_missed_is_precision_and_recall(
+        self, some: list[Judged], row: tuple[str, ...]
+    ) -> None:
         cells = finding_table(some).splitlines()[2].strip("| ").split(" | ")
         assert (cells[0], *(cell.partition(",")[0] for cell in cells[2:])) == row
         assert cells[1] == "all"
@@ -93,11 +104,15 @@ class TestLabels:
 
 
 class TestCommand:
-    def test_says_what_da_score_finds_on_the_trunk_and_beside_it(self, made: tuple[History, dict[str, str]]) -> None:
+    def test_says_what_da_score_finds_on_the_trunk_and_beside_it(
+        self, made: tuple[History, dict[str, str]]
+    ) -> None:
         history, shas = made
         asked = [label(name, None, sha) for sha in shas.values() for name in truth.OBSERVATIONS]
         said = [one for one in judge(asked, [history.repo]) if one.is_said]
-        assert {one.label.observation: one.said for one in said if one.label.commit == shas["on"]} == {
+        assert {
+            one.label.observation: one.said for one in said if one.label.commit == shas["on"]
+        } == {
             "sessions": ["kept"],
             "runs": 1,
             "failed": 1,
@@ -116,17 +131,29 @@ class TestCommand:
         assert beside.isdisjoint({"sessions", "runs", "tokens", "calls"})
 
     def test_reads_a_bundle_and_writes_the_tables_into_the_page(
-        self, made: tuple[History, dict[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self,
+        made: tuple[History, dict[str, str]],
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
         history, shas = made
         (tmp_path / "kept").mkdir()
         bundle = ["bundle", "create", "-q", str(tmp_path / "kept" / "one.bundle"), "--all"]
         subprocess.run(["git", "-C", str(history.repo), *bundle], check=True)
         labels = [label("last", "passed", shas["on"]), label("runs", 1, shas["on"])]
-        file = written(tmp_path / "l.jsonl", [*labels, Label("made+gone", "c9", "codex", "runs", 1)])
+        file = written(
+            tmp_path / "l.jsonl", [*labels, Label("made+gone", "c9", "codex", "runs", 1)]
+        )
         page = tmp_path / DOCUMENT
         page.write_text("a\n<!-- measured: truth -->\n<!-- /measured -->\nb\n")
-        where = ["--labels", str(file), "--repositories", str(tmp_path / "kept"), "--out", str(tmp_path)]
+        where = [
+            "--labels",
+            str(file),
+            "--repositories",
+            str(tmp_path / "kept"),
+            "--out",
+            str(tmp_path),
+        ]
         assert main(where) == 0
         said = capsys.readouterr()
         assert f'{shas["on"]}  claude  last: truth "passed", said "failed"' in said.out.splitlines()

@@ -9,8 +9,20 @@ from benchmarks.made.prose import Prose
 from benchmarks.made.times import stamp
 
 _TOOLS = ("Bash", "Bash", "Bash", "Read", "Read", "Edit", "Grep", "Write")
-_COMMANDS = ("ls -la", "git status --short", "git diff", "python -m pytest -q", "make build", "npm test -- --silent")
-_FILES = ("/app/src/main.py", "/app/README.md", "/app/.agents/active/loop-state.md", "/app/tests/test_main.py")
+_COMMANDS = (
+    "ls -la",
+    "git status --short",
+    "git diff",
+    "python -m pytest -q",
+    "make build",
+    "npm test -- --silent",
+)
+_FILES = (
+    "/app/src/main.py",
+    "/app/README.md",
+    "/app/.agents/active/loop-state.md",
+    "/app/tests/test_main.py",
+)
 _MODEL = "claude-sonnet-4-20250514"
 
 
@@ -24,7 +36,13 @@ class ClaudeSession:
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines, each with its line break."""
-        yield _line({"type": "summary", "summary": self._prose.piece(self._rng, 20, 60), "leafUuid": self._uuid()})
+        yield _line(
+            {
+                "type": "summary",
+                "summary": self._prose.piece(self._rng, 20, 60),
+                "leafUuid": self._uuid(),
+            }
+        )
         yield self._said(self._prose.piece(self._rng, 100, 3_000))
         while True:
             yield from self._exchange()
@@ -32,10 +50,23 @@ class ClaudeSession:
             if chance < 0.06:
                 yield self._said(self._prose.piece(self._rng, 20, 800))
             elif chance < 0.10:
-                snapshot = {"messageId": self._uuid(), "trackedFileBackups": {}, "timestamp": stamp(self._time)}
-                yield _line({"type": "file-history-snapshot", "messageId": self._uuid(), "snapshot": snapshot})
+                snapshot = {
+                    "messageId": self._uuid(),
+                    "trackedFileBackups": {},
+                    "timestamp": stamp(self._time),
+                }
+                yield _line(
+                    {
+                        "type": "file-history-snapshot",
+                        "messageId": self._uuid(),
+                        "snapshot": snapshot,
+                    }
+                )
             elif chance < 0.16:
-                yield self._entry("system", {"subtype": "turn_duration", "durationMs": self._rng.randint(900, 90_000)})
+                yield self._entry(
+                    "system",
+                    {"subtype": "turn_duration", "durationMs": self._rng.randint(900, 90_000)},
+                )
 
     def _exchange(self) -> Iterator[bytes]:
         rng = self._rng
@@ -53,7 +84,9 @@ class ClaudeSession:
         tools = [self._tool_use() for _ in range(rng.choice((0, 1, 1, 1, 2, 3)))]
         for block in (*self._thoughts(), *tools):
             self._time += rng.uniform(0.5, 6)
-            yield self._entry("assistant", {"message": response | {"content": [block]}, "requestId": request})
+            yield self._entry(
+                "assistant", {"message": response | {"content": [block]}, "requestId": request}
+            )
         for tool in tools:
             self._time += rng.uniform(0.1, 20)
             yield self._tool_result(tool["id"])
@@ -65,7 +98,10 @@ class ClaudeSession:
             "input_tokens": rng.randint(1, 12),
             "cache_creation_input_tokens": written,
             "cache_read_input_tokens": rng.randint(8_000, 150_000),
-            "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": written,
+                "ephemeral_1h_input_tokens": 0,
+            },
             "output_tokens": rng.randint(1, 1_500),
             "service_tier": "standard",
         }
@@ -74,7 +110,11 @@ class ClaudeSession:
         rng = self._rng
         if rng.random() < 0.3:
             signature = f"{rng.getrandbits(4 * 600):0600x}"
-            yield {"type": "thinking", "thinking": self._prose.piece(rng, 100, 1_500), "signature": signature}
+            yield {
+                "type": "thinking",
+                "thinking": self._prose.piece(rng, 100, 1_500),
+                "signature": signature,
+            }
         if rng.random() < 0.7:
             yield {"type": "text", "text": self._prose.piece(rng, 20, 900)}
 
@@ -83,7 +123,10 @@ class ClaudeSession:
         name = rng.choice(_TOOLS)
         given: dict[str, Any]
         if name == "Bash":
-            given = {"command": rng.choice(_COMMANDS), "description": self._prose.piece(rng, 15, 50)}
+            given = {
+                "command": rng.choice(_COMMANDS),
+                "description": self._prose.piece(rng, 15, 50),
+            }
         elif name == "Edit":
             old, new = self._prose.piece(rng, 50, 1_200), self._prose.piece(rng, 50, 1_500)
             given = {"file_path": rng.choice(_FILES), "old_string": old, "new_string": new}
@@ -91,7 +134,12 @@ class ClaudeSession:
             given = {"file_path": rng.choice(_FILES), "content": self._prose.piece(rng, 300, 9_000)}
         else:
             given = {"file_path": rng.choice(_FILES)}
-        return {"type": "tool_use", "id": f"toolu_01{rng.getrandbits(88):022x}", "name": name, "input": given}
+        return {
+            "type": "tool_use",
+            "id": f"toolu_01{rng.getrandbits(88):022x}",
+            "name": name,
+            "input": given,
+        }
 
     def _tool_result(self, tool: str) -> bytes:
         rng = self._rng
@@ -103,7 +151,9 @@ class ClaudeSession:
             result["is_error"] = failed
         kept = output if rng.random() < 0.3 else output[:400]
         also = {"stdout": kept, "stderr": "", "interrupted": False, "isImage": False}
-        return self._entry("user", {"message": {"role": "user", "content": [result]}, "toolUseResult": also})
+        return self._entry(
+            "user", {"message": {"role": "user", "content": [result]}, "toolUseResult": also}
+        )
 
     def _said(self, text: str) -> bytes:
         self._time += self._rng.uniform(10, 300)

@@ -18,7 +18,9 @@ def make_tasks(seed: int) -> dict[str, tuple[str, ...]]:
     """Return the write scope of every task, in the order of their plans."""
     rng = Random(f"{seed} tasks")
     return {
-        f"plan{plan:02d}-task{task:02d}": tuple(sorted(package(n) for n in rng.sample(range(PACKAGES), 2)))
+        f"plan{plan:02d}-task{task:02d}": tuple(
+            sorted(package(n) for n in rng.sample(range(PACKAGES), 2))
+        )
         for plan in range(_PLANS)
         for task in range(_TASKS)
     }
@@ -86,12 +88,20 @@ def _nested(repo: Path, work: Work, rng: Random) -> str:
     if work.iteration % 2:
         folder = _ACTIVE / "verification" / str(work.iteration)
         result, decision = str(folder / "unit.result.yaml"), str(folder / "review-decision.yaml")
-        _write(repo / result, f"schema_version: 1\nstatus: {_status(rng)}\nsummary: {json.dumps(work.subject)}\n")
+        _write(
+            repo / result,
+            f"schema_version: 1\nstatus: {_status(rng)}\nsummary: {json.dumps(work.subject)}\n",
+        )
         corrections = "[again]" if rng.random() < 0.2 else "[]"
-        _write(repo / decision, f"post_invocation:\n  user_corrections: {corrections}\n  retries_in_loop: 0\n")
+        _write(
+            repo / decision,
+            f"post_invocation:\n  user_corrections: {corrections}\n  retries_in_loop: 0\n",
+        )
     tokens = ""
     if work.iteration % 5 == 0:
-        counts = f"{{input_tokens: {rng.randint(1, 9999)}, output_tokens: 900, cache_read_tokens: 800000"
+        counts = (
+            f"{{input_tokens: {rng.randint(1, 9999)}, output_tokens: 900, cache_read_tokens: 800000"
+        )
         tokens = f"session_tokens: {counts}, cache_creation_tokens: 90000, cache_hit_rate: 0.{rng.randint(50, 99)}}}\n"
     session, harness = work.iteration // 6, ("claude-code", "codex")[work.iteration % 7 == 3]
     return f"""schema_version: 2
@@ -144,7 +154,9 @@ review:
 
 
 def _hooks(work: Work, rng: Random) -> str:
-    verdicts = rng.choice((("allow",), ("allow", "allow"), ("allow", "advise"), ("allow", "remediate", "allow")))
+    verdicts = rng.choice(
+        (("allow",), ("allow", "allow"), ("allow", "advise"), ("allow", "remediate", "allow"))
+    )
     return "schema_version: 1\nrecords:\n" + "".join(
         f"""  - sentinel_id: sentinel-{work.iteration}-{n}
     skill: iteration-close

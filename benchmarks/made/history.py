@@ -44,11 +44,18 @@ PACKAGES = 40
 def git(repo: Path, *arguments: str) -> str:
     """Run git in a made repository, with nobody's configuration, and return what it prints."""
     command = ["git", "-C", os.fspath(repo), *arguments]
-    return subprocess.run(command, env=_ENVIRONMENT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        command, env=_ENVIRONMENT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def write_history(
-    repo: Path, tasks: Mapping[str, tuple[str, ...]], iterations: int, commits: int, extra: int, seed: int
+    repo: Path,
+    tasks: Mapping[str, tuple[str, ...]],
+    iterations: int,
+    commits: int,
+    extra: int,
+    seed: int,
 ) -> list[Work]:
     """Make a repository and return what each iteration did in it. No file is checked out: nobody looks at them.
 
@@ -69,12 +76,19 @@ def write_history(
             stream.commit(rng, phrase(rng), START - (extra - n) * 60, anywhere, files=1)
         works: list[Work] = []
         for number in range(1, iterations + 1):
-            works.append(_iterate(stream, rng, number, commits, tasks, works[-1] if works else None))
+            works.append(
+                _iterate(stream, rng, number, commits, tasks, works[-1] if works else None)
+            )
     return works
 
 
 def _iterate(
-    stream: "_Stream", rng: Random, number: int, commits: int, tasks: Mapping[str, tuple[str, ...]], last: Work | None
+    stream: "_Stream",
+    rng: Random,
+    number: int,
+    commits: int,
+    tasks: Mapping[str, tuple[str, ...]],
+    last: Work | None,
 ) -> Work:
     """Commit the work of one iteration."""
     began = START + STEP * (number - 1)
@@ -85,10 +99,19 @@ def _iterate(
     for n in range(1, commits + 1):
         subject = f"{phrase(rng)} ({number}.{n})"
         time = began + STEP * n // commits
-        scope = list(tasks[task]) if rng.random() < 0.7 else [*tasks[task], package(rng.randrange(PACKAGES))]
+        scope = (
+            list(tasks[task])
+            if rng.random() < 0.7
+            else [*tasks[task], package(rng.randrange(PACKAGES))]
+        )
         branch = f"work/{number}" if n == commits and number % 19 == 7 else TRUNK
         stream.commit(
-            rng, f"{subject}\n\n{sentences(rng, rng.randint(0, 4))}\n", time, scope, rng.randint(1, 7), branch
+            rng,
+            f"{subject}\n\n{sentences(rng, rng.randint(0, 4))}\n",
+            time,
+            scope,
+            rng.randint(1, 7),
+            branch,
         )
     sha = stream.sha()
     if number % 13 == 6:  # it was rebased: what the entry names is gone
@@ -104,18 +127,30 @@ class _Stream:
         self._mark = 0
         self._trunk = 0
 
-    def commit(self, rng: Random, message: str, time: int, folders: list[str], files: int, branch: str = TRUNK) -> None:
+    def commit(
+        self,
+        rng: Random,
+        message: str,
+        time: int,
+        folders: list[str],
+        files: int,
+        branch: str = TRUNK,
+    ) -> None:
         """Commit some files in some folders, on top of the trunk."""
         self._mark += 1
         text = message.encode()
         self._write(f"commit refs/heads/{branch}\nmark :{self._mark}\n")
-        self._write(f"author A <a@example.org> {time} +0000\ncommitter C <c@example.org> {time} +0000\n")
+        self._write(
+            f"author A <a@example.org> {time} +0000\ncommitter C <c@example.org> {time} +0000\n"
+        )
         self._write(f"data {len(text)}\n{message}\n")
         if self._trunk:
             self._write(f"from :{self._trunk}\n")
         for _ in range(files):
             body = sentences(rng, 2).encode()
-            self._write(f"M 100644 inline {rng.choice(folders)}module{rng.randrange(30):02d}.py\ndata {len(body)}\n")
+            self._write(
+                f"M 100644 inline {rng.choice(folders)}module{rng.randrange(30):02d}.py\ndata {len(body)}\n"
+            )
             self._given.write(body + b"\n")
         if branch == TRUNK:
             self._trunk = self._mark
@@ -133,7 +168,9 @@ class _Stream:
 @contextmanager
 def _importer(repo: Path) -> Iterator[_Stream]:
     command = ["git", "-C", os.fspath(repo), "fast-import", "--quiet", "--done"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_ENVIRONMENT) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_ENVIRONMENT
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         yield _Stream(process.stdin, process.stdout)

@@ -3,16 +3,43 @@
 from functools import cache
 from random import Random
 
-_NOUNS = ("account", "basket", "bridge", "counter", "envelope", "harbour", "ledger", "manifest", "shelf", "timetable")
-_VERBS = ("accept", "close", "count", "drop", "fetch", "keep", "list", "merge", "move", "pack", "send", "split")
+_NOUNS = (
+    "account",
+    "basket",
+    "bridge",
+    "counter",
+    "envelope",
+    "harbour",
+    "ledger",
+    "manifest",
+    "shelf",
+    "timetable",
+)
+_VERBS = (
+    "accept",
+    "close",
+    "count",
+    "drop",
+    "fetch",
+    "keep",
+    "list",
+    "merge",
+    "move",
+    "pack",
+    "send",
+    "split",
+)
 _LENGTH = 1 << 20
 
 
 def _sentence(rng: Random) -> str:
-    verb, one, other, third = rng.choice(_VERBS), rng.choice(_NOUNS), rng.choice(_NOUNS), rng.choice(_NOUNS)
-    return (
-        f'Next I {verb} the {one} before the {other}, because what §4 says of its "{third}", à la naïve café, is old.'
+    verb, one, other, third = (
+        rng.choice(_VERBS),
+        rng.choice(_NOUNS),
+        rng.choice(_NOUNS),
+        rng.choice(_NOUNS),
     )
+    return f'Next I {verb} the {one} before the {other}, because what §4 says of its "{third}", à la naïve café, is old.'
 
 
 def _code(rng: Random) -> str:
@@ -63,7 +90,9 @@ class Prose:
             return self.piece(rng, 40, 2_500)
         if chance < 0.95:
             return self.piece(rng, 2_500, 10_000)
-        return self.piece(rng, 10_000, 60_000) if chance < 0.992 else self.piece(rng, 60_000, 400_000)
+        return (
+            self.piece(rng, 10_000, 60_000) if chance < 0.992 else self.piece(rng, 60_000, 400_000)
+        )
 
 
 @cache

@@ -16,7 +16,9 @@ _KINDS: dict[str, tuple[float, type[ClaudeSession] | type[CodexSession]]] = {
 _TYPICAL, _LARGEST = 1_200_000, 48_000_000
 
 
-def write_transcripts(directory: Path, size: int, start: float, end: float, seed: int) -> tuple[Path, ...]:
+def write_transcripts(
+    directory: Path, size: int, start: float, end: float, seed: int
+) -> tuple[Path, ...]:
     """Write transcripts of about ``size`` bytes and return their directories, one per harness.
 
     Most files have one or two megabytes and a few have tens. They begin at times spread evenly from ``start`` to

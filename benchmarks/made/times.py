@@ -11,7 +11,12 @@ STEP = 5_400
 
 def stamp(seconds: float) -> str:
     """Write a time as transcripts do."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return (
+        datetime.fromtimestamp(seconds, UTC)
+        .isoformat(timespec="milliseconds")
+        .removesuffix("+00:00")
+        + "Z"
+    )
 
 
 def day(seconds: float) -> str:

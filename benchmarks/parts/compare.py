@@ -23,7 +23,9 @@ def measure(setting: Setting) -> str:
     last = str(setting.corpus.size.iterations)
     writes = program.warm("run", name=_WRITES)
     run(writes)
-    corrected = program.warm("run", "--no-write", *_CORRECTED, name="`run --no-write --rubric 2.3.0`, warm cache")
+    corrected = program.warm(
+        "run", "--no-write", *_CORRECTED, name="`run --no-write --rubric 2.3.0`, warm cache"
+    )
     run(corrected)
     cases = [
         floor(program.corpus),
@@ -41,8 +43,13 @@ def measure(setting: Setting) -> str:
     ]
     taken = take_times(cases, setting.repeat)
     print(taken)
-    rows = [(case.name, *spread(taken.ratio(case.name, FLOOR)), _starts(taken, case.name)) for case in cases]
-    return markdown(("", "time, floor = 1", "range", "above bare Python, in starts of Python"), rows)
+    rows = [
+        (case.name, *spread(taken.ratio(case.name, FLOOR)), _starts(taken, case.name))
+        for case in cases
+    ]
+    return markdown(
+        ("", "time, floor = 1", "range", "above bare Python, in starts of Python"), rows
+    )
 
 
 def _starts(taken: Times, case: str) -> str:

@@ -22,7 +22,9 @@ _KINDS: Mapping[str, Callable[[Program], Case]] = {
 def measure(setting: Setting) -> str:
     """Measure both; the backlogs of growing iterations share the fewest transcripts of the first."""
     by_bytes = [
-        part_of(setting.corpus, int(setting.corpus.transcript_bytes * share), setting.room(f"bytes-{n}"))
+        part_of(
+            setting.corpus, int(setting.corpus.transcript_bytes * share), setting.room(f"bytes-{n}")
+        )
         for n, share in enumerate(_OF_THE_BYTES)
     ]
     few = by_bytes[0].transcripts
@@ -34,13 +36,27 @@ def measure(setting: Setting) -> str:
         by_iterations.append(replace(made, transcripts=few))
     return "\n\n".join(
         (
-            _axis(setting, "transcripts", "MB", by_bytes, [corpus.transcript_bytes / 1e6 for corpus in by_bytes]),
-            _axis(setting, "iterations", "", by_iterations, [corpus.size.iterations for corpus in by_iterations]),
+            _axis(
+                setting,
+                "transcripts",
+                "MB",
+                by_bytes,
+                [corpus.transcript_bytes / 1e6 for corpus in by_bytes],
+            ),
+            _axis(
+                setting,
+                "iterations",
+                "",
+                by_iterations,
+                [corpus.size.iterations for corpus in by_iterations],
+            ),
         )
     )
 
 
-def _axis(setting: Setting, what: str, unit: str, corpora: Sequence[Corpus], sizes: Sequence[float]) -> str:
+def _axis(
+    setting: Setting, what: str, unit: str, corpora: Sequence[Corpus], sizes: Sequence[float]
+) -> str:
     """Measure backlogs of growing size; the unit of time is the floor of the largest."""
     cases: list[Case] = []
     for n, corpus in enumerate(corpora):
@@ -51,10 +67,14 @@ def _axis(setting: Setting, what: str, unit: str, corpora: Sequence[Corpus], siz
     print(taken)
     lines = {kind: _line(taken, kind, len(sizes)) for kind in _KINDS}
     if setting.plots:
-        across, up = (f"{what} ({unit})" if unit else what), f"time, the floor at {sizes[-1]:.0f} {unit or what} = 1"
+        across, up = (
+            (f"{what} ({unit})" if unit else what),
+            f"time, the floor at {sizes[-1]:.0f} {unit or what} = 1",
+        )
         draw(setting.out / "performance" / f"{what}.svg", across, up, sizes, lines)
     rows = [
-        (f"{size:.0f} {unit}".strip(), *(number(line[n]) for line in lines.values())) for n, size in enumerate(sizes)
+        (f"{size:.0f} {unit}".strip(), *(number(line[n]) for line in lines.values()))
+        for n, size in enumerate(sizes)
     ]
     return markdown((what, *lines), rows)
 

@@ -30,9 +30,13 @@ def measure(setting: Setting) -> str:
     cases: list[Case] = [BARE_CASE]
     first: list[Case] = []
     for count in counts:
-        size = replace(setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0)
+        size = replace(
+            setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0
+        )
         corpus = make_corpus(setting.room(f"made-{count}"), size)
-        program, edited, settled = (Program.on(corpus, setting.room(f"log-{count}-{n}")) for n in range(3))
+        program, edited, settled = (
+            Program.on(corpus, setting.room(f"log-{count}-{n}")) for n in range(3)
+        )
         places = ("--repo-dir", str(corpus.repo), "--cache-dir", str(settled.cache))
         nothing = Case("", (*PYTHON, "-m", "scoring", "backfill", str(settled.log), *places))
         for _ in range(2):  # the first writes what the others find
@@ -45,20 +49,33 @@ def measure(setting: Setting) -> str:
             edited.warm("iteration", str(count), "--recompute"),
             nothing,
         )
-        cases += [replace(case, name=_name(kind, count)) for kind, case in zip(_KINDS, commands, strict=True)]
+        cases += [
+            replace(case, name=_name(kind, count))
+            for kind, case in zip(_KINDS, commands, strict=True)
+        ]
     taken = take_times(cases, setting.repeat)
     print(taken)
-    lines = {kind: [taken.ratio(_name(kind, count), BARE, BARE).middle for count in counts] for kind in _KINDS}
+    lines = {
+        kind: [taken.ratio(_name(kind, count), BARE, BARE).middle for count in counts]
+        for kind in _KINDS
+    }
     bare = peak_memory(BARE_CASE)
     held = [peak_memory(case) / bare for case in first]
-    print(f"  memory {' and '.join(f'{times * bare / 1e3:.0f}' for times in held)} MB, bare Python {bare / 1e3:.0f} MB")
+    print(
+        f"  memory {' and '.join(f'{times * bare / 1e3:.0f}' for times in held)} MB, bare Python {bare / 1e3:.0f} MB"
+    )
     if setting.plots:
         up = "time above bare Python, in starts of Python"
         draw(setting.out / "performance" / "entries.svg", "entries", up, counts, lines)
         up = "the most memory, bare Python = 1"
-        draw(setting.out / "performance" / "entries-memory.svg", "entries", up, counts, {_COLD: held})
+        draw(
+            setting.out / "performance" / "entries-memory.svg", "entries", up, counts, {_COLD: held}
+        )
     lines[_MEMORY] = held
-    rows = [(f"{count:,}", *(number(line[n]) for line in lines.values())) for n, count in enumerate(counts)]
+    rows = [
+        (f"{count:,}", *(number(line[n]) for line in lines.values()))
+        for n, count in enumerate(counts)
+    ]
     return markdown(("entries", *lines), rows)
 
 

@@ -32,14 +32,22 @@ def measure(setting: Setting) -> str:
         program.fill_cache()
         one = program.no_cache("--processes", "1", name=ONE_PROCESS)
         for case in (floor(corpus), program.no_cache(), one, program.cold(), program.warm()):
-            found.setdefault(case.name, []).append(median(peak_memory(case) for _ in range(setting.repeat)))
+            found.setdefault(case.name, []).append(
+                median(peak_memory(case) for _ in range(setting.repeat))
+            )
     print(f"  bare Python {bare / 1e3:.1f} MB")
     for name, sizes in found.items():
         print(f"  {name}: {' and '.join(f'{size / 1e3:.1f}' for size in sizes)} MB")
     rows = [
-        (name, number(once / bare), number(more / bare), number(more / once)) for name, (once, more) in found.items()
+        (name, number(once / bare), number(more / bare), number(more / once))
+        for name, (once, more) in found.items()
     ]
-    head = ("", "memory, bare Python = 1", f"with {_FACTOR} times the transcripts", "the second over the first")
+    head = (
+        "",
+        "memory, bare Python = 1",
+        f"with {_FACTOR} times the transcripts",
+        "the second over the first",
+    )
     return markdown(head, rows)
 
 
@@ -52,7 +60,9 @@ def peak_memory(case: Case) -> int:
     case.ready()
     most = 0
     nowhere = subprocess.DEVNULL
-    with subprocess.Popen(case.command, stdout=nowhere, stderr=nowhere, env=environment(case)) as process:
+    with subprocess.Popen(
+        case.command, stdout=nowhere, stderr=nowhere, env=environment(case)
+    ) as process:
         while process.poll() is None:
             most = max(most, _held(process.pid))
             time.sleep(_PAUSE)
@@ -86,5 +96,7 @@ def _size(process: int) -> tuple[int, int]:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text("ascii").splitlines()
     except OSError:
         return 0, 0
-    sizes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines[1:])}
+    sizes = {
+        name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines[1:])
+    }
     return sizes["Rss"], sizes["Private_Clean"] + sizes["Private_Dirty"]

@@ -21,11 +21,15 @@ def measure(setting: Setting) -> str:
     cases = (
         program.no_cache("--processes", "1", name=ONE_PROCESS),
         program.warm(),
-        program.warm("iteration", str(setting.corpus.size.iterations), "--recompute", name=RECOMPUTE),
+        program.warm(
+            "iteration", str(setting.corpus.size.iterations), "--recompute", name=RECOMPUTE
+        ),
     )
     columns = [_shares(case, setting.repeat) for case in cases]
     for case, column in zip(cases, columns, strict=True):
-        print(f"  {case.name}: {', '.join(f'{part} {share:.1%}' for part, share in column.items())}")
+        print(
+            f"  {case.name}: {', '.join(f'{part} {share:.1%}' for part, share in column.items())}"
+        )
     rows = [(part, *(f"{column[part] * 100:.0f} %" for column in columns)) for part in PARTS]
     return markdown(("share of the time", *(case.name for case in cases)), rows)
 

@@ -53,10 +53,19 @@ def measure(setting: Setting) -> str:
             shutil.rmtree(room)
         for command, half, whole in zip(scale.commands, *taken, strict=True):
             name = f"`{' '.join(command)}`"
-            print(f"  {scale.what.format(f'{scale.size:,}')} {name}: half {half}, whole {whole}", flush=True)
+            print(
+                f"  {scale.what.format(f'{scale.size:,}')} {name}: half {half}, whole {whole}",
+                flush=True,
+            )
             growth = (number(whole[n] / half[n]) for n in (0, 1))
             rows.append(
-                (scale.what.format(f"{scale.size:,}"), name, f"{whole[0]:.0f} s", f"{whole[1] / 1e3:.0f} MB", *growth)
+                (
+                    scale.what.format(f"{scale.size:,}"),
+                    name,
+                    f"{whole[0]:.0f} s",
+                    f"{whole[1] / 1e3:.0f} MB",
+                    *growth,
+                )
             )
     head = ("", "command", "time", "memory", "time, over that of half", "memory, over that of half")
     return markdown(head, rows)
@@ -68,7 +77,9 @@ def _case(room: Path, command: Sequence[str]) -> Case:
         places += ["--transcript-dir", str(room / "transcripts")]
     if "report" in command:
         places += ["--out", str(room / "report.html")]
-    return Case("", (*PYTHON, "-m", "scoring", *command, *places), variables={"DA_SCORE_RUBRIC": "3.1.0"})
+    return Case(
+        "", (*PYTHON, "-m", "scoring", *command, *places), variables={"DA_SCORE_RUBRIC": "3.1.0"}
+    )
 
 
 def _used(case: Case) -> tuple[float, int]:
@@ -78,7 +89,9 @@ def _used(case: Case) -> tuple[float, int]:
         RuntimeError: it failed.
     """
     command = (sys.executable, "-c", _PROGRAM, *case.command)
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(case), check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment(case), check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(case.command)}: {done.stderr}")
     seconds, memory = done.stdout.split()
@@ -99,7 +112,9 @@ def _long_transcript(room: Path, size: int) -> None:
     shas = _history(room / "repo", 200)
     _entries(room / "log", shas, range(200))
     filler = _filler(size * 1_000_000 // 200)
-    _session(room, 0, (line for n, sha in enumerate(shas) for line in (*_piece(n, sha), *filler(n))))
+    _session(
+        room, 0, (line for n, sha in enumerate(shas) for line in (*_piece(n, sha), *filler(n)))
+    )
 
 
 def _many_transcripts(room: Path, size: int) -> None:
@@ -136,11 +151,22 @@ def _history(repo: Path, count: int) -> list[str]:
     """Make a repository with so many commits of one file each, and return their SHAs."""
     repo.mkdir(parents=True)
     git(repo, "init", "-q", "--template=", "--object-format=sha1", f"--initial-branch={TRUNK}")
-    command = ["git", "-C", str(repo), "fast-import", "--quiet", f"--export-marks={repo.parent / 'marks'}"]
+    command = [
+        "git",
+        "-C",
+        str(repo),
+        "fast-import",
+        "--quiet",
+        f"--export-marks={repo.parent / 'marks'}",
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         for n in range(count):
-            who, message, body = f"A <a@example.org> {START + n * _STEP} +0000", f"work {n}", _lines(n)
+            who, message, body = (
+                f"A <a@example.org> {START + n * _STEP} +0000",
+                f"work {n}",
+                _lines(n),
+            )
             process.stdin.write(
                 f"commit refs/heads/{TRUNK}\nmark :{n + 1}\nauthor {who}\ncommitter {who}\n"
                 f"data {len(message)}\n{message}\nM 100644 inline {_path(n)}\ndata {len(body)}\n{body}\n".encode()
@@ -173,24 +199,47 @@ def _piece(n: int, sha: str | None, session: int = 0) -> Iterator[dict[str, obje
     """Yield the lines of one piece of work: a prompt, an edit, a run of tests and, where there is one, its commit."""
     begun = START + n * _STEP - 60
     key = f"{n}-{session}"
-    yield {"type": "user", "timestamp": stamp(begun), "message": {"role": "user", "content": f"do work {key}"}}
+    yield {
+        "type": "user",
+        "timestamp": stamp(begun),
+        "message": {"role": "user", "content": f"do work {key}"},
+    }
     calls = [
         ("Write", {"file_path": _path(n), "content": _lines(n)}, "written"),
         ("Bash", {"command": "python -m pytest -q"}, "5 passed in 0.10s"),
     ]
     if sha:
-        calls.append(("Bash", {"command": f"git commit -am 'work {n}'"}, f"[{TRUNK} {sha[:9]}] work {n}"))
+        calls.append(
+            ("Bash", {"command": f"git commit -am 'work {n}'"}, f"[{TRUNK} {sha[:9]}] work {n}")
+        )
     for place, (name, given, output) in enumerate(calls):
         yield from _call(f"{key}-{place}", begun + 20 * (place + 1), name, given, output)
 
 
-def _call(key: str, time: float, name: str, given: dict[str, str], output: str) -> Iterator[dict[str, object]]:
+def _call(
+    key: str, time: float, name: str, given: dict[str, str], output: str
+) -> Iterator[dict[str, object]]:
     used = {"type": "tool_use", "id": f"toolu_{key}", "name": name, "input": given}
-    usage = {"input_tokens": 5, "output_tokens": 100, "cache_read_input_tokens": 9000, "cache_creation_input_tokens": 9}
-    message = {"role": "assistant", "id": f"msg_{key}", "model": "claude-opus-4-5", "content": [used], "usage": usage}
+    usage = {
+        "input_tokens": 5,
+        "output_tokens": 100,
+        "cache_read_input_tokens": 9000,
+        "cache_creation_input_tokens": 9,
+    }
+    message = {
+        "role": "assistant",
+        "id": f"msg_{key}",
+        "model": "claude-opus-4-5",
+        "content": [used],
+        "usage": usage,
+    }
     yield {"type": "assistant", "timestamp": stamp(time - 1), "message": message}
     result = {"type": "tool_result", "tool_use_id": f"toolu_{key}", "content": output}
-    yield {"type": "user", "timestamp": stamp(time), "message": {"role": "user", "content": [result]}}
+    yield {
+        "type": "user",
+        "timestamp": stamp(time),
+        "message": {"role": "user", "content": [result]},
+    }
 
 
 def _filler(size: int) -> Callable[[int], Iterator[dict[str, object]]]:
@@ -200,6 +249,8 @@ def _filler(size: int) -> Callable[[int], Iterator[dict[str, object]]]:
     def lines(n: int) -> Iterator[dict[str, object]]:
         for part in range(size // 5_150):
             key = f"{n}-read-{part}"
-            yield from _call(key, START + n * _STEP + part % 500, "Read", {"file_path": _path(part)}, output)
+            yield from _call(
+                key, START + n * _STEP + part % 500, "Read", {"file_path": _path(part)}, output
+            )
 
     return lines

@@ -20,13 +20,19 @@ def measure(setting: Setting) -> str:
     """Measure a log on a long trunk, and take off what the same log costs on a short one."""
     size = replace(setting.corpus.size, transcript_mb=0)
     program, short = (
-        Program.on(make_corpus(room := setting.room(f"trunk-{extra}"), replace(size, extra_commits=extra)), room)
+        Program.on(
+            make_corpus(room := setting.room(f"trunk-{extra}"), replace(size, extra_commits=extra)),
+            room,
+        )
         for extra in (setting.trunk, 0)
     )
     new = _new_commits(program)
     program.fill_cache()
     short.fill_cache()
-    on_short = {NO_CACHE: short.no_cache(name="no cache, short"), WARM: short.warm(name="warm cache, short")}
+    on_short = {
+        NO_CACHE: short.no_cache(name="no cache, short"),
+        WARM: short.warm(name="warm cache, short"),
+    }
     git_log = Case(_GIT, trunk_command(program.corpus.repo))
     cases = [git_log, program.no_cache(), program.warm(), new]
     taken = take_times([*cases, *on_short.values()], setting.repeat)
@@ -35,10 +41,15 @@ def measure(setting: Setting) -> str:
     for case in cases:
         less = "" if case is git_log else on_short.get(case.name, on_short[WARM]).name
         rows.append(
-            (case.name, *spread(taken.ratio(case.name, _GIT)), number(taken.ratio(case.name, _GIT, less).middle))
+            (
+                case.name,
+                *spread(taken.ratio(case.name, _GIT)),
+                number(taken.ratio(case.name, _GIT, less).middle),
+            )
         )
-    return f"{program.corpus.size.extra_commits:,} commits before the first iteration.\n\n" + markdown(
-        ("", "time, `git log` = 1", "range", "what the long trunk adds"), rows
+    return (
+        f"{program.corpus.size.extra_commits:,} commits before the first iteration.\n\n"
+        + markdown(("", "time, `git log` = 1", "range", "what the long trunk adds"), rows)
     )
 
 

@@ -82,7 +82,9 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
             report("standard output: no space left on device")
             return EXIT_ERROR
         if isinstance(e, FileNotFoundError) and not e.filename:  # as tempfile says it
-            report("no folder for temporary files can be written to; make room, or set TMPDIR to one")
+            report(
+                "no folder for temporary files can be written to; make room, or set TMPDIR to one"
+            )
             return EXIT_ERROR
         if isinstance(e, PermissionError) and e.filename:
             report(f"{e.filename}: permission denied")
@@ -90,7 +92,9 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
         # A bug must be recognisable as one, without a traceback that a user cannot read.
         if os.environ.get(TRACEBACK_VARIABLE) or WARNINGS.verbose:
             raise
-        report(f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)")
+        report(
+            f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)"
+        )
         return EXIT_ERROR
     finally:
         WARNINGS.hold_no_longer()

@@ -50,7 +50,11 @@ class OwnGroup(click.Group):
         """Return the command that the first word names, but for --json, else its own."""
         if args[:1] == ["--json"] and args[1:] and args[1] in self.commands:
             args = [args[1], args[0], *args[2:]]
-        return super().resolve_command(ctx, args) if args[0] in self.commands else (self.name, self.own, args)
+        return (
+            super().resolve_command(ctx, args)
+            if args[0] in self.commands
+            else (self.name, self.own, args)
+        )
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return how it is called."""
@@ -63,7 +67,9 @@ class OwnGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offer the commands, and what its own argument may be."""
-        arguments = [] if incomplete.startswith("-") else self.own.params[0].shell_complete(ctx, incomplete)
+        arguments = (
+            [] if incomplete.startswith("-") else self.own.params[0].shell_complete(ctx, incomplete)
+        )
         return [*super().shell_complete(ctx, incomplete), *arguments]
 
 
@@ -72,7 +78,9 @@ class Number(click.FloatRange):
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return a value as a number; raise click's error where it is none in the range."""
         number: float = super().convert(value, param, ctx)
         if math.isnan(number):  # every comparison with it is false, so a range lets it through
@@ -111,7 +119,9 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
             repository = given.get("repo-dir")
             if repository is not None and not repository.is_dir():
                 wrong = "is no folder" if repository.exists() else "there is no such folder"
-                raise SettingsError(f"--repo-dir {str(repository)!r}: {wrong}; name the repository of the log")
+                raise SettingsError(
+                    f"--repo-dir {str(repository)!r}: {wrong}; name the repository of the log"
+                )
             context = click.get_current_context()
             given["json"] = given["json"] or (context.find_root().obj or {}).get("json") or None
             return command(options=given, **arguments)
@@ -148,7 +158,9 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose among the entries of a log; the command gets their ``selection``."""
 
     @functools.wraps(command)
-    def with_selection(last: int | None, since: str | None, task: str | None, **arguments: Any) -> Any:
+    def with_selection(
+        last: int | None, since: str | None, task: str | None, **arguments: Any
+    ) -> Any:
         return command(selection=Selection.of(last, since, task), **arguments)
 
     for name, options in reversed(_SELECTION.items()):
@@ -159,7 +171,10 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 _SELECTION: dict[str, dict[str, Any]] = {
     "last": {"type": Whole(1), "metavar": "K", "help": "The K newest iterations only."},
     "since": {"metavar": "DATE", "help": "Only iterations of this day (YYYY-MM-DD) or later."},
-    "task": {"metavar": "ID", "help": "Only iterations of this task; * and ? stand for any characters."},
+    "task": {
+        "metavar": "ID",
+        "help": "Only iterations of this task; * and ? stand for any characters.",
+    },
 }
 
 LOG_OPTIONS = ("iter-log-dir", "repo-dir")

@@ -28,13 +28,29 @@ from scoring.views.table import Block, Column, Line, Table, pairs
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*(name for name in SCORING_OPTIONS if name != "iter-log-dir"))
 @click.option("--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one a line.")
-@click.option("--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing."
+)
 @click.option("--force", is_flag=True, help="Score what is up to date too.")
-@click.option("--refresh-git", is_flag=True, help="Score also where only git says something else now.")
-@click.option("--allow-evidence-loss", is_flag=True, help="Replace sidecars where transcripts are gone.")
+@click.option(
+    "--refresh-git", is_flag=True, help="Score also where only git says something else now."
+)
+@click.option(
+    "--allow-evidence-loss", is_flag=True, help="Replace sidecars where transcripts are gone."
+)
 @click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
-@click.option("--only", metavar="SIGNAL", help="Only iterations where this signal is absent, or without a sidecar.")
-@click.option("--jobs", "at_once", type=Whole(1, 64), metavar="K", help="Logs at once.  [default: one per core]")
+@click.option(
+    "--only",
+    metavar="SIGNAL",
+    help="Only iterations where this signal is absent, or without a sidecar.",
+)
+@click.option(
+    "--jobs",
+    "at_once",
+    type=Whole(1, 64),
+    metavar="K",
+    help="Logs at once.  [default: one per core]",
+)
 def command(
     roots: tuple[Path, ...],
     options: dict[str, Any],
@@ -53,7 +69,9 @@ def command(
     rubric = find_rubric(settings.rubric)
     if only is not None and rubric.signal(only) is None:
         raise OptionError(f"--only {only!r} is no signal of rubric {rubric.version}")
-    found = find_logs([*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir])
+    found = find_logs(
+        [*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir]
+    )
     wanted = min(at_once or os.cpu_count() or 1, len(found))
     plan = BackfillPlan(
         rubric,
@@ -79,15 +97,27 @@ def command(
                 say(_log_line(report, plan.dry_run))
             for text in report.warnings:
                 warn(text)
-            broken_entries(*report.broken[report.error is not None :])  # the first is the error of a log that failed
+            broken_entries(
+                *report.broken[report.error is not None :]
+            )  # the first is the error of a log that failed
     finally:
         signal.signal(signal.SIGTERM, previous)
     order = [log.iter_log_dir for log in found]
     reports.sort(key=lambda report: order.index(report.iter_log_dir))
-    head = {"rubric_version": rubric.version, "dry_run": plan.dry_run, "totals": _backfill_totals(reports)}
-    reply(settings.json, {**head, "logs": [report.as_dict() for report in reports]}, _backfill_page(reports, plan))
+    head = {
+        "rubric_version": rubric.version,
+        "dry_run": plan.dry_run,
+        "totals": _backfill_totals(reports),
+    }
+    reply(
+        settings.json,
+        {**head, "logs": [report.as_dict() for report in reports]},
+        _backfill_page(reports, plan),
+    )
     if failed := [r for r in reports if r.error]:
-        raise DaScoreError(f"{len(failed)} of {len(reports)} logs failed; each is named above with its error")
+        raise DaScoreError(
+            f"{len(failed)} of {len(reports)} logs failed; each is named above with its error"
+        )
 
 
 def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob], list[LogReport]]:
@@ -110,8 +140,14 @@ def _log_line(report: LogReport, dry_run: bool) -> str:
     place = printable(str(report.iter_log_dir))
     if report.error:
         return f"{place}: failed: {printable(report.error)}\n"
-    parts = [f"{len(report.scored)} {'to score' if dry_run else 'scored'}", f"{report.up_to_date} up to date"]
-    more = {"kept (evidence lost)": len(report.kept), "with other answers of git": len(report.git_changed)}
+    parts = [
+        f"{len(report.scored)} {'to score' if dry_run else 'scored'}",
+        f"{report.up_to_date} up to date",
+    ]
+    more = {
+        "kept (evidence lost)": len(report.kept),
+        "with other answers of git": len(report.git_changed),
+    }
     more |= {"passed over": report.passed_over}
     return f"{place}: {', '.join([*parts, *(f'{count} {what}' for what, count in more.items() if count)])}\n"
 
@@ -130,7 +166,11 @@ def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator
     head = f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}"
     yield from (Line(), Line(head, "bold"), Line())
     yield pairs([(name, str(count)) for name, count in counts.items()], 26)
-    kept = [(r, f"{iteration}: {' and '.join(lost)}") for r in reports for iteration, lost in r.kept.items()]
+    kept = [
+        (r, f"{iteration}: {' and '.join(lost)}")
+        for r in reports
+        for iteration, lost in r.kept.items()
+    ]
     by_git = [(r, spans(r.git_changed)) for r in reports if r.git_changed]
     for title, texts in (
         ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
@@ -145,7 +185,9 @@ def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator
     if absent:
         yield Line()
         found = sorted(absent.items(), key=lambda item: (-item[1], item[0]))
-        columns = [Column(head, width=width) for head, width in (("ABSENT SIGNAL", 20), ("ITERATIONS", 10))]
+        columns = [
+            Column(head, width=width) for head, width in (("ABSENT SIGNAL", 20), ("ITERATIONS", 10))
+        ]
         columns.append(Column("REASON", prose=True, width=0))
         yield Table(columns, [(signal, count, reason) for (signal, reason), count in found])
 

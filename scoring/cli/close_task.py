@@ -29,7 +29,9 @@ class _GaveUp(BaseException):
     """The time that the hook may take is over."""
 
 
-@click.command("close-task", epilog='Example:  echo \'{"cwd": "/home/me/app"}\' | da-score close-task --json')
+@click.command(
+    "close-task", epilog='Example:  echo \'{"cwd": "/home/me/app"}\' | da-score close-task --json'
+)
 @click.argument("arguments", nargs=-1, metavar="[N] [HOOK-JSON]")
 @shared_options(*SCORING_OPTIONS, "derive")
 @click.option(
@@ -51,7 +53,11 @@ class _GaveUp(BaseException):
 )
 @click.option("--strict", is_flag=True, help="Exit 1 when the task could not be scored.")
 def command(
-    arguments: tuple[str, ...], options: dict[str, Any], score_recompute: str, timeout: float, strict: bool
+    arguments: tuple[str, ...],
+    options: dict[str, Any],
+    score_recompute: str,
+    timeout: float,
+    strict: bool,
 ) -> int:
     """Score the iteration that was just closed (the highest, or N), and its session.
 
@@ -69,7 +75,9 @@ def command(
             return 0
         settings = _settings(options, hook)
         hinted = _hinted(settings, hook)
-        if settings.derive and iteration is None:  # a harness that does not name the session gets the entries of all
+        if (
+            settings.derive and iteration is None
+        ):  # a harness that does not name the session gets the entries of all
             from scoring.jobs.derive import derive  # loads every harness, 0.04 s
 
             places = sources(settings, ATTRIBUTED, warnings.append, hinted)
@@ -80,7 +88,9 @@ def command(
                 score_recompute = f"recent-{len(derived)}"
         rubric = find_rubric(settings.rubric)
         places = sources(settings, warn=warnings.append, hinted=hinted)
-        closed = close_task(settings.iter_log_dir, places, rubric, iteration, score_recompute, broken.append)
+        closed = close_task(
+            settings.iter_log_dir, places, rubric, iteration, score_recompute, broken.append
+        )
     score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
     text = f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n"
     reply(settings.json, closed.as_dict(), text)
@@ -105,7 +115,9 @@ def _deadline(seconds: float) -> Iterator[None]:
     except KeyboardInterrupt as e:
         raise click.Abort from e  # click would print an empty line first
     except _GaveUp as e:
-        raise SettingsError(f"close-task gave up after {seconds:g} s; allow it more with --timeout") from e
+        raise SettingsError(
+            f"close-task gave up after {seconds:g} s; allow it more with --timeout"
+        ) from e
     finally:
         signal.signal(signal.SIGALRM, before)
 
@@ -116,10 +128,17 @@ def _hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
     for argument in arguments:
         if argument.lstrip().startswith("{"):
             hook = parse_hook_input(argument)
-        elif iteration is None and argument.isascii() and argument.removeprefix("-").isdigit() and len(argument) < 20:
+        elif (
+            iteration is None
+            and argument.isascii()
+            and argument.removeprefix("-").isdigit()
+            and len(argument) < 20
+        ):
             iteration = int(argument)
         else:
-            raise SettingsError(f"argument {argument!r} is neither an iteration nor the harness's JSON")
+            raise SettingsError(
+                f"argument {argument!r} is neither an iteration nor the harness's JSON"
+            )
     return iteration, hook or read_hook_input() or HookInput()
 
 

@@ -26,7 +26,9 @@ _NEEDS_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compi
 
 @click.command(epilog="Example:  da-score completion bash --install")
 @click.argument("shell", type=click.Choice(_SHELLS), required=False)
-@click.option("--install", is_flag=True, help="Write the script, and have the shell read it when it starts.")
+@click.option(
+    "--install", is_flag=True, help="Write the script, and have the shell read it when it starts."
+)
 def command(shell: str | None, install: bool) -> None:
     """Print the completion script of a shell, to be evaluated in its start-up file, or install it.
 
@@ -34,7 +36,9 @@ def command(shell: str | None, install: bool) -> None:
     """
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in _SHELLS:
-        raise OptionError(f"no completion for the shell {name or 'without a name'}; name one of {', '.join(_SHELLS)}")
+        raise OptionError(
+            f"no completion for the shell {name or 'without a name'}; name one of {', '.join(_SHELLS)}"
+        )
     kind = get_completion_class(name)
     assert kind is not None  # click knows the three shells
     script = kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n"
@@ -45,17 +49,31 @@ def _install(shell: str, script: str) -> str:
     """Write the script to where the shell, or a line of its start-up file, reads it; return what was done, in words."""
     home = Path.home()
     if shell == "fish":
-        file = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "fish/completions" / f"{PROGRAM}.fish"
+        file = (
+            Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+            / "fish/completions"
+            / f"{PROGRAM}.fish"
+        )
     else:
-        file = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share") / PROGRAM / f"completion.{shell}"
+        file = (
+            Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
+            / PROGRAM
+            / f"completion.{shell}"
+        )
     make_folder(file.parent)
     write_atomically(file, ((_NEEDS_COMPDEF if shell == "zsh" else "") + script).encode())
     done = f"wrote {file}\n"
     if shell != "fish":
-        start = home / ".bashrc" if shell == "bash" else Path(os.environ.get("ZDOTDIR") or home) / ".zshrc"
+        start = (
+            home / ".bashrc"
+            if shell == "bash"
+            else Path(os.environ.get("ZDOTDIR") or home) / ".zshrc"
+        )
         done += _add_line(start, f"[ ! -r {shlex.quote(str(file))} ] || . {shlex.quote(str(file))}")
     added = "the file" if shell == "fish" else "the file and the line"
-    return f"{done}Completion begins in the next {shell} that you start; to undo it, remove {added}.\n"
+    return (
+        f"{done}Completion begins in the next {shell} that you start; to undo it, remove {added}.\n"
+    )
 
 
 def _add_line(file: Path, line: str) -> str:
@@ -76,7 +94,9 @@ def session_ids(log_dir: Path, pattern: re.Pattern[str] = _SESSION) -> list[str]
     return [m[1] for name in names_in_log(log_dir) if (m := pattern.fullmatch(name))]
 
 
-def _offered(pattern: re.Pattern[str], ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _offered(
+    pattern: re.Pattern[str], ctx: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
     try:
         found = session_ids(resolve_settings(given).iter_log_dir, pattern)

@@ -38,15 +38,26 @@ def command(directory: Path | None, settings: Settings) -> None:
     claims = summarize_integrity(i.signals for i in scored.iterations)
     source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
     hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    rows = work_of(LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None}))
-    subjects = subjects_of(demo.repo_dir, [one.commit for one in scored.summary.lines if one.commit])
+    rows = work_of(
+        LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None})
+    )
+    subjects = subjects_of(
+        demo.repo_dir, [one.commit for one in scored.summary.lines if one.commit]
+    )
     more = RunShown(rows, subjects, terminal=on_terminal(), every=True, sessions=True)
     show(run_page(scored.summary, demo.iter_log_dir, written, more))
     why = f"Why iteration {lowest.score.iteration} scored lowest"
     show([Line(), Line(why, only="terminal"), Line(only="terminal")])
     landing = lowest.facts.landing
-    about = [named_commit(landing.sha, more.subjects.get(lowest.record.commit, "")), landing_text(landing)]
-    show(iteration_page(lowest.persisted, hooks, source, objectives=lowest.signals.objective, about=about))
+    about = [
+        named_commit(landing.sha, more.subjects.get(lowest.record.commit, "")),
+        landing_text(landing),
+    ]
+    show(
+        iteration_page(
+            lowest.persisted, hooks, source, objectives=lowest.signals.objective, about=about
+        )
+    )
     show([Line(), *integrity_page(claims, demo.iter_log_dir)])
     say(
         f"\nThe demo is in {demo.root}. Try:\n"

@@ -21,12 +21,25 @@ from scoring.views.table import Block, Column, Line, Table
 @click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--since", metavar="DATE", help="Only commits of this day (YYYY-MM-DD) or later.")
-@click.option("--mine", is_flag=True, help="Only your own work, by the name and address that git has of you.")
-@click.option("--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author.")
-@click.option("--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches.")
-@click.option("--jobs", type=PATH, metavar="DIR", help="Entries of graded runs alone: Harbor jobs, or runs of da eval.")
+@click.option(
+    "--mine", is_flag=True, help="Only your own work, by the name and address that git has of you."
+)
+@click.option(
+    "--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author."
+)
+@click.option(
+    "--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches."
+)
+@click.option(
+    "--jobs",
+    type=PATH,
+    metavar="DIR",
+    help="Entries of graded runs alone: Harbor jobs, or runs of da eval.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-def command(options: dict[str, Any], since: str | None, jobs: Path | None, dry_run: bool, **which: Any) -> None:
+def command(
+    options: dict[str, Any], since: str | None, jobs: Path | None, dry_run: bool, **which: Any
+) -> None:
     """Write an entry for every commit that an agent made and no entry names.
 
     An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
@@ -36,11 +49,17 @@ def command(options: dict[str, Any], since: str | None, jobs: Path | None, dry_r
     settings that 'init' would.
     """
     settings = settings_of_whole(options)
-    bare = settings == settings_of_whole(options, files=False) and not holds_entries(settings.iter_log_dir)
+    bare = settings == settings_of_whole(options, files=False) and not holds_entries(
+        settings.iter_log_dir
+    )
     if jobs is not None:
         runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
         rows = [{"iteration": n, "kind": "run", **run._asdict()} for n, run in runs]
-        reply(settings.json, {"written": rows, "skipped": []}, _runs_page(rows, settings, jobs, dry_run))
+        reply(
+            settings.json,
+            {"written": rows, "skipped": []},
+            _runs_page(rows, settings, jobs, dry_run),
+        )
         return
     which["since"] = None if since is None else day(since)
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), dry_run=dry_run, **which)
@@ -52,13 +71,26 @@ def command(options: dict[str, Any], since: str | None, jobs: Path | None, dry_r
     reply(settings.json, done.as_dict(), _page(done, settings, dry_run))
 
 
-def _runs_page(rows: list[dict[str, Any]], settings: Settings, jobs: Path, dry_run: bool) -> Iterator[Block]:
+def _runs_page(
+    rows: list[dict[str, Any]], settings: Settings, jobs: Path, dry_run: bool
+) -> Iterator[Block]:
     if rows:
-        heads = {"iteration": "ITER", "source": "RUN", "task": "TASK", "harness": "HARNESS", "reward": "REWARD"}
-        shown = [["-" if row[key] in (None, "") else printable(str(row[key])) for key in heads] for row in rows]
+        heads = {
+            "iteration": "ITER",
+            "source": "RUN",
+            "task": "TASK",
+            "harness": "HARNESS",
+            "reward": "REWARD",
+        }
+        shown = [
+            ["-" if row[key] in (None, "") else printable(str(row[key])) for key in heads]
+            for row in rows
+        ]
         yield from (Table([Column(name) for name in heads.values()], shown), Line())
     count = counted(len(rows), "entry", "entries")
-    score = "" if dry_run or not rows else f"; score them with: da-score run --transcript-dir {jobs}"
+    score = (
+        "" if dry_run or not rows else f"; score them with: da-score run --transcript-dir {jobs}"
+    )
     yield Line(f"{'Would write' if dry_run else 'Wrote'} {count} to {settings.iter_log_dir}{score}")
 
 
@@ -68,7 +100,9 @@ def _page(done: Derivation, settings: Settings, dry_run: bool) -> Iterator[Block
         rows = []
         for n, commit, ids, found_by, *_ in done.written:
             session = f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"
-            rows.append((n, commit.date, commit.sha[:12] or "-", found_by, session, commit.subject or "-"))
+            rows.append(
+                (n, commit.date, commit.sha[:12] or "-", found_by, session, commit.subject or "-")
+            )
         yield Table([Column(name, width=width) for name, width in heads.items()], rows)
         yield Line()
     if done.skipped:

@@ -23,7 +23,12 @@ from scoring.views.doctor.page import doctor_page, doctor_payload
 
 @click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
-@click.option("--all", "every", is_flag=True, help="Show all that was found, not only the five most useful things.")
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Show all that was found, not only the five most useful things.",
+)
 @click.option("--files", "list_files", is_flag=True, help="List every transcript too.")
 def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
     """Show what there is to score from: log, repository, trunk, transcripts, and how much each signal gets of it.
@@ -41,19 +46,31 @@ def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
         settings = replace(settings, rubric=rubric.version)
 
     def note(text: str) -> None:
-        broken.append(Finding("settings", "note", text, f"leave the setting out, or score under rubric {BEST}"))
+        broken.append(
+            Finding(
+                "settings", "note", text, f"leave the setting out, or score under rubric {BEST}"
+            )
+        )
 
     found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
     advice_on = most_useful_first([*broken, *_hooks(settings.repo_dir), *findings(found)])
     reply(
-        settings.json, doctor_payload(found, advice_on), doctor_page(found, advice_on, every or list_files, list_files)
+        settings.json,
+        doctor_payload(found, advice_on),
+        doctor_page(found, advice_on, every or list_files, list_files),
     )
 
 
 def _hooks(repository: Path) -> Iterator[Finding]:
     known = [harness for harness, hook in HOOKS.items() if hook]
-    for path in (hook_settings(harness, scope, repository) for harness in known for scope in ("project", "user")):
-        with contextlib.suppress(InputError):  # a settings file that is not JSON is the harness's to complain of
+    for path in (
+        hook_settings(harness, scope, repository)
+        for harness in known
+        for scope in ("project", "user")
+    ):
+        with contextlib.suppress(
+            InputError
+        ):  # a settings file that is not JSON is the harness's to complain of
             for why in hooks_that_do_not_run(path):
                 advice = "'da-score hook install' repairs it, and writes the path of the da-score that is here"
                 yield Finding("hook", "problem", f"the hook in {path} does not run: {why}", advice)
@@ -64,7 +81,9 @@ def _settings(options: dict[str, Any], broken: list[Any]) -> Settings:
     try:
         return resolve_settings(options)
     except SettingsError as e:
-        broken.append(Finding("settings", "problem", str(e), "fix it; until then no other command works here"))
+        broken.append(
+            Finding("settings", "problem", str(e), "fix it; until then no other command works here")
+        )
     repository = Path(options.get("repo-dir") or ".")
     try:
         return resolve_settings(options, {}, files=False)

@@ -45,11 +45,15 @@ def meter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-_K = click.option("--k", type=Whole(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]")
+_K = click.option(
+    "--k", type=Whole(1, 1_000_000), help="Rounds in a row that must be low.  [default: 2]"
+)
 _SEMANTIC = click.option(
     "--semantic", is_flag=True, help="Compare meanings too (level L2); needs the extra 'semantic'."
 )
-_OBSERVE = click.option("--observe", is_flag=True, help="Observe structural agreement and how firm the signal is.")
+_OBSERVE = click.option(
+    "--observe", is_flag=True, help="Observe structural agreement and how firm the signal is."
+)
 _FILE = click.argument("file", type=PATH, metavar="FILE")
 
 
@@ -66,7 +70,11 @@ def _scored(
 
     profile, words = tuning_from(_tables_for(settings, thresholds))
     embed = open_embedder(cache_dir_of(settings)) if semantic else None
-    meter: dict[str, Any] = {"profile": replace(profile, k=k or profile.k), "words": words, "embed": embed}
+    meter: dict[str, Any] = {
+        "profile": replace(profile, k=k or profile.k),
+        "words": words,
+        "embed": embed,
+    }
     transcript = read_transcript(file, texts=True)
     return meter, transcript, score_transcript(transcript, **meter)
 
@@ -75,9 +83,16 @@ def _scored(
 @_FILE
 @meter_options
 @_OBSERVE
-@click.option("--agents", nargs=2, metavar="NAME NAME", help="Observe how alike the latest responses of two are.")
+@click.option(
+    "--agents",
+    nargs=2,
+    metavar="NAME NAME",
+    help="Observe how alike the latest responses of two are.",
+)
 @settings_options(*METER_SETTINGS)
-def score(file: Path, settings: Settings, observe: bool, agents: tuple[str, str] | None, **tuning: Any) -> None:
+def score(
+    file: Path, settings: Settings, observe: bool, agents: tuple[str, str] | None, **tuning: Any
+) -> None:
     """Score a transcript and print everything about it as JSON; - reads standard input."""
     from scoring.meters.dr.observations import observations
 
@@ -92,7 +107,11 @@ def score(file: Path, settings: Settings, observe: bool, agents: tuple[str, str]
 @_FILE
 @meter_options
 @_OBSERVE
-@click.option("--exit-code", is_flag=True, help="End with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.")
+@click.option(
+    "--exit-code",
+    is_flag=True,
+    help="End with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.",
+)
 @settings_options(*METER_SETTINGS)
 def stop(file: Path, settings: Settings, observe: bool, exit_code: bool, **tuning: Any) -> int:
     """Say whether to continue, to ship, to ask or to escalate, with three reasons and the next move.
@@ -133,22 +152,32 @@ def extract(file: Path, out: Path | None, settings: Settings) -> None:  # noqa: 
 
 @command.command("from-session", epilog="Example:  da-score dr from-session 0a1b2c3d --iteration 7")
 @click.argument("session", metavar="SESSION")
-@click.option("--iteration", metavar="N", type=Whole(0, 10**9), help="Put it beside the entry of iteration N.")
+@click.option(
+    "--iteration", metavar="N", type=Whole(0, 10**9), help="Put it beside the entry of iteration N."
+)
 @settings_options(*LOG_OPTIONS, "transcript-dir", "transcripts")
 def from_session(session: str, iteration: int | None, settings: Settings) -> None:
     """Write the rounds of a deliberation that a session holds: sub-agents that answered one prompt.
 
     SESSION is the id of one in checkpoints or transcript directories, its beginning, or a transcript of Claude Code.
     """
-    from scoring.evidence.transcripts.deliberations import deliberations_in, session_transcript, transcript_from
+    from scoring.evidence.transcripts.deliberations import (
+        deliberations_in,
+        session_transcript,
+        transcript_from,
+    )
     from scoring.evidence.transcripts.facts import TranscriptPlaces
 
     folders = tuple(settings.transcript_dirs)
-    places = TranscriptPlaces(settings.repo_dir, folders, not folders and settings.transcripts != "none")
+    places = TranscriptPlaces(
+        settings.repo_dir, folders, not folders and settings.transcripts != "none"
+    )
     session, data = session_transcript(session, places, warn)
     found = deliberations_in(data)
     if not found:
-        raise InputError(f"{session}: no two sub-agents answered one prompt in it, so it holds no deliberation")
+        raise InputError(
+            f"{session}: no two sub-agents answered one prompt in it, so it holds no deliberation"
+        )
     chosen = transcript_from(max(found, key=len), session)
     warn("claims were cut out of answers by rough rules; look them through before you rely on them")
     if iteration is None:
@@ -159,7 +188,9 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
 
 @command.command("judge", epilog="Example:  da-score dr judge deliberation.json --verdict ESCALATE")
 @_FILE
-@click.option("--verdict", required=True, type=click.Choice(SIGNALS), help="What should have been done.")
+@click.option(
+    "--verdict", required=True, type=click.Choice(SIGNALS), help="What should have been done."
+)
 @click.option("--novelty", type=click.Choice(LEVELS), help="How much was new in the last round.")
 @click.option("--readiness", type=click.Choice(LEVELS), help="How ready it was to act.")
 @click.option("--notes", metavar="TEXT", help="Why.")
@@ -173,7 +204,11 @@ def judge(file: Path, verdict: str, settings: Settings, **said: str | None) -> N
 
     label = {"stop_recommendation": verdict, "novelty_classification": said["novelty"]}
     label |= {"readiness_classification": said["readiness"], "notes": said["notes"]}
-    write_json(with_label(*read_given(file, "a transcript"), {key: value for key, value in label.items() if value}))
+    write_json(
+        with_label(
+            *read_given(file, "a transcript"), {key: value for key, value in label.items() if value}
+        )
+    )
 
 
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
@@ -187,7 +222,10 @@ def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
     What is saved is checked first, and is kept as it is: JSON as iter-N.dr.json, JSONL as iter-N.dr.jsonl.
     """
     path = save_deliberation(settings.iter_log_dir, iteration, *read_given(file, _INPUT), force)
-    if not any((settings.iter_log_dir / name).exists() for name in (f"iter-{iteration}.yaml", "historical.yaml")):
+    if not any(
+        (settings.iter_log_dir / name).exists()
+        for name in (f"iter-{iteration}.yaml", "historical.yaml")
+    ):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
     reply(settings.json, {"path": str(path)}, f"{printable(str(path))}: saved\n")
 
@@ -213,11 +251,17 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
     show_default="1 and 2",
     help="Rounds in a row that must be low; may be given several times.",
 )
-@click.option("--no-semantic", is_flag=True, help="Leave level L2 out, though its model is installed.")
+@click.option(
+    "--no-semantic", is_flag=True, help="Leave level L2 out, though its model is installed."
+)
 @_thresholds("thresholds and words")
 @settings_options(*METER_SETTINGS)
 def calibrate(
-    directory: Path, ks: tuple[int, ...], no_semantic: bool, thresholds: Path | None, settings: Settings
+    directory: Path,
+    ks: tuple[int, ...],
+    no_semantic: bool,
+    thresholds: Path | None,
+    settings: Settings,
 ) -> int | None:
     """Compare the meter with every labelled transcript in DIR, under each setting.
 
@@ -237,9 +281,19 @@ def calibrate(
     if not collection.labelled:
         what = f"a label is an object under {meter.KEY} beside the rounds"
         raise InputError(f"{directory}: no labelled transcript; {what}")
-    left_out = "--no-semantic" if no_semantic else "" if semantic.is_installed() else semantic.NOT_INSTALLED
+    left_out = (
+        "--no-semantic"
+        if no_semantic
+        else ""
+        if semantic.is_installed()
+        else semantic.NOT_INSTALLED
+    )
     embed = None if left_out else semantic.open_embedder(cache_dir_of(settings))
-    asked = [meter.Setting(k, level2) for level2 in ([False, True] if embed else [False]) for k in dict.fromkeys(ks)]
+    asked = [
+        meter.Setting(k, level2)
+        for level2 in ([False, True] if embed else [False])
+        for k in dict.fromkeys(ks)
+    ]
     found = meter.calibrate(collection.labelled, asked, embed, profile, words)
     page = map(Line, calibration_lines(directory, collection, found, left_out))
     reply(settings.json, meter.calibration_payload(collection, found, left_out), page)

@@ -18,7 +18,13 @@ def command() -> None:
 
 @command.command("new", epilog="Example:  da-score entry new 12 --commit HEAD~1")
 @click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
-@click.option("--commit", default="HEAD", metavar="REF", show_default=True, help="The commit that holds the work.")
+@click.option(
+    "--commit",
+    default="HEAD",
+    metavar="REF",
+    show_default=True,
+    help="The commit that holds the work.",
+)
 @shared_options(*LOG_OPTIONS)
 def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     """Write the entry of iteration N, by default the next one, filled with what git knows of a commit.

@@ -17,7 +17,11 @@ from scoring.views.explain import explain, explanation_text
 @click.command(epilog="Example:  da-score explain 3")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option("--recompute", is_flag=True, help="Explain the score that the evidence gives now, not the sidecar's.")
+@click.option(
+    "--recompute",
+    is_flag=True,
+    help="Explain the score that the evidence gives now, not the sidecar's.",
+)
 def command(iteration: str, settings: Settings, recompute: bool) -> None:
     """Say in plain words why an iteration scored what it did.
 
@@ -32,7 +36,9 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
         kept = read_provenance(log_dir, number)
         horizon = view.outcomes.horizon_days if view.outcomes else 0
         subject = subject_of(view.repo_dir, one.facts)
-        explanation = explain(one, entry_places(log_dir, number), kept.own if kept else None, horizon, subject)
+        explanation = explain(
+            one, entry_places(log_dir, number), kept.own if kept else None, horizon, subject
+        )
         drawn = on_terminal()
         version = one.score.rubric_version
         full = drawn or full_text(version, settings.rubric)

@@ -34,8 +34,15 @@ def _json_option(function: Any) -> Any:
 
 @click.command("fleet", cls=OwnCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
-@click.option("--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already.")
-@click.option("--workers", type=Whole(1, 1000), metavar="N", help="How many processes on this machine.  [one per core]")
+@click.option(
+    "--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already."
+)
+@click.option(
+    "--workers",
+    type=Whole(1, 1000),
+    metavar="N",
+    help="How many processes on this machine.  [one per core]",
+)
 @click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option
@@ -48,7 +55,9 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
     from scoring.views.formats import require
 
     if where["scheduler"] and where["workers"]:
-        raise click.UsageError("--workers starts processes here, and --scheduler names some that run; give one.")
+        raise click.UsageError(
+            "--workers starts processes here, and --scheduler names some that run; give one."
+        )
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_fleet(fleet)
     config = replace(config, rubric=rubric) if rubric else config
@@ -58,10 +67,14 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
         show(_page(report))
     if report.failed:
         of = counted(report.repositories, "repository", "repositories")
-        raise DaScoreError(f"{len(report.failed)} of {of} failed; 'da-score fleet status' lists them")
+        raise DaScoreError(
+            f"{len(report.failed)} of {of} failed; 'da-score fleet status' lists them"
+        )
 
 
-@click.group("fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml")
+@click.group(
+    "fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml"
+)
 def command() -> None:
     """Score many repositories on Dask, and keep their rows as Delta tables.
 
@@ -89,8 +102,14 @@ def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
     if not failed:
         return
     yield Line()
-    columns = (Column("FAILED", width=0), Column("TIMES", width=5), Column("REASON", width=0, prose=True))
-    yield Table(columns, [(one.repository, str(one.attempts), one.reason) for one in failed[:_MOST_SHOWN]])
+    columns = (
+        Column("FAILED", width=0),
+        Column("TIMES", width=5),
+        Column("REASON", width=0, prose=True),
+    )
+    yield Table(
+        columns, [(one.repository, str(one.attempts), one.reason) for one in failed[:_MOST_SHOWN]]
+    )
     if (more := len(failed) - _MOST_SHOWN) > 0:
         yield Line(f"and {more} more; --json lists all")
 
@@ -104,7 +123,9 @@ def opened(place: str) -> "DataSet":
         config = read_fleet(Path(place))
         return DataSet(config.results, config.storage)
     if not is_url(place) and not Path(place).is_dir():
-        raise InputError(f"{place}: no such folder; name a FLEET.toml, or the folder or URL of a data set")
+        raise InputError(
+            f"{place}: no such folder; name a FLEET.toml, or the folder or URL of a data set"
+        )
     return DataSet(place if is_url(place) else str(Path(place).absolute()))
 
 
@@ -120,7 +141,10 @@ def status(place: str, as_json: bool) -> None:
     failed, rubrics = [], []
     for rubric in dataset.rubrics:
         states = [state for _, state in sorted(dataset.of(rubric).items())]
-        of_it, keys = [state for state in states if state.reason], ("repository", "attempts", "reason")
+        of_it, keys = (
+            [state for state in states if state.reason],
+            ("repository", "attempts", "reason"),
+        )
         failed += of_it
         scored = [state for state in states if state.scored]
         rubrics.append(
@@ -141,7 +165,12 @@ def status(place: str, as_json: bool) -> None:
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
 @_PLACE
 @click.option("--rubric", metavar="VERSION|FILE", required=True, help="The rubric to score under.")
-@click.option("--from", "source", metavar="VERSION", help="Take the rows under this rubric.  [one that reads alike]")
+@click.option(
+    "--from",
+    "source",
+    metavar="VERSION",
+    help="Take the rows under this rubric.  [one that reads alike]",
+)
 @_json_option
 def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """Score what is kept under another rubric, without git and transcripts.
@@ -175,12 +204,18 @@ def init(file: Path) -> None:
 def _sayer(as_json: bool) -> "contextlib.AbstractContextManager[Say]":
     if as_json:
         return contextlib.nullcontext(_say_json)
-    return _bar() if sys.stderr is not None and sys.stderr.isatty() else contextlib.nullcontext(say_line)
+    return (
+        _bar()
+        if sys.stderr is not None and sys.stderr.isatty()
+        else contextlib.nullcontext(say_line)
+    )
 
 
 def _say_json(event: "FleetEvent", _: "FleetReport") -> None:
     named = {"repository": event.repository} if event.repository else {}
-    write_json({"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None)
+    write_json(
+        {"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None
+    )
 
 
 def say_line(event: "FleetEvent", report: "FleetReport") -> None:
@@ -199,12 +234,18 @@ def _text(event: "FleetEvent", report: "FleetReport") -> str:
         case "cluster":
             return f"scheduler {more['scheduler']}"
         case "done":
-            left = f", {counted(more['broken'], 'broken entry', 'broken entries')} left out" if more["broken"] else ""
+            left = (
+                f", {counted(more['broken'], 'broken entry', 'broken entries')} left out"
+                if more["broken"]
+                else ""
+            )
             return f"{place}: {more['iterations']} scored{left}"
         case "retried":
             return f"{place}: failed, will be tried again: {printable(more['reason'])}"
         case "failed":
-            return f"{place}: failed {counted(more['attempts'], 'time')}: {printable(more['reason'])}"
+            return (
+                f"{place}: failed {counted(more['attempts'], 'time')}: {printable(more['reason'])}"
+            )
     return ""
 
 
@@ -215,7 +256,11 @@ def _bar() -> "Iterator[Say]":
 
     counts = "{task.fields[running]} running, {task.fields[failed]} failed, {task.fields[rate]} a minute,"
     shown = (progress.TextColumn("fleet"), progress.BarColumn(), progress.MofNCompleteColumn())
-    left = (progress.TextColumn(counts), progress.TimeRemainingColumn(), progress.TextColumn("left"))
+    left = (
+        progress.TextColumn(counts),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("left"),
+    )
     with progress.Progress(*shown, *left, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("fleet", total=None, running=0, failed=0, rate="-")
 
@@ -226,6 +271,8 @@ def _bar() -> "Iterator[Say]":
                 bar.console.print(_text(event, report), markup=False, highlight=False)
             done, minutes = report.scored + len(report.failed), (bar.tasks[0].elapsed or 0) / 60
             rate = f"{done / minutes:.0f}" if done and minutes else "-"
-            bar.update(task, completed=done, failed=len(report.failed), rate=rate, running=report.running)
+            bar.update(
+                task, completed=done, failed=len(report.failed), rate=rate, running=report.running
+            )
 
         yield say

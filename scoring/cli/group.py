@@ -31,7 +31,11 @@ class _LazyGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem  # only a shell asks
 
-        commands = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        commands = [
+            CompletionItem(name, help=text)
+            for name, text in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -43,9 +47,13 @@ class _LazyGroup(click.Group):
                 return None
             from difflib import get_close_matches  # only a word that is no command needs it
 
-            meant = "".join(f" Did you mean {name!r}?" for name in get_close_matches(cmd_name, COMMANDS, 1))
+            meant = "".join(
+                f" Did you mean {name!r}?" for name in get_close_matches(cmd_name, COMMANDS, 1)
+            )
             ctx.fail(f"No such command {cmd_name!r}.{meant}")
-        command: click.Command = importlib.import_module(f"scoring.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = importlib.import_module(
+            f"scoring.cli.{cmd_name.replace('-', '_')}"
+        ).command
         return with_its_help(command, {*SETTINGS, "quiet", "verbose"})
 
 
@@ -58,7 +66,9 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-q`` and ``-v``, which act by themselves."""
     how: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _set_loudness}
     quiet = click.option("-q", "--quiet", help="Print no warnings.", **how)
-    return quiet(click.option("-v", "--verbose", help="Print every warning by itself.", **how)(command))
+    return quiet(
+        click.option("-v", "--verbose", help="Print every warning by itself.", **how)(command)
+    )
 
 
 @click.group(
@@ -66,9 +76,13 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Example:  da-score work",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command."
+)
 @click.version_option(
-    __version__, message=f"{PROGRAM} %(version)s (default rubric {RUBRIC_VERSION})", help="Print the version."
+    __version__,
+    message=f"{PROGRAM} %(version)s (default rubric {RUBRIC_VERSION})",
+    help="Print the version.",
 )
 @loudness_options
 @click.pass_context

@@ -28,8 +28,15 @@ def command() -> None:
 
 def warn_of_tracked(path: Path, repo_dir: Path) -> None:
     """Warn where git tracks a settings file, so that a path of this machine would reach others; raises without one."""
-    if GitRepository(repo_dir).ask("ls-files", "--error-unmatch", "--", str(path.absolute())).returncode == 0:
-        warn(f"{path}: git tracks it, and the hook names a path of this machine: others need --scope user instead")
+    if (
+        GitRepository(repo_dir)
+        .ask("ls-files", "--error-unmatch", "--", str(path.absolute()))
+        .returncode
+        == 0
+    ):
+        warn(
+            f"{path}: git tracks it, and the hook names a path of this machine: others need --scope user instead"
+        )
 
 
 def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +45,9 @@ def _place_options(function: Callable[..., Any]) -> Callable[..., Any]:
     says = "The project's settings, or the user's."
     function = click.option("--scope", type=scopes, default="project", help=says, **how)(function)
     harnesses = click.Choice(list(hook_install.HOOKS))
-    return click.option("--harness", type=harnesses, default="claude", help="Which harness runs it.", **how)(function)
+    return click.option(
+        "--harness", type=harnesses, default="claude", help="Which harness runs it.", **how
+    )(function)
 
 
 @command.command("install", epilog="Example:  da-score hook install --harness codex --scope user")
@@ -57,7 +66,9 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     _report(change, settings, "installed", "already installed")
 
 
-@command.command("uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user")
+@command.command(
+    "uninstall", epilog="Example:  da-score hook uninstall --harness codex --scope user"
+)
 @_place_options
 @shared_options("repo-dir")
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
@@ -75,13 +86,29 @@ def _place(harness: str, scope: str, settings: Settings, options: dict[str, Any]
     return path
 
 
-@command.command("record", epilog="Example:  da-score hook record 7 --rule no-tests --result advise --lifecycle stop")
+@command.command(
+    "record",
+    epilog="Example:  da-score hook record 7 --rule no-tests --result advise --lifecycle stop",
+)
 @click.argument("iteration", metavar="N", type=Whole(0, 10**9))
-@click.option("--rule", "rule_id", required=True, metavar="ID", help="The rule that the hook gate checked.")
+@click.option(
+    "--rule", "rule_id", required=True, metavar="ID", help="The rule that the hook gate checked."
+)
 @click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
 @click.option("--lifecycle", "lifecycle_point", required=True, metavar="POINT", help=_WHEN)
-@click.option("--class", "intervention", metavar="NAME", help="The intervention class.  [default: by the lifecycle]")
-@click.option("--correlation", "correlation_id", default="", metavar="ID", help="What joins records of one event.")
+@click.option(
+    "--class",
+    "intervention",
+    metavar="NAME",
+    help="The intervention class.  [default: by the lifecycle]",
+)
+@click.option(
+    "--correlation",
+    "correlation_id",
+    default="",
+    metavar="ID",
+    help="What joins records of one event.",
+)
 @click.option("--sentinel", "sentinel_id", default="", metavar="ID", help="The gate.")
 @click.option("--skill", default="", metavar="NAME", help="The skill that the gate belongs to.")
 @click.option("--platform", default="", metavar="NAME", help="The harness.")
@@ -90,7 +117,9 @@ def record(iteration: int, intervention: str | None, settings: Settings, **given
     """Add what a hook gate did to the hook outcomes of iteration N; one process at a time writes."""
     kind = intervention or CLASSES.get(lifecycle := given["lifecycle_point"])
     if kind is None:
-        raise OptionError(f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class")
+        raise OptionError(
+            f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class"
+        )
     outcome = HookOutcome(**given, intervention_class=kind, ts=stamp())
     path = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
     counts = kind in SCORED_CLASSES
@@ -103,14 +132,20 @@ def record(iteration: int, intervention: str | None, settings: Settings, **given
 def show(settings: Settings) -> None:
     """Show where the hook is installed, and whether it runs."""
     rows, broken = [], {}
-    for harness, scope in itertools.product(filter(hook_install.HOOKS.get, hook_install.HOOKS), ("project", "user")):
+    for harness, scope in itertools.product(
+        filter(hook_install.HOOKS.get, hook_install.HOOKS), ("project", "user")
+    ):
         path = hook_install.hook_settings(harness, scope, settings.repo_dir)
         events = hook_install.installed_in(path)
-        for problem in (problems := list(hook_install.hooks_that_do_not_run(path)) if events else []):
+        for problem in (
+            problems := list(hook_install.hooks_that_do_not_run(path)) if events else []
+        ):
             warn(f"{path}: the hook does not run: {problem}; 'da-score hook install' repairs it")
             broken[str(path)] = {"problems": problems}
         rows.append((harness, scope, Cell(events, ", ".join(events) or "not installed"), str(path)))
-    table = Table([Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False)
+    table = Table(
+        [Column("", key) for key in ("harness", "scope", "events", "path")], rows, heads=False
+    )
     reply(settings.json, [row | broken.get(row["path"], {}) for row in table.as_json()], [table])
 
 
@@ -118,4 +153,6 @@ def _report(change: hook_install.HookChange, settings: Settings, done: str, not_
     backup = str(change.backup) if change.backup else None
     kept = f" (the former file is {printable(backup)})" if backup else ""
     text = f"{printable(str(change.path))}: {done if change.changed else not_done}{kept}\n"
-    reply(settings.json, {"path": str(change.path), "changed": change.changed, "backup": backup}, text)
+    reply(
+        settings.json, {"path": str(change.path), "changed": change.changed, "backup": backup}, text
+    )

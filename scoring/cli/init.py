@@ -19,13 +19,22 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.files import make_folder, write_atomically
 from scoring.jobs.derive import Derivation, derive
-from scoring.jobs.hook_install import HOOKS, USUAL, hook_settings, install_command, installed_in, refuse_outside
+from scoring.jobs.hook_install import (
+    HOOKS,
+    USUAL,
+    hook_settings,
+    install_command,
+    installed_in,
+    refuse_outside,
+)
 from scoring.jobs.init import settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE, Settings
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination, examine
 
-_BY_HAND = "entry new writes an entry by hand; da-score derive looks again once an agent has made a commit"
+_BY_HAND = (
+    "entry new writes an entry by hand; da-score derive looks again once an agent has made a commit"
+)
 
 
 @click.command(epilog="Example:  da-score init --yes")
@@ -33,8 +42,12 @@ _BY_HAND = "entry new writes an entry by hand; da-score derive looks again once 
 @click.option("--force", is_flag=True, help="Replace a settings file that is there.")
 @click.option("--print", "only_print", is_flag=True, help="Print the settings and write nothing.")
 @click.option("--no-hook", is_flag=True, help="Install no hook, and do not offer it.")
-@click.option("--yes", is_flag=True, help="Do all that is offered, without a question; for scripts.")
-def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: bool, yes: bool) -> None:
+@click.option(
+    "--yes", is_flag=True, help="Do all that is offered, without a question; for scripts."
+)
+def command(
+    options: dict[str, Any], force: bool, only_print: bool, no_hook: bool, yes: bool
+) -> None:
     """Make a repository ready to be scored, after looking at it: settings, a log, the hook.
 
     Writes .agents/da-score.toml, with comments: it chooses the newest rubric for real work and notes what was found,
@@ -52,14 +65,25 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     asks = not yes and on_terminal() and sys.stdin is not None and sys.stdin.isatty()
     path, kept = (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE, False
     if (yes or asks) and not force and os.path.lexists(path):
-        under, kept = replace(settings_of_whole(options), json=settings.json), True  # a file that is no use stops here
-    derives = not seen.log.iterations and (yes or (asks and _wanted("Write a log entry for each commit of an agent?")))
+        under, kept = (
+            replace(settings_of_whole(options), json=settings.json),
+            True,
+        )  # a file that is no use stops here
+    derives = not seen.log.iterations and (
+        yes or (asks and _wanted("Write a log entry for each commit of an agent?"))
+    )
     read = [file.path for file in seen.transcripts.files if not file.left_out]
     offered = [] if no_hook else _harnesses(seen, read)
     by_hook = "Score each task of {}, by a hook in {}?"
-    harnesses = [one for one in offered if yes or (asks and _wanted(by_hook.format(one, (HOOKS[one] or USUAL).file)))]
+    harnesses = [
+        one
+        for one in offered
+        if yes or (asks and _wanted(by_hook.format(one, (HOOKS[one] or USUAL).file)))
+    ]
     if not kept:
-        write_settings(seen, settings_text(seen, replace(under, derive=derives or under.derive)), force)
+        write_settings(
+            seen, settings_text(seen, replace(under, derive=derives or under.derive)), force
+        )
     ignored = asks and _wanted("Have git ignore .agents/? Say no to commit it.") and _ignore(seen)
     with progress("Writing entries"):
         done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
@@ -68,14 +92,23 @@ def command(options: dict[str, Any], force: bool, only_print: bool, no_hook: boo
     hooks = [str(hook) for name in harnesses for hook in _installed(name, path.parents[1])]
     if settings.json:
         more = {"derived": done.as_dict()} if done else {}
-        write_json({"path": str(path), "rubric": under.rubric, **more, **({"hooks": hooks} if hooks else {})})
+        write_json(
+            {
+                "path": str(path),
+                "rubric": under.rubric,
+                **more,
+                **({"hooks": hooks} if hooks else {}),
+            }
+        )
         return
     lines = [f"{path} is there already and stays" if kept else f"Wrote {path}"]
     lines += [_of_entries(done, under.iter_log_dir)] if done else []
     lines += [f"Wrote /.agents/ to {ignored}, so git leaves it alone"] if ignored else []
     lines += [f"Wrote the hook to {hook}" for hook in hooks]
     if done and not done.written and read:
-        make_folder(under.iter_log_dir)  # work shows what the sessions did, whose work a person has committed
+        make_folder(
+            under.iter_log_dir
+        )  # work shows what the sessions did, whose work a person has committed
     some = seen.log.iterations or under.iter_log_dir.is_dir()
     lines.append(f"Next: da-score {'work' if some else _BY_HAND if derives else 'derive'}")
     say("".join(f"{printable(line)}\n" for line in lines))
@@ -120,7 +153,9 @@ def _ignore(seen: Examination) -> Path | None:
     path = top / os.fsdecode(answer.stdout.strip())
     before = path.read_bytes() if path.is_file() else b""
     make_folder(path.parent)
-    write_atomically(path, before + (b"" if not before or before.endswith(b"\n") else b"\n") + b"/.agents/\n")
+    write_atomically(
+        path, before + (b"" if not before or before.endswith(b"\n") else b"\n") + b"/.agents/\n"
+    )
     return path
 
 

@@ -12,9 +12,22 @@ from rubric import find_rubric, rubric_behind
 from scoring.cli.app import SCORING_OPTIONS, shared_options, swept
 from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.cli.reading import broken_entries, iteration_named, meaning_of, sources, stop_if_left_out, view_under
+from scoring.cli.reading import (
+    broken_entries,
+    iteration_named,
+    meaning_of,
+    sources,
+    stop_if_left_out,
+    view_under,
+)
 from scoring.errors import DaScoreError, NotFoundError
-from scoring.evidence.beside import PROFILE, HookOutcome, deliberation_facts, deliberation_file, hook_facts
+from scoring.evidence.beside import (
+    PROFILE,
+    HookOutcome,
+    deliberation_facts,
+    deliberation_file,
+    hook_facts,
+)
 from scoring.evidence.facts import IterationFacts
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.find import Selection
@@ -29,14 +42,22 @@ from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
 from scoring.signals.values import Deliberation
 from scoring.views.examined import Examined, landing_text, named_commit, subject_of
-from scoring.views.score_pages import claims_payload, iteration_page, kept_payload, score_payload, scored_now_payload
+from scoring.views.score_pages import (
+    claims_payload,
+    iteration_page,
+    kept_payload,
+    score_payload,
+    scored_now_payload,
+)
 from scoring.views.spending import kept_prices, spending_of
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
-@click.option("--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it.")
+@click.option(
+    "--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it."
+)
 def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about, as a table.
 
@@ -58,17 +79,27 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         deliberation = None
         if deliberation_file(log_dir, number) is not None:
             rubric = rubric_behind(kept.rubric_version, settings.rubric)
-            measured = deliberation_facts(log_dir, number, meter_profile(rubric, observe=True) or PROFILE)
+            measured = deliberation_facts(
+                log_dir, number, meter_profile(rubric, observe=True) or PROFILE
+            )
             deliberation = deliberation_shown(measured, number)
-        state, found, score = _compared(settings, kept, "" if options["rubric"] else kept.rubric_version)
+        state, found, score = _compared(
+            settings, kept, "" if options["rubric"] else kept.rubric_version
+        )
     facts = found.facts if found else None
     used = spending_of(facts) if facts else None
     full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
-    brief = not (settings.json or full or on_terminal())  # the text of a reference rubric has no room for all
+    brief = not (
+        settings.json or full or on_terminal()
+    )  # the text of a reference rubric has no room for all
     subject = subject_of(settings.repo_dir, facts) if facts and not brief else ""
     with kept_prices(cache_dir_of(settings)):
         if settings.json:
-            payload = scored_now_payload(now) if now else _payload(log_dir, score, deliberation, state, facts)
+            payload = (
+                scored_now_payload(now)
+                if now
+                else _payload(log_dir, score, deliberation, state, facts)
+            )
             write_json(payload | {"subject": subject or None})
             return
         if brief and state.name != "current":
@@ -76,41 +107,66 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
         about, meaning = [], NOT_MEASURED
         if facts and not brief:
-            about = [line for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing)) if line]
+            about = [
+                line
+                for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing))
+                if line
+            ]
             meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
-        page = iteration_page(score, hooks, source, deliberation, objectives, full, state, used, about, meaning)
+        page = iteration_page(
+            score, hooks, source, deliberation, objectives, full, state, used, about, meaning
+        )
         show(page, not full)
 
 
 def _payload(
-    log_dir: Path, score: PersistedScore, deliberation: Deliberation | None, state: State, facts: IterationFacts | None
+    log_dir: Path,
+    score: PersistedScore,
+    deliberation: Deliberation | None,
+    state: State,
+    facts: IterationFacts | None,
 ) -> dict[str, Any]:
     own, used = read_provenance(log_dir, score.iteration), spending_of(facts) if facts else None
-    payload = score_payload(score, deliberation, kept_payload(own.own if own else None), state, used)
+    payload = score_payload(
+        score, deliberation, kept_payload(own.own if own else None), state, used
+    )
     if payload.get("attribution") and facts and facts.observed:
         payload["attribution"]["also_active"] = list(facts.observed.also_active)
     return payload | (claims_payload(facts) if facts else {})
 
 
-def _compared(settings: Settings, kept: PersistedScore, version: str) -> tuple[State, Examined | None, PersistedScore]:
+def _compared(
+    settings: Settings, kept: PersistedScore, version: str
+) -> tuple[State, Examined | None, PersistedScore]:
     try:
-        found = next(view_under(version, settings, Selection(only={kept.iteration})).examine(score=kept), None)
+        found = next(
+            view_under(version, settings, Selection(only={kept.iteration})).examine(score=kept),
+            None,
+        )
         if found is None:
             raise no_such_entry(settings.iter_log_dir, kept.iteration)
     except DaScoreError as e:
         return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
-    rows = tuple(dataclasses.replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown)
+    rows = tuple(
+        dataclasses.replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown
+    )
     return found.state, found, replace(kept, breakdown=rows)
 
 
 def _score(settings: Settings, iteration: int) -> ScoredIteration:
     """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
-    rubric, log_dir, evidence = find_rubric(settings.rubric), settings.iter_log_dir, sources(settings)
+    rubric, log_dir, evidence = (
+        find_rubric(settings.rubric),
+        settings.iter_log_dir,
+        sources(settings),
+    )
     records = evidence.entries([rubric], log_dir, broken_entries)
     if records.place(iteration) is None:
         stop_if_left_out(log_dir, iteration)
         raise no_such_entry(log_dir, iteration)
-    ((scored,),) = score_iterations(records, log_dir, evidence, rubric, only={iteration}, observe=True)
+    ((scored,),) = score_iterations(
+        records, log_dir, evidence, rubric, only={iteration}, observe=True
+    )
     with fingerprints(evidence.cache_dir, log_dir, rubric) as known:
         write_iterations(log_dir, [scored], warn, known)
     bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
@@ -125,4 +181,7 @@ def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
     if found.failed:
         warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
     records = found.records or ()
-    return sorted(records, key=lambda h: [i.encode("utf-8", "surrogateescape") for i in (h.rule_id, h.sentinel_id)])
+    return sorted(
+        records,
+        key=lambda h: [i.encode("utf-8", "surrogateescape") for i in (h.rule_id, h.sentinel_id)],
+    )

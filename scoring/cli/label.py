@@ -29,19 +29,37 @@ from scoring.views.score_pages import iteration_page
 
 _MOST_FAULTS = 50
 
-_AS = click.option("--as", "actor", metavar="NAME", help="Whose judgement it is.  [default: git's user.name, or USER]")
+_AS = click.option(
+    "--as",
+    "actor",
+    metavar="NAME",
+    help="Whose judgement it is.  [default: git's user.name, or USER]",
+)
 
 
 @click.command("label", cls=app.OwnCommand)
 @click.argument("named", metavar="N", shell_complete=complete_iterations)
 @_AS
-@click.option("--correctness", type=app.Whole(0, 3), metavar="0..3", help="How correct the work is; 3 is best.")
-@click.option("--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that.")
-@click.option("--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up.")
+@click.option(
+    "--correctness",
+    type=app.Whole(0, 3),
+    metavar="0..3",
+    help="How correct the work is; 3 is best.",
+)
+@click.option(
+    "--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that."
+)
+@click.option(
+    "--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up."
+)
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
-@click.option("--override", is_flag=True, help="As an admin: this label replaces those of all others.")
+@click.option(
+    "--override", is_flag=True, help="As an admin: this label replaces those of all others."
+)
 @app.settings_options(*app.SCORING_OPTIONS)
-def label_one(named: str, actor: str | None, override: bool, settings: Settings, **given: Any) -> None:
+def label_one(
+    named: str, actor: str | None, override: bool, settings: Settings, **given: Any
+) -> None:
     """Label one iteration."""
     asks = all(value is None for value in given.values())
     if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
@@ -63,7 +81,9 @@ def label_one(named: str, actor: str | None, override: bool, settings: Settings,
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
     if settings.json:
-        rows = labelled.label_rows(iteration, label_facts(settings.iter_log_dir, iteration).labels or ())
+        rows = labelled.label_rows(
+            iteration, label_facts(settings.iter_log_dir, iteration).labels or ()
+        )
         write_json([row for row in rows if row["actor"] == who][-1] | {"path": str(path)})
     else:
         say(f"{printable(str(path))}: labelled by {printable(who)}\n")
@@ -71,7 +91,9 @@ def label_one(named: str, actor: str | None, override: bool, settings: Settings,
 
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
-    return dict.fromkeys(record.iteration for record in (selection.chosen(records) if selection else records))
+    return dict.fromkeys(
+        record.iteration for record in (selection.chosen(records) if selection else records)
+    )
 
 
 def _actor(given: str | None, settings: Settings) -> str:
@@ -83,11 +105,19 @@ def _actor(given: str | None, settings: Settings) -> str:
         name = ""
     name = name or os.environ.get("USER", "").strip()
     if not name:
-        raise click.UsageError("There is no name to label under: give --as NAME, or set git's user.name.")
+        raise click.UsageError(
+            "There is no name to label under: give --as NAME, or set git's user.name."
+        )
     return name
 
 
-@click.group("label", cls=app.OwnGroup, own=label_one, usage="N", epilog="Example:  da-score label 3 --correctness 3")
+@click.group(
+    "label",
+    cls=app.OwnGroup,
+    own=label_one,
+    usage="N",
+    epilog="Example:  da-score label 3 --correctness 3",
+)
 def command() -> None:
     """Say what you think of iteration N, or look at labels.
 
@@ -113,7 +143,11 @@ def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     for fault in faults[:_MOST_FAULTS]:
         complain(fault)
     if faults:
-        more = f"; {len(faults) - _MOST_FAULTS} more are not shown" if len(faults) > _MOST_FAULTS else ""
+        more = (
+            f"; {len(faults) - _MOST_FAULTS} more are not shown"
+            if len(faults) > _MOST_FAULTS
+            else ""
+        )
         complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
         return 1
     written = add_labels(settings.iter_log_dir, labels)
@@ -133,7 +167,9 @@ def list_(settings: Settings, selection: Selection) -> None:
 
 
 @command.command("next", epilog="Example:  da-score label next --as ann")
-@click.option("--as", "actor", metavar="NAME", help="Also offer what others have labelled and NAME has not.")
+@click.option(
+    "--as", "actor", metavar="NAME", help="Also offer what others have labelled and NAME has not."
+)
 @app.settings_options(*app.SCORING_OPTIONS)
 def next_(actor: str | None, settings: Settings) -> None:
     """Name the unlabelled iteration from which most can be learned.
@@ -141,7 +177,9 @@ def next_(actor: str | None, settings: Settings) -> None:
     One with a score far from those of its neighbours; of several, one that rests on little evidence, then an old one.
     """
     scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
-    labels = labelled.labels_of(settings.iter_log_dir, [score.iteration for score, _ in scores], warn)
+    labels = labelled.labels_of(
+        settings.iter_log_dir, [score.iteration for score, _ in scores], warn
+    )
     waiting = labelled.candidates(scores, labels, actor)
     first = waiting[0] if waiting else {"iteration": None}
     value = first | {"waiting": len(waiting), "total": len(scores)}
@@ -162,7 +200,11 @@ def agreement(settings: Settings) -> None:
     reply(settings.json, found.as_dict(), labelled.agreement_page(found))
 
 
-_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = 1 << 20, 200, 200  # of a change: bytes read, lines shown, characters of a line
+_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = (
+    1 << 20,
+    200,
+    200,
+)  # of a change: bytes read, lines shown, characters of a line
 
 
 def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
@@ -182,11 +224,16 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
 
 def _show_change(one: Examined, settings: Settings) -> None:
     if not (sha := one.facts.landing.sha):
-        say("The commit of this iteration is not in this repository; there is no change to show.\n\n")
+        say(
+            "The commit of this iteration is not in this repository; there is no change to show.\n\n"
+        )
         return
     how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
     shown = b""
-    with suppress(GitError), closing(GitRepository(settings.repo_dir).pieces("show", *how, sha)) as pieces:
+    with (
+        suppress(GitError),
+        closing(GitRepository(settings.repo_dir).pieces("show", *how, sha)) as pieces,
+    ):
         while len(shown) < _DIFF_LIMIT and (piece := next(pieces, b"")):
             shown += piece
     lines = as_text(shown[:_DIFF_LIMIT]).split("\n")

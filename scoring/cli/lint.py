@@ -19,7 +19,7 @@ def command(settings: Settings) -> int | None:
     entries name. Warnings are sessions that no transcript knows, and values that are read as other than they look.
     Exit 1 when there is an error.
     """
-    from scoring.evidence.transcripts.attributed import AttributedScan
+    from scoring.evidence.attribution.attributed import AttributedScan
     from scoring.jobs.lint import lint_log
 
     sessions: set[str] | None = None
@@ -35,7 +35,11 @@ def command(settings: Settings) -> int | None:
         f"{printable(f'{one.path}:{one.line}' if one.line else str(one.path))}: {one.level}: {printable(one.text)}\n"
         for one in found
     ]
-    total = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}" if found else "nothing is wrong"
+    total = (
+        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        if found
+        else "nothing is wrong"
+    )
     lines.append(f"{counted(count, 'entry', 'entries')}: {total}\n")
     value = {"entries": count, "errors": errors, "warnings": warnings, "findings": rows}
     reply(settings.json, value, "".join(lines))

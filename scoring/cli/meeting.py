@@ -26,7 +26,11 @@ _CONFIG = click.option(
 @click.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @_FILE
 @_CONFIG
-@click.option("--semantic", is_flag=True, help="Compare messages by meaning as well; needs the extra 'semantic'.")
+@click.option(
+    "--semantic",
+    is_flag=True,
+    help="Compare messages by meaning as well; needs the extra 'semantic'.",
+)
 @settings_options()
 def score(file: str, config: str | None, semantic: bool, settings: Settings) -> None:
     """Score the rounds of a meeting; the same as "meeting FILE"."""
@@ -37,14 +41,22 @@ def score(file: str, config: str | None, semantic: bool, settings: Settings) -> 
 
     records, state = read_meeting(file)
     judged_by = _config(config or state.get("config", "default"))
-    verdicts = score_meeting(records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None)
+    verdicts = score_meeting(
+        records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None
+    )
     named = next((record.meeting_id for record in records if record.meeting_id), None)
     title = named or ("standard input" if file == "-" else file)
     page = meeting_view(verdicts, judged_by, title, config or judged_by.meeting_type)
     reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
 
 
-@click.group("meeting", cls=OwnGroup, own=score, usage="FILE", epilog="Example:  da-score meeting rounds.jsonl")
+@click.group(
+    "meeting",
+    cls=OwnGroup,
+    own=score,
+    usage="FILE",
+    epilog="Example:  da-score meeting rounds.jsonl",
+)
 def command() -> None:
     """Score each round of a deliberation of several experts, and say whether it may end.
 
@@ -69,12 +81,37 @@ def _config(name: Any) -> Any:
 
 
 @command.command("run", epilog="Example:  da-score meeting run --state meeting.json --example")
-@click.option("--state", "path", required=True, type=PATH, metavar="FILE", help="The file that keeps the meeting.")
-@click.option("--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]")
+@click.option(
+    "--state",
+    "path",
+    required=True,
+    type=PATH,
+    metavar="FILE",
+    help="The file that keeps the meeting.",
+)
+@click.option(
+    "--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]"
+)
 @click.option("--topic", metavar="TEXT", help="What is to be decided, for experts and judge.")
-@click.option("--expert", "experts", multiple=True, metavar="NAME=COMMAND", help="Answers a prompt; give one for each.")
-@click.option("--judge", metavar="COMMAND", help="Writes a record when it is given, as JSON, what to ask next.")
-@click.option("--timeout", type=Number(0.01, 86400), default=600, show_default=True, help="Seconds for one answer.")
+@click.option(
+    "--expert",
+    "experts",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Answers a prompt; give one for each.",
+)
+@click.option(
+    "--judge",
+    metavar="COMMAND",
+    help="Writes a record when it is given, as JSON, what to ask next.",
+)
+@click.option(
+    "--timeout",
+    type=Number(0.01, 86400),
+    default=600,
+    show_default=True,
+    help="Seconds for one answer.",
+)
 @click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")
 @click.option("--example", is_flag=True, help="Scripted experts and judge, to see how it goes.")
 @click.option(
@@ -82,7 +119,11 @@ def _config(name: Any) -> Any:
     type=click.Choice(["yes", "no", "park", "end"]),
     help="What people answer: yes or no to the open question, park it, or ask to end.",
 )
-@click.option("--option", metavar="NAME", help="With --answer yes: what was decided.  [default: the leading option]")
+@click.option(
+    "--option",
+    metavar="NAME",
+    help="With --answer yes: what was decided.  [default: the leading option]",
+)
 @settings_options()
 def run(
     path: Path,
@@ -109,9 +150,13 @@ def run(
     if option is not None and answer != "yes":
         raise OptionError("--option goes with --answer yes")
     if example and (experts or judge):
-        raise OptionError("--example has experts and a judge of its own; leave --expert and --judge out")
+        raise OptionError(
+            "--example has experts and a judge of its own; leave --expert and --judge out"
+        )
     given_by = _experts(experts).items()
-    asked = {name: autopilot.command_asked(f"--expert {name}:", text, timeout) for name, text in given_by}
+    asked = {
+        name: autopilot.command_asked(f"--expert {name}:", text, timeout) for name, text in given_by
+    }
     judging = None if judge is None else autopilot.command_asked("--judge", judge, timeout)
     state = driver.open_state(path, _config(config) if config else None)
     if example:
@@ -127,15 +172,24 @@ def run(
     if answer == "end" and not missing:
         state = driver.save_state(path, driver.wish_to_end(state))
     if (asked or judging) and not missing:
-        previous = signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what was asked, too
+        previous = signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # ends what was asked, too
         try:
             state = autopilot.hold(path, state, asked, judging, rounds)
         finally:
             signal.signal(signal.SIGTERM, previous)
-    elif answer is None and sys.stdin and not sys.stdin.isatty() and (given := read_standard_input()).strip():
+    elif (
+        answer is None
+        and sys.stdin
+        and not sys.stdin.isatty()
+        and (given := read_standard_input()).strip()
+    ):
         state = driver.save_state(path, driver.take_record(state, given, "standard input"))
     question = driver.what_next(state) | ({"missing": missing} if missing else {})
-    reply(settings.json, question, "".join(f"{line}\n" for line in driver.lines_of_question(question)))
+    reply(
+        settings.json, question, "".join(f"{line}\n" for line in driver.lines_of_question(question))
+    )
 
 
 def _experts(given: tuple[str, ...]) -> dict[str, str]:
@@ -148,7 +202,9 @@ def _experts(given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-@command.command("no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md")
+@command.command(
+    "no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md"
+)
 @_FILE
 @_CONFIG
 @settings_options()
@@ -160,9 +216,13 @@ def without_decision(file: str, config: str | None, settings: Settings) -> None:
 
     records, state = read_meeting(file)
     if state.get("phase") == "decided":
-        raise InputError(f"{file}: the meeting ended with a decision: {printable(str(state.get('decision')))}")
+        raise InputError(
+            f"{file}: the meeting ended with a decision: {printable(str(state.get('decision')))}"
+        )
     verdicts = score_meeting(records, _config(config or state.get("config", "default")))
-    found = no_decision(records, verdicts, may_go_on=False if state.get("phase") == "no_decision" else None)
+    found = no_decision(
+        records, verdicts, may_go_on=False if state.get("phase") == "no_decision" else None
+    )
     write_json(found) if settings.json else write(as_markdown(found))
 
 

@@ -33,9 +33,13 @@ def command(settings: Settings) -> None:
     if settings.json:
         units = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules).units
         of_lines = "lines_written", "lines_landed", "landed_share"
-        lines: Any = {unit.iteration: {name: getattr(unit, name) for name in of_lines} for unit in units}
+        lines: Any = {
+            unit.iteration: {name: getattr(unit, name) for name in of_lines} for unit in units
+        }
         graded = rewards(records, settings.iter_log_dir, settings.repo_dir)
-        found = [replace(o, **lines.get(o.iteration, {}), reward=graded.get(o.iteration)) for o in found]
+        found = [
+            replace(o, **lines.get(o.iteration, {}), reward=graded.get(o.iteration)) for o in found
+        ]
     commits = {one.iteration: one.commit for one in found}
     works = [(one, commits.get(one.iteration) or one.commit) for one in records]
     subjects = subjects_by_iteration(settings.repo_dir, works)

@@ -22,7 +22,11 @@ def write(text: str, bound: bool = False) -> None:
 
     That is otherwise on a pipe where it is ``bound`` to the bytes of the reference.
     """
-    write_bytes((text if bound and not on_terminal() else show_hidden(text)).encode("utf-8", "backslashreplace"))
+    write_bytes(
+        (text if bound and not on_terminal() else show_hidden(text)).encode(
+            "utf-8", "backslashreplace"
+        )
+    )
 
 
 def write_bytes(data: bytes) -> None:
@@ -68,7 +72,9 @@ def put_item(items: IO[bytes], value: Any) -> None:
     try:
         items.write((b",\n" if items.tell() else b"\n") + item)
     except OSError as e:
-        raise WriteError(f"temporary file: cannot write: {e.strerror}; set TMPDIR to a folder with room") from e
+        raise WriteError(
+            f"temporary file: cannot write: {e.strerror}; set TMPDIR to a folder with room"
+        ) from e
 
 
 def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> None:
@@ -93,7 +99,10 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 def _encoded(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except (UnicodeEncodeError, TypeError):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
+    except (
+        UnicodeEncodeError,
+        TypeError,
+    ):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
         import json
 
         text = as_utf8(json.dumps(value, ensure_ascii=False))
@@ -111,7 +120,9 @@ def show(page: "Iterable[Block]", bound: bool = False) -> None:
 
     from scoring.views.drawing import draw, unpadded  # rich, which a pipe does not need
 
-    colours: Any = None if os.environ.get("NO_COLOR") else "auto"  # without them there is no bold and no dim either
+    colours: Any = (
+        None if os.environ.get("NO_COLOR") else "auto"
+    )  # without them there is no bold and no dim either
     console = Console(highlight=False, markup=False, emoji=False, color_system=colours)
     with console.capture() as captured:
         draw(page, console)

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli import output
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, shared_options
+from scoring.cli.app import (
+    OUTCOME_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    selection_options,
+    shared_options,
+)
 from scoring.cli.fleet import opened
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of
@@ -29,15 +35,23 @@ if TYPE_CHECKING:  # --help does without
     from scoring.fleet.dataset import DataSet
 
 
-@click.command(epilog='Example:  da-score query "select band, count(*) from iterations group by band"')
+@click.command(
+    epilog='Example:  da-score query "select band, count(*) from iterations group by band"'
+)
 @click.argument("sql", metavar="SQL|-|@FILE")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
-@click.option("--fleet", metavar="URL", help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.")
+@click.option(
+    "--fleet",
+    metavar="URL",
+    help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, **which: Any) -> None:
+def command(
+    sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, **which: Any
+) -> None:
     """Ask the tables of the log, or of the logs at ROOT, in SQL.
 
     They are iterations, signals, integrity, sessions, tasks and work, and 'da-score export --describe' lists their
@@ -50,7 +64,9 @@ def command(sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, 
         if which["roots"]:
             raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
         if which["selection"] != Selection():
-            raise click.UsageError("--last, --since and --task choose among the entries of logs, not of a data set.")
+            raise click.UsageError(
+                "--last, --since and --task choose among the entries of logs, not of a data set."
+            )
         asked = _ask_fleet(opened(fleet), statement)
     else:
         asked = ask(statement, rows_of(options=options, tables=named_in(statement), **which))
@@ -89,7 +105,9 @@ def _statement(given: str) -> str:
     elif given.startswith("@"):
         text = read_file(given[1:]).decode("utf-8", "replace")
     if not text.strip():
-        raise OptionError("query: there is no SQL; give it as an argument, as @FILE, or on standard input with -")
+        raise OptionError(
+            "query: there is no SQL; give it as an argument, as @FILE, or on standard input with -"
+        )
     return text
 
 
@@ -120,6 +138,10 @@ def _write_csv(answer: Answer) -> None:
     out.writerow(answer.columns)
     for row in answer.rows:
         out.writerow(
-            "" if v is None else csv_field(v) if isinstance(v, str) else json.dumps(v, ensure_ascii=False)
+            ""
+            if v is None
+            else csv_field(v)
+            if isinstance(v, str)
+            else json.dumps(v, ensure_ascii=False)
             for v in map(_plain, row)
         )

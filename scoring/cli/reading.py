@@ -33,7 +33,9 @@ _SHA_DIGITS = 7  # fewer of them name no commit
 
 def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
     """Return the settings for a whole repository, and not for a folder in it, for a command that makes files there."""
-    from scoring.evidence.git.repository import GitRepository  # other commands begin before it is loaded
+    from scoring.evidence.git.repository import (
+        GitRepository,
+    )  # other commands begin before it is loaded
 
     settings = swept(resolve_settings(options, files=files))
     try:
@@ -46,7 +48,10 @@ def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Setting
 
 
 def sources(
-    settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn, hinted: Sequence[Path] = ()
+    settings: Settings,
+    rules: EvidenceRules | None = None,
+    warn: Warn = warn,
+    hinted: Sequence[Path] = (),
 ) -> Sources:
     """Return where evidence comes from under some settings, by default those of their rubric; RubricError."""
     rules = rules or rules_of(find_rubric(settings.rubric))
@@ -58,8 +63,13 @@ def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, 
     """Return where evidence comes from, by rules, for the rubrics; a setting that only some know has an effect."""
     names = {rubric.evidence for rubric in rubrics}
     places = settings.repo_dir, settings.transcript_dirs
-    hows = {name: options(settings, RULES[name], warn if len(names) == 1 else silent) for name in names}
-    return {name: Sources.under(RULES[name], *places, {**how, "warn": warn}) for name, how in hows.items()}
+    hows = {
+        name: options(settings, RULES[name], warn if len(names) == 1 else silent) for name in names
+    }
+    return {
+        name: Sources.under(RULES[name], *places, {**how, "warn": warn})
+        for name, how in hows.items()
+    }
 
 
 def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
@@ -76,14 +86,20 @@ def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
     if not rules.attributes:
         where = f"rubric {settings.rubric} gives iterations no lines of their own"
         named = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
-        texts += [f"{where}: the setting {name} has no effect" for name, value in named.items() if value]
+        texts += [
+            f"{where}: the setting {name} has no effect" for name, value in named.items() if value
+        ]
     if rules.as_found:
         return texts
     where = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
-        texts.append(f"{where}, where the trunk is the local branch master: trunk {settings.trunk!r} has no effect")
+        texts.append(
+            f"{where}, where the trunk is the local branch master: trunk {settings.trunk!r} has no effect"
+        )
     if settings.transcripts == "auto":
-        texts.append(f"{where}, which know no default transcript directories: name folders with --transcript-dir")
+        texts.append(
+            f"{where}, which know no default transcript directories: name folders with --transcript-dir"
+        )
     return texts
 
 
@@ -91,7 +107,9 @@ def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
     """Return the settings of the repository that a log is about; NotARepositoryError where nothing says which it is."""
     from scoring.evidence.git.repository import GitRepository
 
-    repository = options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
+    repository = (
+        options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
+    )
     return swept(resolve_settings({**options, "repo-dir": repository}))
 
 
@@ -99,7 +117,9 @@ def outcome_rules(settings: Settings) -> "OutcomeRules":
     """Return how outcomes are measured under some settings."""
     from scoring.outcomes.outcome import FIX_WORDS, OutcomeRules
 
-    return OutcomeRules(days_of(settings.horizon), settings.code_globs, settings.fix_words or FIX_WORDS)
+    return OutcomeRules(
+        days_of(settings.horizon), settings.code_globs, settings.fix_words or FIX_WORDS
+    )
 
 
 def broken_entries(*texts: str | LogError) -> None:
@@ -132,23 +152,39 @@ def iteration_named(text: str, settings: Settings) -> int:
     if len(text) < _SHA_DIGITS and (shas[text] or "").startswith(text):
         shas[text] = None
     if text == "last" and records:
-        times = {sha: one.time or 0 for sha, one in named_commits(repository, filter(None, shas.values())).items()}
-        return max((times.get(shas[one.commit.strip()] or "", 0), one.iteration) for one in records)[1]
-    found = [one.iteration for one in records if shas[text] and shas[one.commit.strip()] == shas[text]]
+        times = {
+            sha: one.time or 0
+            for sha, one in named_commits(repository, filter(None, shas.values())).items()
+        }
+        return max(
+            (times.get(shas[one.commit.strip()] or "", 0), one.iteration) for one in records
+        )[1]
+    found = [
+        one.iteration for one in records if shas[text] and shas[one.commit.strip()] == shas[text]
+    ]
     if found:
         return found[0]  # it counts for the lowest
-    sessions = {one.agent.session_id: one.iteration for one in records if one.agent.session_id.startswith(text)}
+    sessions = {
+        one.agent.session_id: one.iteration
+        for one in records
+        if one.agent.session_id.startswith(text)
+    }
     if len(sessions) > 1 and text not in sessions:
         raise SettingsError(f"several sessions begin with {text!r}: {', '.join([*sessions][:5])}")
     if not sessions:
         what = f"no iteration, commit or session is called {text!r}"
         what = f"commit {short(sha)} has no entry here" if (sha := shas[text]) else what
-        raise NotFoundError(f"{settings.iter_log_dir}: {what}; name one by number, last, SHA, branch or session")
+        raise NotFoundError(
+            f"{settings.iter_log_dir}: {what}; name one by number, last, SHA, branch or session"
+        )
     return sessions.get(text) or max(sessions.values())
 
 
 def log_view(
-    settings: Settings, recompute: bool = False, selection: Selection = _EVERYTHING, outcomes: bool = False
+    settings: Settings,
+    recompute: bool = False,
+    selection: Selection = _EVERYTHING,
+    outcomes: bool = False,
 ) -> "LogView":
     """Return the one log that some settings name, with ``outcomes`` also what became of its work."""
     from scoring.views.examined import LogView
@@ -156,7 +192,15 @@ def log_view(
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
     rubric, how = find_rubric(settings.rubric), options(settings)
     rules = outcome_rules(settings) if outcomes else None
-    return LogView(*log, rubric, recompute, selection=selection, options=how, broken=broken_entries, outcomes=rules)
+    return LogView(
+        *log,
+        rubric,
+        recompute,
+        selection=selection,
+        options=how,
+        broken=broken_entries,
+        outcomes=rules,
+    )
 
 
 def view_under(version: str, settings: Settings, selection: Selection) -> "LogView":
@@ -185,12 +229,19 @@ def meaning_of(
 
 
 def rows_of(
-    roots: Sequence[Path], options: Mapping[str, Any], recompute: bool, selection: Selection, tables: Collection[str]
+    roots: Sequence[Path],
+    options: Mapping[str, Any],
+    recompute: bool,
+    selection: Selection,
+    tables: Collection[str],
 ) -> "Iterator[tuple[str, DataRow]]":
     """Return the rows of tables of the logs below some roots, or of the options' log; InputError where one has none."""
     from scoring.views.columns import rows_of_view
 
     found = find_logs(roots) if roots else ()
     each = [replace(settings_of(log, options), iter_log_dir=log.iter_log_dir) for log in found]
-    views = [log_view(one, recompute, selection, outcomes=True) for one in each or [swept(resolve_settings(options))]]
+    views = [
+        log_view(one, recompute, selection, outcomes=True)
+        for one in each or [swept(resolve_settings(options))]
+    ]
     return (row for view in views for row in rows_of_view(view, tables))

@@ -6,7 +6,13 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.app import OUTCOME_OPTIONS, PATH, SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.app import (
+    OUTCOME_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.fleet import opened
 from scoring.cli.output import on_terminal, reply, show, write_bytes
 from scoring.cli.reading import log_view, outcome_rules, scores_about
@@ -32,11 +38,20 @@ _OUT = "Where the page goes; - is standard output.  [default: report.html]"
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option("--out", type=PATH, metavar="FILE", default=Path("report.html"), help=_OUT)
 @selection_options
-@click.option("--fleet", metavar="URL", help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.")
+@click.option(
+    "--fleet",
+    metavar="URL",
+    help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.",
+)
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 def command(
-    settings: Settings, out: Path, selection: Selection, fleet: str | None, terminal: bool, recompute: bool
+    settings: Settings,
+    out: Path,
+    selection: Selection,
+    fleet: str | None,
+    terminal: bool,
+    recompute: bool,
 ) -> None:
     """Show what became of the work, and the log: one page of HTML to mail, publish, or open from disk.
 
@@ -52,8 +67,14 @@ def command(
         if not piped and not is_report(out):
             raise InputError(f"{out}: is no report of da-score; give another file with --out")
     if fleet is not None and selection != Selection():
-        raise click.UsageError("--last, --since and --task choose among the entries of a log, not of a fleet.")
-    found = _of_fleet(settings, fleet) if fleet is not None else _of_log(settings, recompute, selection, not terminal)
+        raise click.UsageError(
+            "--last, --since and --task choose among the entries of a log, not of a fleet."
+        )
+    found = (
+        _of_fleet(settings, fleet)
+        if fleet is not None
+        else _of_log(settings, recompute, selection, not terminal)
+    )
     if terminal:
         show(report_lines(found))
         return
@@ -75,7 +96,11 @@ def command(
         "work": work_summary(found.work),
         "look_at": look_at(found.work),
     }
-    what = counted(len(found.lines), "iteration") if found.lines else counted(len(found.work), "piece") + " of work"
+    what = (
+        counted(len(found.lines), "iteration")
+        if found.lines
+        else counted(len(found.work), "piece") + " of work"
+    )
     reply(settings.json, value, f"Wrote {out}: {what}\n")
 
 
@@ -86,7 +111,9 @@ def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: 
     marks: list[bytes] = []
     rules = outcome_rules(settings)
     examined = view.examine(read.append)
-    found = digest(view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, marks))
+    found = digest(
+        view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, marks)
+    )
     found.project, found.pages = where_it_is(view.repo_dir)
     found.validity = validity(cases, "defective", view.rubric.version, rules.horizon_days)
     cases.clear()  # what only the validity needs, and then what only the work does, leaves memory

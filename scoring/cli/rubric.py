@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from rubric import RUBRIC_VERSION, Rubric, find_rubric, load_rubric, model, released_rubric, rubric_versions
+from rubric import (
+    RUBRIC_VERSION,
+    Rubric,
+    find_rubric,
+    load_rubric,
+    model,
+    released_rubric,
+    rubric_versions,
+)
 from scoring.cli import app
 from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
@@ -39,7 +47,9 @@ def list_(settings: Settings) -> None:
         count, is_default = len(released.signals), released.version == RUBRIC_VERSION
         default = Cell(is_default, "(default)" if is_default else "")
         rows.append((released.version, Cell(count, f"{count} signals"), default))
-    table = Table((Column("", "version", 8), Column("", "signals"), Column("", "default")), rows, heads=False)
+    table = Table(
+        (Column("", "version", 8), Column("", "signals"), Column("", "default")), rows, heads=False
+    )
     reply(settings.json, table.as_json(), [table])
 
 
@@ -59,14 +69,20 @@ def validate(file: Path, settings: Settings) -> None:
     """Check a rubric file; exit 1 and say what is wrong when it is not valid."""
     found = load_rubric(file)
     text = f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n"
-    reply(settings.json, {"valid": True, "version": found.version, "signals": len(found.signals)}, text)
+    reply(
+        settings.json,
+        {"valid": True, "version": found.version, "signals": len(found.signals)},
+        text,
+    )
 
 
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @app.shared_options(*app.EVIDENCE_OPTIONS)
-@click.option("--no-log", is_flag=True, help="Compare the rubrics alone, whether or not there is a log.")
+@click.option(
+    "--no-log", is_flag=True, help="Compare the rubrics alone, whether or not there is a log."
+)
 def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
 
@@ -76,23 +92,46 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     settings = app.swept(resolve_settings(options))
     before, after = find_rubric(a), find_rubric(b)
     found, log, tasks = diff_rubrics(before, after), None, {}
-    default = options["iter-log-dir"] is None and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
+    default = (
+        options["iter-log-dir"] is None
+        and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
+    )
     if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
-        one, other = score_log_under([before, after], settings.iter_log_dir, sources_of_each([before, after], settings))
+        one, other = score_log_under(
+            [before, after], settings.iter_log_dir, sources_of_each([before, after], settings)
+        )
         broken_entries(*one.broken, *other.broken)
-        log, tasks = diff_logs(one, other), {i.record.iteration: i.record.task_id for i in one.iterations}
+        log, tasks = (
+            diff_logs(one, other),
+            {i.record.iteration: i.record.task_id for i in one.iterations},
+        )
     place = None if no_log else settings.iter_log_dir
-    reply(settings.json, comparison_payload(found, log, place, tasks), comparison_page(found, log, place, tasks))
+    reply(
+        settings.json,
+        comparison_payload(found, log, place, tasks),
+        comparison_page(found, log, place, tasks),
+    )
 
 
 NOT_BETTER = 3  # the exit status when fitted weights are no better than the old ones
 
 
-@command.command("fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml")
+@command.command(
+    "fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml"
+)
 @app.settings_options(*app.SCORING_OPTIONS, *app.OUTCOME_OPTIONS)
-@click.option("--outcome", type=click.Choice(OUTCOMES), required=True, help="What the weights are to foretell.")
-@click.option("-o", "--out", type=app.PATH, required=True, metavar="FILE", help="Where the rubric goes.")
-@click.option("--anyway", is_flag=True, help="Write the rubric also when its weights are not clearly better.")
+@click.option(
+    "--outcome",
+    type=click.Choice(OUTCOMES),
+    required=True,
+    help="What the weights are to foretell.",
+)
+@click.option(
+    "-o", "--out", type=app.PATH, required=True, metavar="FILE", help="Where the rubric goes."
+)
+@click.option(
+    "--anyway", is_flag=True, help="Write the rubric also when its weights are not clearly better."
+)
 def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> int:
     """Propose weights that foretell an outcome, and say what they are worth on newer sessions.
 
@@ -126,7 +165,12 @@ _DATA: dict[str, dict[object, str]] = {
     "test_flags": {model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
 }
 """The words for a rubric's data; beside its evidence only where it differs from the reference's."""
-_COLUMNS = (Column("SIGNAL", width=20), Column("WEIGHT", width=7), Column("TWO-WAY", width=7), Column("LABEL", width=0))
+_COLUMNS = (
+    Column("SIGNAL", width=20),
+    Column("WEIGHT", width=7),
+    Column("TWO-WAY", width=7),
+    Column("LABEL", width=0),
+)
 
 
 def _page(rubric: Rubric) -> Iterator[Block]:
@@ -142,5 +186,7 @@ def _page(rubric: Rubric) -> Iterator[Block]:
         if (value := getattr(rubric, key)) in words:
             yield Line(f"{key.replace('_', ' ').upper()}  {words[value]}")
     if rubric.minimum_coverage:
-        yield Line(f"MINIMUM COVERAGE  {rubric.minimum_coverage * 100:.1f} % of the weight, or there is no band")
+        yield Line(
+            f"MINIMUM COVERAGE  {rubric.minimum_coverage * 100:.1f} % of the weight, or there is no band"
+        )
     yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))

@@ -26,16 +26,24 @@ _IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait
 @click.command(epilog="Example:  da-score run --last 5")
 @settings_options(*SCORING_OPTIONS)
 @selection_options
-@click.option("--all", "every", is_flag=True, help="Show every iteration on a terminal, not only the last 20.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show every iteration on a terminal, not only the last 20."
+)
 @click.option("--sessions", is_flag=True, help="Show the sessions too where there are 20 or more.")
 @click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
-def command(settings: Settings, selection: Selection, every: bool, sessions: bool, no_write: bool) -> None:
+def command(
+    settings: Settings, selection: Selection, every: bool, sessions: bool, no_write: bool
+) -> None:
     """Say what became of the work, score every iteration and session of a log, and say what to look at.
 
     Writes iter-N.score.yaml and session-ID.score.yaml beside the entries. --last, --since and --task choose what is
     printed; the whole log is scored and written all the same.
     """
-    log_dir, evidence, rubric = settings.iter_log_dir, sources(settings), find_rubric(settings.rubric)
+    log_dir, evidence, rubric = (
+        settings.iter_log_dir,
+        sources(settings),
+        find_rubric(settings.rubric),
+    )
     terminal = on_terminal() and not settings.json
     looks = rubric.text == FULL_TEXT or terminal
     read: list[Known] = []
@@ -47,7 +55,9 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
             write=not no_write,
             observe=settings.json,
             broken=broken_entries,
-            beside=(lambda found: read.append(Known(found))) if looks and evidence.rules.attributes else silent,
+            beside=(lambda found: read.append(Known(found)))
+            if looks and evidence.rules.attributes
+            else silent,
         )
         more = _more(settings, selection, log, read) if looks and log.lines else None
         if settings.json:
@@ -55,7 +65,9 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
             return
     if not log.lines:
         all_of_them = "; da-score work shows what the sessions did" if looks else ""
-        chosen = all_of_them if selection == Selection() else " that --last, --since and --task choose"
+        chosen = (
+            all_of_them if selection == Selection() else " that --last, --since and --task choose"
+        )
         say(f"score: no iterations found in {log_dir}{chosen}\n")
         return
     shown = replace(more or RunShown(), terminal=terminal, every=every, sessions=sessions)
@@ -64,7 +76,11 @@ def command(settings: Settings, selection: Selection, every: bool, sessions: boo
 
 def _more(settings: Settings, selection: Selection, log: LogSummary, read: list[Known]) -> RunShown:
     # What was read is taken out, so that it does not stay while a long page is made.
-    rows = work_of(log_view(settings, selection=selection, outcomes=True), read.pop() if read else None)
+    rows = work_of(
+        log_view(settings, selection=selection, outcomes=True), read.pop() if read else None
+    )
     subjects = subjects_of(settings.repo_dir, [line.commit for line in log.lines if line.commit])
-    meaning = kept_meaning(cache_dir_of(settings), scores_about(settings, log.rubric.version), log.marks)
+    meaning = kept_meaning(
+        cache_dir_of(settings), scores_about(settings, log.rubric.version), log.marks
+    )
     return RunShown(rows, subjects, meaning, outcome_rules(settings).horizon_days)

@@ -18,6 +18,8 @@ def command() -> None:
 def entry(options: dict[str, Any]) -> None:
     """Print what an entry of the log (iter-N.yaml) may hold, both schemas, with a description of every field."""
     del options  # it prints JSON either way
-    from scoring.log.schema import entry_schema  # pydantic takes longer to load than the help to print
+    from scoring.log.schema import (
+        entry_schema,
+    )  # pydantic takes longer to load than the help to print
 
     write_json(entry_schema())

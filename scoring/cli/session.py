@@ -15,7 +15,13 @@ from scoring.log.find import Selection
 from scoring.log.settings import Settings
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.fingerprint import NOT_MEASURED
-from scoring.sidecars.scores import PersistedScore, is_plain_session_id, read_score, read_session, session_score_path
+from scoring.sidecars.scores import (
+    PersistedScore,
+    is_plain_session_id,
+    read_score,
+    read_session,
+    session_score_path,
+)
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
 from scoring.views.examined import landings_text
@@ -38,22 +44,32 @@ def command(session_id: str, settings: Settings) -> None:
         session = read_session(log_dir, session_id)
     except NotFoundError as e:
         known = session_ids(log_dir)
-        raise NotFoundError(f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)) from e
+        raise NotFoundError(
+            f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)
+        ) from e
     drawn = on_terminal()
     full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
     members = _members(session, log_dir)
     states: dict[int, State] = {}
     names: dict[int, tuple[AnyCell, ...]] = {}
     state, used, became, meaning = CURRENT, None, "", NOT_MEASURED
-    view = replace(view_under(session.rubric_version, settings, Selection(session=session_id)), subjects=True)
+    view = replace(
+        view_under(session.rubric_version, settings, Selection(session=session_id)), subjects=True
+    )
     try:
         now = list(view.examine())
     except DaScoreError:  # the evidence cannot be looked at
         pass
     else:
-        states, used = {one.record.iteration: one.state for one in now}, together(one.spending for one in now)
+        states, used = (
+            {one.record.iteration: one.state for one in now},
+            together(one.spending for one in now),
+        )
         members = {one.record.iteration: one.by_evidence.score for one in now}
-        rows = [(one.record.iteration, one.record.task_id, one.subject, one.facts.landing.sha) for one in now]
+        rows = [
+            (one.record.iteration, one.record.task_id, one.subject, one.facts.landing.sha)
+            for one in now
+        ]
         names = {row[0]: named_cells(*row) for row in rows}
         became = landings_text([one.facts.landing for one in now])
         scores = ((one.by_evidence.score, one.facts) for one in now)
@@ -69,7 +85,10 @@ def command(session_id: str, settings: Settings) -> None:
     if old and not (full or drawn):  # the text of a reference rubric has no place for it
         warn(f"session {session_id}: {'; '.join(old)}")
     source = session_score_path(log_dir, session_id)
-    show(session_page(session, members, source, drawn, full, used, states, names, became, meaning), not full)
+    show(
+        session_page(session, members, source, drawn, full, used, states, names, became, meaning),
+        not full,
+    )
 
 
 def _in_full(given: str, log_dir: Path) -> str:

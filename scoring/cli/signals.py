@@ -19,9 +19,14 @@ from scoring.score import score_log_under
 def command(settings: Settings, selection: Selection) -> None:
     """Print every iteration's signals as JSON, with integrity, the objective checks and any DR transcript."""
     rubrics = [find_rubric(settings.rubric)]
-    (scored,) = score_log_under(rubrics, settings.iter_log_dir, sources_of_each(rubrics, settings), observe=True)
+    (scored,) = score_log_under(
+        rubrics, settings.iter_log_dir, sources_of_each(rubrics, settings), observe=True
+    )
     broken_entries(*scored.broken)
     wanted = selection.numbers([one.record for one in scored.iterations])
     chosen = [one for one in scored.iterations if one.record.iteration in wanted]
-    sure = [{"bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)} for one in chosen]
+    sure = [
+        {"bounds": asdict(one.score.bounds), "coverage": asdict(one.score.coverage)}
+        for one in chosen
+    ]
     write_json([one.signals.as_dict() | more for one, more in zip(chosen, sure, strict=True)])

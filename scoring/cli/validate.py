@@ -42,12 +42,26 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     rules, sources = outcome_rules(settings), sources_of_each(used, settings)
     marks: list[list[bytes]] = []
     cases = log_cases(
-        used, settings.iter_log_dir, sources, rules, outcome, broken_entries, lambda log: marks.append(log.marks)
+        used,
+        settings.iter_log_dir,
+        sources,
+        rules,
+        outcome,
+        broken_entries,
+        lambda log: marks.append(log.marks),
     )
-    found = [validity(of, outcome, rubric.version, rules.horizon_days) for rubric, of in zip(used, cases, strict=True)]
+    found = [
+        validity(of, outcome, rubric.version, rules.horizon_days)
+        for rubric, of in zip(used, cases, strict=True)
+    ]
     if outcome == "defective":
         for scores, measured in zip(marks, found, strict=True):
-            keep_meaning(cache_dir_of(settings), scores_about(settings, measured.rubric), scores, measured.verdict)
+            keep_meaning(
+                cache_dir_of(settings),
+                scores_about(settings, measured.rubric),
+                scores,
+                measured.verdict,
+            )
     gains = [gain_over(cases[0], of, outcome) for of in cases[1:]]
     if settings.json:
         payload = [one.as_dict() for one in found]

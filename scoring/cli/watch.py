@@ -17,7 +17,14 @@ from scoring.views.table import band_text
 
 @click.command(epilog="Example:  da-score watch --json")
 @settings_options(*SCORING_OPTIONS)
-@click.option("--last", type=Whole(0), default=1, show_default=True, metavar="K", help="Begin with the K newest ones.")
+@click.option(
+    "--last",
+    type=Whole(0),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Begin with the K newest ones.",
+)
 @click.option(
     "--interval",
     type=Number(0.05, 3600),
@@ -64,6 +71,8 @@ def _line(seen: Seen) -> str:
     if seen.score is None:
         return f"{head}{task}\n"
     value = f"{seen.score.value:.3f}" if seen.score.scored else "-"
-    before = f"  (was {seen.before:.3f})" if seen.before is not None and seen.change != "now" else ""
+    before = (
+        f"  (was {seen.before:.3f})" if seen.before is not None and seen.change != "now" else ""
+    )
     why = f"  {printable(weakest(seen.score))}" if seen.score.scored else ""
     return f"{head}{task}  {value} {printable(band_text(seen.score.band))}{before}{why}\n"

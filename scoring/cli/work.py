@@ -19,13 +19,26 @@ from scoring.views.work_pages import is_since, look_at, work_by, work_rows, work
 
 @click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")
 @settings_options(*EVIDENCE_OPTIONS, "code-globs", "fix-words", "horizon")
-@click.option("--since", metavar="DATE", help="Only work that ended on this day (YYYY-MM-DD) or later.")
+@click.option(
+    "--since", metavar="DATE", help="Only work that ended on this day (YYYY-MM-DD) or later."
+)
 @click.option("--until", metavar="DATE", help="Only work that ended on this day or earlier.")
-@click.option("--task", metavar="ID", help="Only work on this task; * and ? stand for any characters.")
-@click.option("--mine", is_flag=True, help="Only your own work, by the name and address that git has of you.")
-@click.option("--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author.")
+@click.option(
+    "--task", metavar="ID", help="Only work on this task; * and ? stand for any characters."
+)
+@click.option(
+    "--mine", is_flag=True, help="Only your own work, by the name and address that git has of you."
+)
+@click.option(
+    "--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author."
+)
 def command(
-    settings: Settings, since: str | None, until: str | None, task: str | None, mine: bool, authors: tuple[str, ...]
+    settings: Settings,
+    since: str | None,
+    until: str | None,
+    task: str | None,
+    mine: bool,
+    authors: tuple[str, ...],
 ) -> None:
     """Say what became of all of the work, what it cost, and what to look at.
 
@@ -44,10 +57,18 @@ def command(
             (first is None or is_since(unit, first))
             and (last is None or not is_since(unit, last + timedelta(days=1)))
             and (task is None or any(fnmatchcase(name, task) for name in tasks))
-            and (not (mine or authors) or any(name.casefold() in names for name in unit.author if name))
+            and (
+                not (mine or authors)
+                or any(name.casefold() in names for name in unit.author if name)
+            )
         )
 
     rows = work_rows(filter(is_wanted, found.units), cache_dir_of(settings))
     units = [row.values for row in rows]
-    payload = {"units": units, "summary": work_summary(rows), "by": work_by(rows), "look_at": look_at(rows)}
+    payload = {
+        "units": units,
+        "summary": work_summary(rows),
+        "by": work_by(rows),
+        "look_at": look_at(rows),
+    }
     reply(settings.json, payload, work_page(rows, rules.horizon_days))

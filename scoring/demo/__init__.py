@@ -48,9 +48,16 @@ def build_demo(target: Path | str) -> Demo:
         for made in (repo_dir, transcripts):
             shutil.rmtree(made, ignore_errors=True)
         if isinstance(e, OSError):
-            raise WriteError(f"{target}: the demo could not be written: {(e.strerror or str(e)).lower()}") from e
+            raise WriteError(
+                f"{target}: the demo could not be written: {(e.strerror or str(e)).lower()}"
+            ) from e
         raise
-    return Demo(target, repo_dir, repo_dir / DEFAULT_LOG_DIR, tuple(transcripts / name for name in _HARNESSES))
+    return Demo(
+        target,
+        repo_dir,
+        repo_dir / DEFAULT_LOG_DIR,
+        tuple(transcripts / name for name in _HARNESSES),
+    )
 
 
 def _make_ready(target: Path) -> None:

@@ -57,7 +57,9 @@ def hook_file_name(iteration: int) -> str:
 def hook_records(data: bytes) -> list[HookOutcome]:
     """Return all records in a file of hook outcomes; YamlError when it is none."""
     node = parse(data)
-    found: list[HookOutcome] = [] if node is None else Reader().struct(node, _FILE).get("records", [])
+    found: list[HookOutcome] = (
+        [] if node is None else Reader().struct(node, _FILE).get("records", [])
+    )
     return found
 
 
@@ -70,7 +72,9 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
         return HookFacts(path, None)
     except InputError as e:
         return HookFacts(path, None, "parse" if isinstance(e, YamlError) else "read", str(e))
-    return HookFacts(path, tuple(record for record in records if record.intervention_class in SCORED_CLASSES))
+    return HookFacts(
+        path, tuple(record for record in records if record.intervention_class in SCORED_CLASSES)
+    )
 
 
 def label_file_name(iteration: int) -> str:
@@ -101,7 +105,9 @@ def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
     return next((Path(path) for path in paths if os.path.exists(path)), None)
 
 
-def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFILE) -> DeliberationFacts | None:
+def deliberation_facts(
+    log_dir: Path | str, iteration: int, profile: str = PROFILE
+) -> DeliberationFacts | None:
     """Read and measure an iteration's DR transcript under a released profile; None when there is none. Never raises."""
     path = deliberation_file(log_dir, iteration)
     if path is None:
@@ -121,7 +127,11 @@ def deliberation_facts(log_dir: Path | str, iteration: int, profile: str = PROFI
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
     """Return the ``status`` of a verifier's result artifact, "" when there is none."""
-    return str((read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}).get("status", ""))
+    return str(
+        (read_fields(artifact_path(repo_root, path), {"status": Reader.string}) or {}).get(
+            "status", ""
+        )
+    )
 
 
 def artifact_place(repo_root: Path | str, path: str) -> str:
@@ -140,7 +150,11 @@ class Corrections(NamedTuple):
     reported: bool
 
 
-def reference_corrections(record: IterationRecord, repo_root: Path | str, warn: Warn) -> Corrections:  # noqa: ARG001
+def reference_corrections(
+    record: IterationRecord,
+    repo_root: Path | str,
+    warn: Warn,  # noqa: ARG001
+) -> Corrections:
     """Count what is there, as the reference does: an entry that reports nothing reports that there was nothing."""
     retries = wrap64(record.impl.retries + sum(v.retries for v in record.verifiers))
     counts = _counts(repo_root, record.review.decision_artifact) or {}
@@ -158,7 +172,9 @@ def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: W
             warn(f"iteration {record.iteration}: {name} is {count}; a count below 0 is read as 0")
     corrections = sum(max(count, 0) for count in (found or {}).values())
     retries = sum(max(count, 0) for count in counts.values()) - corrections
-    return Corrections(wrap64(retries), wrap64(corrections), record.retries_reported or found is not None)
+    return Corrections(
+        wrap64(retries), wrap64(corrections), record.retries_reported or found is not None
+    )
 
 
 def _counts(repo_root: Path | str, path: str) -> dict[str, int] | None:

@@ -9,14 +9,20 @@ from scoring.evidence import beside
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
-from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.facts import (
+    NS,
+    IterationWindow,
+    Observed,
+    TranscriptFacts,
+    clamp_ns,
+)
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 if TYPE_CHECKING:
+    from scoring.evidence.attribution.attributed import AttributedFacts
     from scoring.evidence.labels import LabelFacts  # most rubrics read no labels
-    from scoring.evidence.transcripts.attributed import AttributedFacts
     from scoring.evidence.transcripts.scan import Scan
 
 
@@ -47,7 +53,9 @@ class IterationFacts(Frozen, frozen=True):
     all_flags: bool = False
 
 
-_BEFORE = 16  # how many entries before one are looked at first for the commit at which its window begins
+_BEFORE = (
+    16  # how many entries before one are looked at first for the commit at which its window begins
+)
 
 
 class Evidence:
@@ -82,7 +90,9 @@ class Evidence:
                 near = records.near(self._only, before)
             opened = (self.scan and self.scan.repository) or sources.repo_dir
             git = sources.rules.git(opened, near, sources.trunk)
-            if len(near) == len(records) or records.bounded(self._only or (), before, git.committed):
+            if len(near) == len(records) or records.bounded(
+                self._only or (), before, git.committed
+            ):
                 return git, near
             before *= _BEFORE
 
@@ -99,14 +109,23 @@ class Evidence:
             self.git.changed(record, files=scope is not None or rules.attributes),
             self._windows.get(n),
             self.transcripts(n),
-            tuple(beside.artifact_status(repo_dir, verifier.result_artifact) for verifier in record.verifiers),
+            tuple(
+                beside.artifact_status(repo_dir, verifier.result_artifact)
+                for verifier in record.verifiers
+            ),
             rules.corrections(record, repo_dir, self.warn),
-            beside.HookFacts(Path(self._log_dir), None) if trusted else beside.hook_facts(self._log_dir, n),
-            beside.deliberation_facts(self._log_dir, n, self._profile) if self._profile and not trusted else None,
+            beside.HookFacts(Path(self._log_dir), None)
+            if trusted
+            else beside.hook_facts(self._log_dir, n),
+            beside.deliberation_facts(self._log_dir, n, self._profile)
+            if self._profile and not trusted
+            else None,
             self.observed(n),
             counted_for=self._counted_for(record) if rules.attributes else None,
             artifacts=tuple(
-                beside.artifact_place(repo_dir, v.result_artifact) for v in record.verifiers if rules.attributes
+                beside.artifact_place(repo_dir, v.result_artifact)
+                for v in record.verifiers
+                if rules.attributes
             ),
             labels=self._said(n) if self._labels and not trusted else None,
         )
@@ -122,7 +141,9 @@ class Evidence:
 
     @cached_property
     def _first_to_name(self) -> dict[str, int]:
-        named = ((self._named_commit(record), record.iteration) for record in reversed(self.records))
+        named = (
+            (self._named_commit(record), record.iteration) for record in reversed(self.records)
+        )
         return {commit: iteration for commit, iteration in named if commit}
 
     def _said(self, iteration: int) -> "LabelFacts":
@@ -164,12 +185,22 @@ class Evidence:
         """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
         if not self.sources.rules.attributes:
             return {}
-        from scoring.evidence.questions import ask_transcripts  # heavy; only rules that attribute need it
+        from scoring.evidence.questions import (
+            ask_transcripts,
+        )  # heavy; only rules that attribute need it
 
-        return ask_transcripts(self.scan, self.git, self.records, self._windows, self.sources, self._only or ())
+        return ask_transcripts(
+            self.scan, self.git, self.records, self._windows, self.sources, self._only or ()
+        )
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:
-        wanted = [w for w in self._windows.values() if self._only is None or w.iteration in self._only]
-        found = self.scan.facts(wanted, self._only is None) if self.scan else [TranscriptFacts() for _ in wanted]
+        wanted = [
+            w for w in self._windows.values() if self._only is None or w.iteration in self._only
+        ]
+        found = (
+            self.scan.facts(wanted, self._only is None)
+            if self.scan
+            else [TranscriptFacts() for _ in wanted]
+        )
         return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}

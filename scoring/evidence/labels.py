@@ -150,10 +150,19 @@ class _Reading:
         role = self._word(node, "role", given.get("role", ""), ROLES) or REVIEWER
         overrides = given.get("admin_override", False) and role != READONLY
         if given.get("admin_override") and not overrides:
-            self._note(f"line {node.line}: admin_override with the role readonly; it overrides nothing")
+            self._note(
+                f"line {node.line}: admin_override with the role readonly; it overrides nothing"
+            )
         history = tuple(given.get("history", ()))
         return LabelRecord(
-            self._position, given.get("id", ""), given["actor"], role, overrides, updated, history, stamp
+            self._position,
+            given.get("id", ""),
+            given["actor"],
+            role,
+            overrides,
+            updated,
+            history,
+            stamp,
         )
 
     def _why_not(self, given: dict[str, Any]) -> str:
@@ -188,14 +197,18 @@ class _Reading:
         tag, value = resolve(text) if len(text) <= _LONGEST_NUMBER else (STR, text)
         if tag in (INT, FLOAT) and value in CORRECTNESS:
             return int(value)
-        self._note(f"line {node.line}: correctness is {_shown(text)}, not 0 to 3; it counts as not given")
+        self._note(
+            f"line {node.line}: correctness is {_shown(text)}, not 0 to 3; it counts as not given"
+        )
         return None
 
     def _word(self, node: Node, name: str, word: str, known: Iterable[str]) -> str | None:
         if word in known:
             return word
         if word:
-            self._note(f"line {node.line}: {name} {_shown(word)} is unknown; it counts as not given")
+            self._note(
+                f"line {node.line}: {name} {_shown(word)} is unknown; it counts as not given"
+            )
         return None
 
 

@@ -3,18 +3,23 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from scoring.evidence.attribution.attributed import (
+    AttributedFacts,
+    AttributedScan,
+    Question,
+    Verification,
+)
+from scoring.evidence.attribution.makers import in_order, place_of
+from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
+from scoring.evidence.attribution.work_trees import Neighbourhood, WorkTrees
 from scoring.evidence.beside import artifact_place
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
-from scoring.evidence.transcripts.attributed import AttributedFacts, AttributedScan, Question, Verification
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
-from scoring.evidence.transcripts.makers import in_order, place_of
 from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.session_trees import NO_ITERATION, Asked
-from scoring.evidence.transcripts.work_trees import Neighbourhood, WorkTrees
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
@@ -34,7 +39,9 @@ def ask_transcripts(
     assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}
     anew = git.made_anew(landing.sha for landing in landings.values() if landing.sha)
-    alike = 1 if sources.trusted else None  # what a commit is like, and when it was made, is up to its author
+    alike = (
+        1 if sources.trusted else None
+    )  # what a commit is like, and when it was made, is up to its author
     names = {number: _commits(landing, anew)[:alike] for number, landing in landings.items()}
     shas = [sha for found in names.values() for sha in found]
     written = git.written(shas)
@@ -70,9 +77,14 @@ def ask_transcripts(
         if sources.trusted:
             asked = asked._replace(subjects=(), window=None)
         named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
-        verifiers = (Verification(k, trim(path), artifact_place(sources.repo_dir, path)) for k, path in named_artifacts)
+        verifiers = (
+            Verification(k, trim(path), artifact_place(sources.repo_dir, path))
+            for k, path in named_artifacts
+        )
         documents = bool(of_it := files.get(own or "", ())) and all(map(is_document, of_it))
-        questions.append(Question(asked, tuple(verifiers), (number in only and own) or "", documents))
+        questions.append(
+            Question(asked, tuple(verifiers), (number in only and own) or "", documents)
+        )
     entries = in_order(question.asked.commits + question.asked.landed for question in questions)
 
     resolved: dict[str, str] = {}
@@ -86,12 +98,19 @@ def ask_transcripts(
         return Neighbourhood(work_trees, sources.worktrees, git.remotes, is_its_commit)
 
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
-        return git.landed_as({name: resolved[name] for name in names if name in resolved}, not sources.trusted)
+        return git.landed_as(
+            {name: resolved[name] for name in names if name in resolved}, not sources.trusted
+        )
 
     answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)
-    return {question.asked.iteration: answer for question, answer in zip(questions, answers, strict=True)}
+    return {
+        question.asked.iteration: answer
+        for question, answer in zip(questions, answers, strict=True)
+    }
 
 
 def _commits(landing: Landing, anew: Mapping[str, str]) -> list[str]:
     """Return the commit of an iteration and what it became: on the trunk, or on a branch, where that is known."""
-    return list(dict.fromkeys(filter(None, (landing.sha, landing.commit, anew.get(landing.sha or "")))))
+    return list(
+        dict.fromkeys(filter(None, (landing.sha, landing.commit, anew.get(landing.sha or ""))))
+    )

@@ -64,8 +64,8 @@ REFERENCE = EvidenceRules(
     true_flags=frozenset({"true"}),
     as_found=False,
     attributes=False,
-    transcripts=_when_called("transcripts.reference", "reference_scan"),
-    git=_when_called("git.reference", "ReferenceHistory"),
+    transcripts=_when_called("reference.transcripts", "reference_scan"),
+    git=_when_called("reference.git", "ReferenceHistory"),
     corrections=_when_called("beside", "reference_corrections"),
 )
 """Evidence as the reference reads it. Its scores stay comparable with the reference's, so nothing here may change."""
@@ -75,7 +75,7 @@ CORRECTED = EvidenceRules(
     true_flags=frozenset({"true", "True", "TRUE"}),
     as_found=True,
     attributes=False,
-    transcripts=_when_called("transcripts.readers", "harness_scan"),
+    transcripts=_when_called("harnesses.readers", "harness_scan"),
     git=_when_called("git.history", "CorrectedHistory"),
     corrections=_when_called("beside", "reported_corrections"),
 )
@@ -85,12 +85,14 @@ ATTRIBUTED = replace(
     CORRECTED,
     name="attributed",
     attributes=True,
-    transcripts=_when_called("transcripts.attributed", "attributed_scan"),
+    transcripts=_when_called("attribution.attributed", "attributed_scan"),
     git=_when_called("git.authorship", "AttributedHistory"),
 )
 """Evidence of each iteration's own work, and what was seen in it; see ``docs/EVIDENCE.md``."""
 
-RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)}
+RULES: Mapping[str, EvidenceRules] = {
+    rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)
+}
 
 
 def rules_of(rubric: "Rubric") -> EvidenceRules:
@@ -168,12 +170,18 @@ class Sources(Frozen, frozen=True):
         """Where what was read is kept; None keeps nothing."""
         return self.reading.get("cache_dir")
 
-    def entries(self, rubrics: "Iterable[Rubric]", iter_log_dir: Path | str, broken: "Broken") -> "Records":
+    def entries(
+        self, rubrics: "Iterable[Rubric]", iter_log_dir: Path | str, broken: "Broken"
+    ) -> "Records":
         """Return the entries of a log as these rules load them; LogError, or ``broken`` takes what cannot be read."""
-        from scoring.log.load import load_log_for  # transcripts begin to be read before it is loaded
+        from scoring.log.load import (
+            load_log_for,
+        )  # transcripts begin to be read before it is loaded
 
         keeps = self.reading.get("keep", True)
-        found = load_log_for(rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps)
+        found = load_log_for(
+            rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps
+        )
         return found.by_commit_alone() if self.trusted else found
 
     def transcripts(self) -> "Scan":
@@ -182,5 +190,10 @@ class Sources(Frozen, frozen=True):
 
     def reading_begun(self) -> "AbstractContextManager[Scan | None]":
         """Begin to read the transcripts; no reader is loaded, and None returned, where rules look only where named."""
-        named = self.rules.attributes or self.places.auto or self.places.directories or self.places.hinted
+        named = (
+            self.rules.attributes
+            or self.places.auto
+            or self.places.directories
+            or self.places.hinted
+        )
         return self.transcripts().start() if named else nullcontext()

@@ -17,7 +17,10 @@ from scoring.files import list_names
 from scoring.text import trim
 from scoring.yamlread import Reader, items_of, read_fields
 
-PLANS_DIR, TASKS_NAME = ".agents/workflow/plans", "TASKS.yaml"  # each plan has a folder of its own there
+PLANS_DIR, TASKS_NAME = (
+    ".agents/workflow/plans",
+    "TASKS.yaml",
+)  # each plan has a folder of its own there
 
 _TASK = {"id": Reader.string, "write_scope": items_of(Reader.string)}
 _PLAN = {"tasks": items_of(lambda reader, node: reader.struct(node, _TASK))}
@@ -43,7 +46,9 @@ def declared_scopes(repo_dir: Path | str) -> dict[str, DeclaredScope]:
         path = plans / name / TASKS_NAME
         for task in (read_fields(path, _PLAN, repo_dir) or {}).get("tasks", []):
             if task.get("write_scope"):
-                scopes.setdefault(task.get("id", ""), DeclaredScope(tuple(task["write_scope"]), path))
+                scopes.setdefault(
+                    task.get("id", ""), DeclaredScope(tuple(task["write_scope"]), path)
+                )
     return scopes
 
 
@@ -56,15 +61,27 @@ class PathScope:
     globs: "list[_Glob]"
 
     def __contains__(self, path: str) -> bool:
-        return path in self.exact or path.startswith(self.folders) or any(glob.matches(path) for glob in self.globs)
+        return (
+            path in self.exact
+            or path.startswith(self.folders)
+            or any(glob.matches(path) for glob in self.globs)
+        )
 
 
 @lru_cache(1024)  # the tasks of a log declare the same scopes over and over
 def path_scope(rules: Rules, entries: tuple[str, ...]) -> PathScope:
     """Return the paths that the entries of a scope name, under some rules; globs are none for the reference."""
     end = "/" if rules == "reference" else "/**"
-    cleaned = [(_clean(entry).removesuffix(end), entry.endswith(("/", end))) for entry in map(trim, entries) if entry]
-    globs = (path + "/**" * is_folder for path, is_folder in cleaned if _STAR in path and rules != "reference")
+    cleaned = [
+        (_clean(entry).removesuffix(end), entry.endswith(("/", end)))
+        for entry in map(trim, entries)
+        if entry
+    ]
+    globs = (
+        path + "/**" * is_folder
+        for path, is_folder in cleaned
+        if _STAR in path and rules != "reference"
+    )
     folders = tuple(f"{path}/" for path, is_folder in cleaned if is_folder)
     exact = {path for path, is_folder in cleaned if not is_folder}
     return PathScope(exact, folders, [_Glob(glob) for glob in dict.fromkeys(globs)])

@@ -17,7 +17,10 @@ from scoring.fleet.sources import Repository
 AHEAD = 1  # how many repositories wait at a worker for each that it works on
 _LOOKS_EVERY = 2.0  # how often, in seconds, the coordinator asks how many workers there are
 _WAITS = 1.0  # for how many seconds the coordinator waits for a result before it looks around
-_LOST_AFTER, _EMPTY_AFTER = 15.0, 45.0  # seconds without a scheduler, and without a worker, that are an error
+_LOST_AFTER, _EMPTY_AFTER = (
+    15.0,
+    45.0,
+)  # seconds without a scheduler, and without a worker, that are an error
 _OFTEN = 8  # a repository that was handed out so often goes alone: a worker that ends then ended because of it
 _MOST_LOST = 50  # how often a repository is handed out of which no result arrives
 
@@ -82,7 +85,9 @@ class Coordinator:
         now, running = time.monotonic(), self._client.status == "running"
         if running and now - self._looked > _LOOKS_EVERY:
             self._looked = now
-            with contextlib.suppress(Exception):  # a scheduler that is gone shows in the client's status
+            with contextlib.suppress(
+                Exception
+            ):  # a scheduler that is gone shows in the client's status
                 workers = self._client.scheduler_info(n_workers=-1)["workers"]
                 self._threads = sum(worker["nthreads"] for worker in workers.values())
         if running and self._threads:
@@ -92,7 +97,9 @@ class Coordinator:
         if now - self._alone_since > (_EMPTY_AFTER if running else _LOST_AFTER):
             where = self._client.scheduler.address if self._client.scheduler else "?"
             what = "has no workers" if running else "was lost"
-            raise FleetError(f"scheduler {where}: {what}; what was added to the data set stays, start again to go on")
+            raise FleetError(
+                f"scheduler {where}: {what}; what was added to the data set stays, start again to go on"
+            )
 
     def _hand_out(self) -> None:
         room = max(self._threads, 1) * (1 + AHEAD)
@@ -117,7 +124,9 @@ class Coordinator:
         begun = self._begun.pop(key)
         try:
             error = future.exception(timeout=30) if future.status == "error" else None
-            result: Result | None = future.result(timeout=30) if future.status == "finished" else None
+            result: Result | None = (
+                future.result(timeout=30) if future.status == "finished" else None
+            )
         except Exception:  # its worker or the scheduler ended before it could be fetched
             error = result = None
         finally:
@@ -125,14 +134,24 @@ class Coordinator:
         if result is not None:
             if result.error:
                 return self._failed(task, result.error)
-            more = {"iterations": result.iterations, "broken": result.broken, "seconds": round(result.seconds, 3)}
-            return FleetEvent("done", result.repository, {**more, "warnings": list(result.warnings)}, result)
+            more = {
+                "iterations": result.iterations,
+                "broken": result.broken,
+                "seconds": round(result.seconds, 3),
+            }
+            return FleetEvent(
+                "done", result.repository, {**more, "warnings": list(result.warnings)}, result
+            )
         if isinstance(error, KilledWorker):
             task.attempts += error.allowed_failures  # how often Dask tried again itself
             if begun or error.allowed_failures or task.handed_out > _OFTEN:
-                return self._failed(task, "its worker ended: it was killed, or went over its limit of memory")
+                return self._failed(
+                    task, "its worker ended: it was killed, or went over its limit of memory"
+                )
         elif error is not None:
-            return self._failed(task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+            return self._failed(
+                task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            )
         elif task.handed_out > _MOST_LOST:
             return self._failed(task, "its result never arrives; look at the cluster's logs")
         self._waiting.append(task)

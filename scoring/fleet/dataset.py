@@ -32,7 +32,9 @@ class RepositoryState:
     fingerprint: str = ""
     iterations: int = 0
     broken: int = 0  # how many entries could not be read and are left out
-    watched: str = "[]"  # files that its entries name, which are part of the fingerprint; a JSON list
+    watched: str = (
+        "[]"  # files that its entries name, which are part of the fingerprint; a JSON list
+    )
     reason: str = ""  # why it failed the last time
     attempts: int = 0  # after how many it was given up
 
@@ -53,12 +55,18 @@ class DataSet:
             if not DeltaTable.is_deltatable(f"{self._root}/{REPOSITORIES}", self._options):
                 return
             known = self._table(REPOSITORIES)
-            there = [n for n in FLEET_TABLES if DeltaTable.is_deltatable(f"{self._root}/{n}", self._options)]
+            there = [
+                n
+                for n in FLEET_TABLES
+                if DeltaTable.is_deltatable(f"{self._root}/{n}", self._options)
+            ]
             self._tables = {name: self._table(name) for name in there} | {REPOSITORIES: known}
             self._counting = {name: known.transaction_version(name) or 0 for name in FLEET_TABLES}
             names = [field.name for field in fields(RepositoryState)]
             found = known.to_pyarrow_dataset().to_table(names).to_pylist()
-            self.states = {(row["rubric"], row["repository"]): RepositoryState(**row) for row in found}
+            self.states = {
+                (row["rubric"], row["repository"]): RepositoryState(**row) for row in found
+            }
 
     @classmethod
     @contextlib.contextmanager
@@ -97,7 +105,9 @@ class DataSet:
             found = self._table(table)
             if found.version() != self._counting[table]:
                 found.load_as_version(self._counting[table])
-            return found.to_pyarrow_dataset(schema=pa.schema([field.with_nullable(True) for field in schema]))
+            return found.to_pyarrow_dataset(
+                schema=pa.schema([field.with_nullable(True) for field in schema])
+            )
 
     def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
         """Write rows, in place of those ``where`` names; they count after :meth:`note`. WriteError, FleetError."""
@@ -110,7 +120,9 @@ class DataSet:
         import pyarrow as pa
 
         again = any((state.rubric, state.repository) in self.states for state in states)
-        where = where_of(states[0].rubric, [state.repository for state in states]) if again else None
+        where = (
+            where_of(states[0].rubric, [state.repository for state in states]) if again else None
+        )
         rows = pa.Table.from_pylist([asdict(state) for state in states], schema=_state_schema())
         versions = {name: self._tables[name].version() for name in FLEET_TABLES}
         self._write(REPOSITORIES, rows, where, versions)
@@ -123,12 +135,16 @@ class DataSet:
             with self._writing():
                 files = Counter(os.path.dirname(name) for name in table.file_uris())
                 if max(files.values(), default=0) > _FILES_TOGETHER:
-                    table.optimize.compact(commit_properties=_commit(), writer_properties=_written())
+                    table.optimize.compact(
+                        commit_properties=_commit(), writer_properties=_written()
+                    )
                 how = {"dry_run": False, "enforce_retention_duration": False, "full": True}
                 table.vacuum(_KEPT_HOURS, commit_properties=_commit(), **how)
         self.note([])
 
-    def _write(self, table: str, rows: Any, where: str | None, versions: Mapping[str, int] | None = None) -> None:
+    def _write(
+        self, table: str, rows: Any, where: str | None, versions: Mapping[str, int] | None = None
+    ) -> None:
         from deltalake import write_deltalake
 
         how: Any = {"mode": "overwrite", "predicate": where} if where else {"mode": "append"}
@@ -147,7 +163,11 @@ class DataSet:
                     how: Any = {"configuration": _CONFIGURATION, "storage_options": self._options}
                     DeltaTable.create(f"{self._root}/{name}", schema, "ignore", by, **how)
                     self._tables[name] = self._table(name)
-            ahead = [name for name in FLEET_TABLES if self._tables[name].version() != self._counting.get(name, 0)]
+            ahead = [
+                name
+                for name in FLEET_TABLES
+                if self._tables[name].version() != self._counting.get(name, 0)
+            ]
             for name in ahead:
                 self._tables[name].restore(self._counting.get(name, 0), commit_properties=_commit())
         if ahead:

@@ -19,7 +19,9 @@ ATTEMPTS = 3
 
 _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _SIZE = re.compile(r"(\d{1,9}) ?([KMGT]B)", re.ASCII)
-_SECRET = re.compile(r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas", re.I)
+_SECRET = re.compile(
+    r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas", re.I
+)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 
@@ -41,7 +43,9 @@ class Source:
 
     paths: tuple[str, ...] = ()  # directories and globs, absolute
     urls: tuple[str, ...] = ()  # archives, and folders on other file systems
-    transcripts: tuple[str, ...] = ()  # folders, perhaps with ``{name}``; without any the repository's settings decide
+    transcripts: tuple[
+        str, ...
+    ] = ()  # folders, perhaps with ``{name}``; without any the repository's settings decide
     way: str | None = None
     trunk: str | None = None
     worktrees: tuple[str, ...] = ()
@@ -55,7 +59,9 @@ class FleetConfig:
     results: str
     rubric: str = RUBRIC_VERSION
     sources: tuple[Source, ...] = ()
-    storage: dict[str, dict[str, Any]] = field(default_factory=dict)  # options of file systems, by protocol
+    storage: dict[str, dict[str, Any]] = field(
+        default_factory=dict
+    )  # options of file systems, by protocol
     workers: int | None = None
     memory: int = 0  # bytes of a worker; 0 leaves that to Dask
     expanded: int = 16 << 30  # the most bytes of an archive when it is unpacked
@@ -67,7 +73,10 @@ class FleetConfig:
 
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
-_NAMES = ListOf("a list of texts", Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""))
+_NAMES = ListOf(
+    "a list of texts",
+    Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""),
+)
 _KINDS: Kinds = {
     **dict.fromkeys(("results", "rubric", "horizon", "scratch", "cache"), TEXT),
     "workers": {"count": _COUNT, "memory": _SIZE_KIND},
@@ -78,7 +87,9 @@ _SOURCE: Kinds = {
     "trunk": TEXT,
     **dict.fromkeys(("worktrees", "test-commands"), _NAMES),
 }
-_OPTION = Kind("text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool))
+_OPTION = Kind(
+    "text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool)
+)
 
 
 def read_fleet(path: Path) -> FleetConfig:
@@ -100,14 +111,20 @@ def read_fleet(path: Path) -> FleetConfig:
 def _config(given: dict[str, Any], where: str, here: Path) -> FleetConfig:
     found = checked_table(given, _KINDS, where, elsewhere={"source", "storage"})
     if not found.get("results", "").strip():
-        raise SettingsError(f"{where}: results is missing; name the folder or the URL of the data set")
+        raise SettingsError(
+            f"{where}: results is missing; name the folder or the URL of the data set"
+        )
     sources = given.get("source", [])
     if not isinstance(sources, list) or not sources:
-        raise SettingsError(f"{where}: there is no [[source]]; name at least one, with a path or a url")
+        raise SettingsError(
+            f"{where}: there is no [[source]]; name at least one, with a path or a url"
+        )
     limits, workers = found.pop("limits", {}), found.pop("workers", {})
     keeps_nothing = found.get("cache") == "none"
     places: dict[str, Any] = {
-        name: _place(found[name], here, where) for name in ("results", "scratch", "cache") if name in found
+        name: _place(found[name], here, where)
+        for name in ("results", "scratch", "cache")
+        if name in found
     }
     found |= places | ({"cache": ""} if keeps_nothing else {})
     if is_rubric_file(found.get("rubric", RUBRIC_VERSION)):
@@ -116,7 +133,9 @@ def _config(given: dict[str, Any], where: str, here: Path) -> FleetConfig:
         found["expanded"] = bytes_of(limits["expanded"])
     return FleetConfig(
         **found,
-        sources=tuple(_source(table, here, where, f"source[{n}]") for n, table in enumerate(sources)),
+        sources=tuple(
+            _source(table, here, where, f"source[{n}]") for n, table in enumerate(sources)
+        ),
         storage={
             protocol: _options(options, where, f"storage.{protocol}")
             for protocol, options in _table(given.get("storage", {}), where, "storage").items()
@@ -137,7 +156,9 @@ def _source(table: Any, here: Path, where: str, name: str) -> Source:
             raise SettingsError(f"{where}: {name}.path {shown(text)} is a URL; give it as url")
     for text in urls:
         if not is_url(text):
-            raise SettingsError(f"{where}: {name}.url {shown(text)} is no URL; give directories as path")
+            raise SettingsError(
+                f"{where}: {name}.url {shown(text)} is no URL; give directories as path"
+            )
     transcripts = found.get("transcripts", ())
     way = transcripts[0] if transcripts in (("auto",), ("none",)) else None
     return Source(
@@ -196,7 +217,9 @@ def _place(text: str, here: Path, where: str) -> str:
         raise SettingsError(f"{where}: {shown(text)}: {e}") from e
 
 
-Storage = Mapping[str, Mapping[str, Any]]  # options of file systems by protocol, as FLEET.toml has them
+Storage = Mapping[
+    str, Mapping[str, Any]
+]  # options of file systems by protocol, as FLEET.toml has them
 _STORES = {  # where results may be besides a folder: the protocol of delta-rs, and the names that fsspec has for it
     "s3": ("s3", "s3a"),
     "gs": ("gs", "gcs"),
@@ -211,9 +234,13 @@ def file_system(url: str, storage: Storage) -> tuple[Any, str]:
     import fsspec
 
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(url, **dict(storage.get(protocol_of(url), {})))
+        found: tuple[Any, str] = fsspec.core.url_to_fs(
+            url, **dict(storage.get(protocol_of(url), {}))
+        )
     except (ImportError, ValueError) as e:
-        raise InputError(f"{url}: {one_line(e)}; the extra 'fleet' has what local folders and S3 need") from e
+        raise InputError(
+            f"{url}: {one_line(e)}; the extra 'fleet' has what local folders and S3 need"
+        ) from e
     except Exception as e:
         raise InputError(f"{url}: cannot be reached: {one_line(e)}") from e
     return found
@@ -225,14 +252,18 @@ def results_at(url: str, storage: Storage) -> tuple[str, dict[str, str], Path | 
     if protocol == "file":
         folder = Path(url.removeprefix("file://"))
         if re.search("%[0-9A-Fa-f]{2}", str(folder)):
-            raise InputError(f"{url}: results cannot be in a folder with %XX in its name; name another one")
+            raise InputError(
+                f"{url}: results cannot be in a folder with %XX in its name; name another one"
+            )
         try:
             return folder.as_uri(), {}, folder
         except ValueError as e:
             raise InputError(f"{url}: no absolute path") from e
     store = next((name for name, names in _STORES.items() if protocol in names), None)
     if store is None:
-        raise InputError(f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure")
+        raise InputError(
+            f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure"
+        )
     given = dict(storage.get(protocol, {}))
     given |= given.pop("client_kwargs", {}) if isinstance(given.get("client_kwargs"), dict) else {}
     known = _OPTIONS[store] | {name: name for name in _OPTIONS[store].values()}
@@ -241,7 +272,10 @@ def results_at(url: str, storage: Storage) -> tuple[str, dict[str, str], Path | 
         for name, value in given.items()
         if name in known
     }
-    if any(value.startswith("http://") for value in (*options.values(), os.environ.get("AWS_ENDPOINT_URL", ""))):
+    if any(
+        value.startswith("http://")
+        for value in (*options.values(), os.environ.get("AWS_ENDPOINT_URL", ""))
+    ):
         options["allow_http"] = "true"
     place = url.partition("://")[2].rstrip("/")
     return f"{'abfss' if store == 'az' and '@' in place else store}://{place}", options, None

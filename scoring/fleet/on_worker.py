@@ -89,33 +89,54 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     cache = cache_dir_of(Settings(cache_dir=named, no_cache=config.cache == ""))
     horizon = days_of(config.horizon)
     before = fingerprint_of(one, config, rubric)
-    plan = BackfillPlan(rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True)
+    plan = BackfillPlan(
+        rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True
+    )
     found: list[Standing] = []
     report = backfill_log(LogJob(one.log, settings, rubric), plan, found.append)
     if report.error:
         raise DaScoreError(report.error)
     records, outcomes = [standing.facts.record for standing in found], dict[int, Outcome]()
-    options: Options = {**options_of(settings), "cache_dir": cache, "processes": 1, "warn": report.warnings.append}
+    options: Options = {
+        **options_of(settings),
+        "cache_dir": cache,
+        "processes": 1,
+        "warn": report.warnings.append,
+    }
     rules = OutcomeRules(horizon, settings.code_globs, settings.fix_words or FIX_WORDS)
-    view = LogView(one.log, one.repo_dir, settings.transcript_dirs, rubric, options=options, outcomes=rules)
+    view = LogView(
+        one.log, one.repo_dir, settings.transcript_dirs, rubric, options=options, outcomes=rules
+    )
     rows: list[tuple[str, DataRow]] = []
     try:
-        outcomes = {o.iteration: o for o in log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)}
+        outcomes = {
+            o.iteration: o
+            for o in log_outcomes(records, one.repo_dir, rules, cache, settings.trunk)
+        }
         rows += rows_of_work(result.repository, work_of(view))
     except GitError as e:
         report.warnings.append(f"outcomes are not known: {e}")
     rows += (
         row
         for standing in found
-        for row in rows_of_iteration(result.repository, standing, outcomes.get(standing.score.iteration), horizon)
+        for row in rows_of_iteration(
+            result.repository, standing, outcomes.get(standing.score.iteration), horizon
+        )
     )
     result.tables = arrow_tables(rows, rubric.version)
     result.iterations, result.broken = len(found), len(report.broken)
     result.warnings = tuple(map(printable, [*dict.fromkeys(report.warnings)][:MOST_WARNINGS]))
-    names = {os.path.normpath(name) for record in records for name in record.artifacts if name and "\0" not in name}
+    names = {
+        os.path.normpath(name)
+        for record in records
+        for name in record.artifacts
+        if name and "\0" not in name
+    }
     result.watched = json.dumps(sorted(names))
     look = functools.cache(folder_state)
-    if before == fingerprint_of(one, config, rubric, (), look):  # what changed meanwhile must show the next time
+    if before == fingerprint_of(
+        one, config, rubric, (), look
+    ):  # what changed meanwhile must show the next time
         result.fingerprint = fingerprint_of(one, config, rubric, sorted(names), look)
 
 
@@ -146,12 +167,18 @@ def unpacked(one: Repository, config: FleetConfig, here: Path) -> Repository:
     repository = _repository_in(here, one.url)
     repo, top = here / _CHECKED_OUT / one.short, repository.parent
     check_out(repository, repo)
-    log = next((top / name for name in LOG_FOLDERS if (top / name).is_dir()), repo / DEFAULT_LOG_DIR)
+    log = next(
+        (top / name for name in LOG_FOLDERS if (top / name).is_dir()), repo / DEFAULT_LOG_DIR
+    )
     if not log.is_dir():
-        raise InputError(f"{one.url}: holds no iteration log, neither as log/ nor in the repository")
+        raise InputError(
+            f"{one.url}: holds no iteration log, neither as log/ nor in the repository"
+        )
     folders = (str(top / TRANSCRIPTS),) if (top / TRANSCRIPTS).is_dir() else ()
     way = None if folders else "none"
-    return replace(one, source=replace(one.source, transcripts=folders, way=way), repo_dir=repo, log=log)
+    return replace(
+        one, source=replace(one.source, transcripts=folders, way=way), repo_dir=repo, log=log
+    )
 
 
 def _fetch(one: Repository, config: FleetConfig, here: Path) -> None:
@@ -176,7 +203,14 @@ def _fetch(one: Repository, config: FleetConfig, here: Path) -> None:
         raise
     except FileNotFoundError as e:
         raise InputError(f"{one.url}: is gone") from e
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, RuntimeError, NotImplementedError) as e:
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        EOFError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+    ) as e:
         raise InputError(f"{one.url}: no archive that can be read: {one_line(e, 200)}") from e
     except Exception as e:
         raise InputError(f"{one.url}: cannot be read: {one_line(e, 200)}") from e
@@ -206,7 +240,9 @@ class _Room:
     def put(self, name: str, source: Any) -> None:
         cleaned = posixpath.normpath(name)
         if name.startswith("/") or "\\" in name or "\0" in name or cleaned.split("/")[0] == "..":
-            raise InputError(f"{self._url}: has a file named {name[:200]!r}, which leads outside; nothing is read")
+            raise InputError(
+                f"{self._url}: has a file named {name[:200]!r}, which leads outside; nothing is read"
+            )
         place = self._folder / cleaned
         place.parent.mkdir(parents=True, exist_ok=True)
         self._files -= 1
@@ -215,7 +251,9 @@ class _Room:
                 self._left -= len(piece)
                 if self._left < 0 or self._files < 0:
                     what = f"{self._limit:,} bytes" if self._files >= 0 else f"{MOST_FILES:,} files"
-                    raise InputError(f"{self._url}: is more than {what} when unpacked; limits.expanded allows that")
+                    raise InputError(
+                        f"{self._url}: is more than {what} when unpacked; limits.expanded allows that"
+                    )
                 out.write(piece)
 
 
@@ -223,12 +261,18 @@ def _repository_in(here: Path, url: str) -> Path:
     top = here
     for _ in range(3):
         names = sorted(place.name for place in top.iterdir()) if top.is_dir() else []
-        if len(names) == 1 and (top / names[0]).is_dir() and not (top / names[0] / "HEAD").is_file():
+        if (
+            len(names) == 1
+            and (top / names[0]).is_dir()
+            and not (top / names[0] / "HEAD").is_file()
+        ):
             top = top / names[0]
     there = list(top.iterdir())
     places = [p for p in there if p.suffix == ".bundle" and p.is_file()]
     places += [p for p in there if (p / "HEAD").is_file() and (p / "objects").is_dir()]
     if len(places) != 1:
-        found = "no git bundle and no bare repository" if not places else f"{len(places)} repositories"
+        found = (
+            "no git bundle and no bare repository" if not places else f"{len(places)} repositories"
+        )
         raise InputError(f"{url}: holds {found}; one NAME.bundle or NAME.git/ belongs in it")
     return places[0]

@@ -43,8 +43,13 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
     with DataSet.for_writing(dataset.url, dataset.storage) as written:
         source = _source(written, rubric, source)
         known = written.of(source)
-        broken = {name for name, state in known.items() if state.broken and rubric.loading == STRICT}
-        left_out = [f"{name}: has broken entries, at which rubric {rubric.version} stops" for name in sorted(broken)]
+        broken = {
+            name for name, state in known.items() if state.broken and rubric.loading == STRICT
+        }
+        left_out = [
+            f"{name}: has broken entries, at which rubric {rubric.version} stops"
+            for name in sorted(broken)
+        ]
         failed = sorted((name, state.reason) for name, state in known.items() if state.reason)
         left_out += [f"{name}: failed under rubric {source}: {reason}" for name, reason in failed]
         taken = [state for name, state in known.items() if state.scored and name not in broken]
@@ -52,24 +57,44 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
         months = written.rows("iterations").to_table([MONTH], filter=either).column(MONTH)
         for month in sorted(months.unique().to_pylist()):
             tables = _rescored(written, rubric, source, month, broken)
-            written.put(tables, _replaced(written, rubric.version, month, {state.repository for state in taken}))
+            written.put(
+                tables,
+                _replaced(written, rubric.version, month, {state.repository for state in taken}),
+            )
         digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
         written.note(
-            [replace(s, rubric=rubric.version, digest=digest, evidence=evidence, reason="", attempts=0) for s in taken]
+            [
+                replace(
+                    s,
+                    rubric=rubric.version,
+                    digest=digest,
+                    evidence=evidence,
+                    reason="",
+                    attempts=0,
+                )
+                for s in taken
+            ]
         )
         written.tidy()
-        return Rescored(rubric.version, source, len(taken), sum(s.iterations for s in taken), tuple(left_out))
+        return Rescored(
+            rubric.version, source, len(taken), sum(s.iterations for s in taken), tuple(left_out)
+        )
 
 
 def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
     ours = _alike(evidence_key(rubric))
-    candidates = [wanted] if wanted else [name for name in dataset.rubrics if name != rubric.version]
+    candidates = (
+        [wanted] if wanted else [name for name in dataset.rubrics if name != rubric.version]
+    )
     if not any(dataset.of(name) for name in candidates):
         what = f"of rubric {wanted}" if wanted else f"of another rubric than {rubric.version}"
         raise FleetError(f"{dataset.url}: there are no rows {what}; run 'da-score fleet' first")
     reasons = []
     for name in candidates:
-        theirs = [_alike(json.loads(text)) for text in sorted({state.evidence for state in dataset.of(name).values()})]
+        theirs = [
+            _alike(json.loads(text))
+            for text in sorted({state.evidence for state in dataset.of(name).values()})
+        ]
         if all(one == ours for one in theirs):
             missing = _missing(dataset, name, rubric)
             if not missing:
@@ -77,7 +102,10 @@ def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
             reasons.append(f"rubric {name} was kept without {', '.join(missing)}")
         else:
             differ = sorted({key for one in theirs for key in ours if one.get(key) != ours[key]})
-            words = ", ".join(f"{key} {theirs[0].get(key) or 'none'!s} there and {ours[key]!s} here" for key in differ)
+            words = ", ".join(
+                f"{key} {theirs[0].get(key) or 'none'!s} there and {ours[key]!s} here"
+                for key in differ
+            )
             reasons.append(f"rubric {name}: {words}")
     raise FleetError(
         f"{dataset.url}: rubric {rubric.version} cannot be scored from what is kept, because evidence is read "
@@ -112,7 +140,9 @@ def _replaced(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str
     return f"{where} AND {REPOSITORY} NOT IN ({stay})" if stay else where
 
 
-def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_out: Collection[str]) -> dict[str, Any]:
+def _rescored(
+    dataset: DataSet, rubric: Rubric, source: str, month: str, left_out: Collection[str]
+) -> dict[str, Any]:
     import pyarrow as pa
     from pyarrow import compute as pc
 
@@ -127,7 +157,9 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
     }
     kept, iterations = tables["kept"], tables["iterations"]
     if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
-        raise FleetError(f"{dataset.url}: in {month} kept and iterations differ; score anew with --force")
+        raise FleetError(
+            f"{dataset.url}: in {month} kept and iterations differ; score anew with --force"
+        )
     scores, signals = [], []
     for row in kept.to_pylist():
         values = {
@@ -135,16 +167,24 @@ def _rescored(dataset: DataSet, rubric: Rubric, source: str, month: str, left_ou
             for way in (CLAIMS, SEEN)
         }
         voting = values[CLAIMS if rubric.claims_vote else SEEN]
-        score = rubric.score(SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"]))
+        score = rubric.score(
+            SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"])
+        )
         scores.append(fleet_tables.score_columns(score))
         signals += [
             one | {RUBRIC: rubric.version, MONTH: month}
-            for one in fleet_tables.rows_of_signals(row[REPOSITORY], score, values[SEEN], values[CLAIMS])
+            for one in fleet_tables.rows_of_signals(
+                row[REPOSITORY], score, values[SEEN], values[CLAIMS]
+            )
         ]
     for name in scores[0] if scores else ():
         tables["iterations"] = _with(tables["iterations"], name, [one[name] for one in scores])
-    tables = {name: _with(rows, RUBRIC, [rubric.version] * rows.num_rows) for name, rows in tables.items()}
-    return tables | {"signals": pa.Table.from_pylist(signals, schema=fleet_tables.partitioned_schema("signals"))}
+    tables = {
+        name: _with(rows, RUBRIC, [rubric.version] * rows.num_rows) for name, rows in tables.items()
+    }
+    return tables | {
+        "signals": pa.Table.from_pylist(signals, schema=fleet_tables.partitioned_schema("signals"))
+    }
 
 
 def _with(rows: Any, name: str, values: list[Any]) -> Any:

@@ -18,7 +18,13 @@ from scoring.errors import FleetError, InputError
 from scoring.fleet.coordinator import Coordinator, FleetEvent
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
 from scoring.fleet.fleet_toml import FleetConfig
-from scoring.fleet.sources import Repository, evidence_key, fingerprint_of, folder_state, repositories
+from scoring.fleet.sources import (
+    Repository,
+    evidence_key,
+    fingerprint_of,
+    folder_state,
+    repositories,
+)
 from scoring.fleet.tables import FLEET_TABLES, WORK
 from scoring.log.settings import days_of
 from scoring.settings_table import read_toml
@@ -46,7 +52,9 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
         logging.disable(logging.CRITICAL)  # the coordinator says in its own words what happens
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
-        stack.enter_context(dask.config.set(read_toml((Path(__file__).parent / "dask.toml").read_text("utf-8"))))
+        stack.enter_context(
+            dask.config.set(read_toml((Path(__file__).parent / "dask.toml").read_text("utf-8")))
+        )
         if scheduler:
             try:
                 client = library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)
@@ -73,7 +81,10 @@ def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[An
 
 
 _LOOKING = 8  # how many threads look whether repositories changed: they wait for the file system
-_TOGETHER, _SECONDS_TOGETHER = 400, 20.0  # after how many repositories, or seconds, results are added to the data set
+_TOGETHER, _SECONDS_TOGETHER = (
+    400,
+    20.0,
+)  # after how many repositories, or seconds, results are added to the data set
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +117,9 @@ class FleetReport:
                 self.scored += 1
                 self.iterations += event.more["iterations"]
             case "failed":
-                self.failed.append(Failed(event.repository, event.more["reason"], event.more["attempts"]))
+                self.failed.append(
+                    Failed(event.repository, event.more["reason"], event.more["attempts"])
+                )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as the last event of ``fleet --json`` has it."""
@@ -119,7 +132,11 @@ Say = Callable[[FleetEvent, FleetReport], None]
 
 
 def run_fleet(
-    config: FleetConfig, say: Say, scheduler: str | None = None, workers: int | None = None, force: bool = False
+    config: FleetConfig,
+    say: Say,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    force: bool = False,
 ) -> FleetReport:
     """Score what changed of all repositories, with ``force`` all; FleetError, InputError, RubricError, WriteError.
 
@@ -147,7 +164,12 @@ def run_fleet(
 
 
 def _score(
-    todo: list[Repository], dataset: DataSet, coordinator: Coordinator, rubric: Rubric, say: Say, report: FleetReport
+    todo: list[Repository],
+    dataset: DataSet,
+    coordinator: Coordinator,
+    rubric: Rubric,
+    say: Say,
+    report: FleetReport,
 ) -> None:
     batch: list[FleetEvent] = []
     added = time.monotonic()
@@ -186,32 +208,54 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
     names = [result.repository for result in results]
     again = any(before[name].scored for name in names if name in before)
     known = {name for (_, name), state in dataset.states.items() if state.scored}
-    dataset.put({WORK: tables.pop(WORK)} if tables else {}, where_of(None, names) if known & {*names} else None)
+    dataset.put(
+        {WORK: tables.pop(WORK)} if tables else {},
+        where_of(None, names) if known & {*names} else None,
+    )
     dataset.put(tables, where_of(rubric.version, names) if again else None)
     dataset.note(states)
 
 
 def _state(event: FleetEvent, rubric: Rubric, before: RepositoryState | None) -> RepositoryState:
     if event.result is None:
-        before = before or RepositoryState(rubric.version, event.repository, evidence=json.dumps(evidence_key(rubric)))
+        before = before or RepositoryState(
+            rubric.version, event.repository, evidence=json.dumps(evidence_key(rubric))
+        )
         return replace(before, reason=event.more["reason"], attempts=event.more["attempts"])
     r = event.result
     digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
     return RepositoryState(
-        rubric.version, r.repository, True, digest, evidence, r.fingerprint, r.iterations, r.broken, r.watched
+        rubric.version,
+        r.repository,
+        True,
+        digest,
+        evidence,
+        r.fingerprint,
+        r.iterations,
+        r.broken,
+        r.watched,
     )
 
 
-def changed(found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet) -> list[Repository]:
+def changed(
+    found: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet
+) -> list[Repository]:
     """Return the repositories that failed, are new, or have changed since their rows were made."""
     known, digest = dataset.of(rubric.version), digest_of(repr(rubric).encode())
-    look = functools.cache(folder_state)  # 2,000 repositories may share one folder of 5,000 transcripts
+    look = functools.cache(
+        folder_state
+    )  # 2,000 repositories may share one folder of 5,000 transcripts
 
     def same(one: Repository) -> bool:
         state = known.get(one.name)
         if state is None or state.reason or state.digest != digest:
             return False
-        return fingerprint_of(one, config, rubric, json.loads(state.watched), look) == state.fingerprint
+        return (
+            fingerprint_of(one, config, rubric, json.loads(state.watched), look)
+            == state.fingerprint
+        )
 
     with ThreadPoolExecutor(_LOOKING) as pool:
-        return [one for one, is_same in zip(found, pool.map(same, found), strict=True) if not is_same]
+        return [
+            one for one, is_same in zip(found, pool.map(same, found), strict=True) if not is_same
+        ]

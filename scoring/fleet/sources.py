@@ -13,15 +13,17 @@ from typing import Any
 from rubric import Rubric
 from scoring import store
 from scoring.errors import DaScoreError, InputError
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.files import state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source, Storage, file_system, one_line
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile
 
-_NOT_READ = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)  # files in a log without a part in a row
+_NOT_READ = re.compile(
+    r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL
+)  # files in a log without a part in a row
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
 
@@ -40,7 +42,10 @@ class Repository:
     def short(self) -> str:
         """The last part of its name, without the ending of an archive: what ``{name}`` is."""
         last = posixpath.basename((self.url or str(self.repo_dir)).rstrip("/"))
-        return next((last.removesuffix(ending) for ending in reversed(_ARCHIVES) if last.endswith(ending)), last)
+        return next(
+            (last.removesuffix(ending) for ending in reversed(_ARCHIVES) if last.endswith(ending)),
+            last,
+        )
 
     def options(self) -> dict[str, Any]:
         """Return what its source sets, as the options of a command."""
@@ -57,7 +62,9 @@ def repositories(config: FleetConfig) -> list[Repository]:
     """Return the repositories that the sources name, each once, in order; InputError where one leads nowhere."""
     found: dict[str, Repository] = {}
     for source in config.sources:
-        how = replace(source, paths=(), urls=())  # a list of thousands would go to a worker with each of them
+        how = replace(
+            source, paths=(), urls=()
+        )  # a list of thousands would go to a worker with each of them
         for one in (*_directories(source, how), *_remote(source, how, config.storage)):
             found.setdefault(one.name, one)
     return list(found.values())
@@ -94,7 +101,9 @@ def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repositor
         except Exception as e:
             raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
         if not found:
-            raise InputError(f"{url}: nothing is there that is an archive or a folder with a repository")
+            raise InputError(
+                f"{url}: nothing is there that is an archive or a folder with a repository"
+            )
         for place, stamp in found.items():
             place = f"{protocol}://{place}"
             yield Repository(_name(place), how, url=place, stamp=stamp)
@@ -116,7 +125,18 @@ def _listed(fs: Any, path: str) -> dict[str, str]:
     return listed
 
 
-_SAYS = ("ETag", "etag", "md5Hash", "content_md5", "mtime", "LastModified", "last_modified", "updated", "ino", "size")
+_SAYS = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "content_md5",
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "updated",
+    "ino",
+    "size",
+)
 
 
 def _stamp_of(info: Mapping[str, Any]) -> str:
@@ -147,13 +167,22 @@ def fingerprint_of(
     """Return a digest of all that a repository is scored from but weights; ``watched`` are files that entries name."""
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
     versions = store.FORMAT, _ROWS, key, config.horizon
-    how = one.source.trunk, one.source.way, one.source.transcripts, one.source.worktrees, one.source.test_commands
+    how = (
+        one.source.trunk,
+        one.source.way,
+        one.source.transcripts,
+        one.source.worktrees,
+        one.source.test_commands,
+    )
     if one.repo_dir is None or one.log is None:
         return _digest([versions, how, one.url, one.stamp])
     repo = str(one.repo_dir)
     named = [*map(str, (SETTINGS_FILE, PYPROJECT_FILE)), *watched]
     parts: list[object] = [versions, how, repo, str(one.log)]
-    parts += [list(_files(str(one.log), _NOT_READ)), [state_of(os.path.join(repo, name)) for name in named]]
+    parts += [
+        list(_files(str(one.log), _NOT_READ)),
+        [state_of(os.path.join(repo, name)) for name in named],
+    ]
     parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
     parts += map(look, _transcript_folders(one))
     return _digest(parts)

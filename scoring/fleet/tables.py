@@ -23,7 +23,16 @@ from scoring.views.work_pages import WorkRow
 REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "month"
 WORK = "work"  # the one table that no rubric has a part in: a unit has one row in it
 
-_NOT_KEPT = {"log", "origin", "state", "state_reason", "computed", "label", "detail", "claimed_detail"}
+_NOT_KEPT = {
+    "log",
+    "origin",
+    "state",
+    "state_reason",
+    "computed",
+    "label",
+    "detail",
+    "claimed_detail",
+}
 _NOT_KEPT |= {"observed_detail", "rubric_version", "subject"}
 _NOT_KEPT_OF_WORK = {"log", "subject", "author"}
 
@@ -31,7 +40,9 @@ _PLACE = "the repository: the place or the URL of its source"
 REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, lambda of: of.log)
 
 
-def _column(name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = "") -> DataColumn[Any]:
+def _column(
+    name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = ""
+) -> DataColumn[Any]:
     return DataColumn(name, kind, unit, meaning, lambda of: of.it.get(name), missing)
 
 
@@ -43,13 +54,26 @@ def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
 _SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (
     *_of_log("signals"),
-    _column("observed", "number", "the vote of what was observed alone, whether it counts or not", unit="0 to 1"),
-    _column("claimed", "number", "the vote that rests on what was claimed, whether it counts", unit="0 to 1"),
+    _column(
+        "observed",
+        "number",
+        "the vote of what was observed alone, whether it counts or not",
+        unit="0 to 1",
+    ),
+    _column(
+        "claimed",
+        "number",
+        "the vote that rests on what was claimed, whether it counts",
+        unit="0 to 1",
+    ),
 )
 _DATA = read_toml((Path(__file__).parent / "provenance.toml").read_text("utf-8"))
 _PROVENANCE: list[tuple[str, Kind, str, str]] = _DATA["provenance"]
 
-CLAIMS, SEEN = "claims", "seen"  # what an agent says of its own work can vote, or only what was observed does
+CLAIMS, SEEN = (
+    "claims",
+    "seen",
+)  # what an agent says of its own work can vote, or only what was observed does
 
 
 def kept_column(signal: str, way: str) -> str:
@@ -70,7 +94,10 @@ def how(value: SignalValue) -> str:
 
 def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
     """Return the value of a signal that a row of ``kept`` has."""
-    sub_score, (source, _, cap) = row[kept_column(signal, way)], row[how_column(signal, way)].partition(":")
+    sub_score, (source, _, cap) = (
+        row[kept_column(signal, way)],
+        row[how_column(signal, way)].partition(":"),
+    )
     if sub_score is None:
         return SignalValue(False, applicable=source != "inapplicable")
     return SignalValue(True, sub_score, source=source or None, cap=cap)
@@ -78,13 +105,19 @@ def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
 
 _KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
     *_KEY,
-    _column("tool_calls_seen", "integer", "calls of tools in its own lines; missing where it has none of its own"),
+    _column(
+        "tool_calls_seen",
+        "integer",
+        "calls of tools in its own lines; missing where it has none of its own",
+    ),
     *(
         column
         for signal in SIGNALS
         for way in (CLAIMS, SEEN)
         for column in (
-            _column(kept_column(signal.id, way), "number", f"the vote of {signal.id}", unit="0 to 1"),
+            _column(
+                kept_column(signal.id, way), "number", f"the vote of {signal.id}", unit="0 to 1"
+            ),
             _column(how_column(signal.id, way), "text", "how it came about", False),
         )
     ),
@@ -95,11 +128,17 @@ FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partit
     "signals": _SIGNAL_COLUMNS,
     "integrity": _of_log("integrity"),
     "outcomes": (*_KEY, *(_column(*given) for given in _DATA["outcomes"])),
-    "provenance": (*_KEY, *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE)),
+    "provenance": (
+        *_KEY,
+        *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE),
+    ),
     WORK: _of_log(WORK),
     "kept": _KEPT_COLUMNS,
 }
-ALIASES = ("repository AS log", "rubric AS rubric_version")  # the names that the tables of a log have
+ALIASES = (
+    "repository AS log",
+    "rubric AS rubric_version",
+)  # the names that the tables of a log have
 ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
@@ -117,16 +156,28 @@ def rows_of_iteration(
     """Yield the rows of one iteration, each with the name of its table and, as ``month``, that of its partition."""
     facts, score = found.facts, found.score
     number = facts.record.iteration
-    ways = {CLAIMS: signal_set(facts, _ALL_OPTIONAL, True), SEEN: signal_set(facts, _ALL_OPTIONAL, False)}
+    ways = {
+        CLAIMS: signal_set(facts, _ALL_OPTIONAL, True),
+        SEEN: signal_set(facts, _ALL_OPTIONAL, False),
+    }
     month = _month_of(facts.record, facts.window.end if facts.window else None)
 
-    def row(table: str, it: object, columns: Sequence[DataColumn[Any]] | None = None) -> tuple[str, DataRow]:
+    def row(
+        table: str, it: object, columns: Sequence[DataColumn[Any]] | None = None
+    ) -> tuple[str, DataRow]:
         of = Of(repository, number, it)
         return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
 
-    yield row("iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed", outcome))
-    seen, said = ({SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown} for way in (SEEN, CLAIMS))
-    yield from (("signals", one | {MONTH: month}) for one in rows_of_signals(repository, score, seen, said))
+    yield row(
+        "iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed", outcome)
+    )
+    seen, said = (
+        {SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown}
+        for way in (SEEN, CLAIMS)
+    )
+    yield from (
+        ("signals", one | {MONTH: month}) for one in rows_of_signals(repository, score, seen, said)
+    )
     for pair in ways[CLAIMS].integrity:
         yield row("integrity", pair)
     if outcome is not None:
@@ -156,22 +207,36 @@ def rows_of_signals(
         observed, claimed = seen[signal], said[signal]
         yield {c.name: c.take(of) for c in _SIGNAL_COLUMNS[:-2]} | {
             "observed": observed.sub_score if observed.present else None,
-            "claimed": claimed.sub_score if claimed.present and claimed.source == "claimed" else None,
+            "claimed": claimed.sub_score
+            if claimed.present and claimed.source == "claimed"
+            else None,
         }
 
 
-_OF_SCORE = {"scored", "score", "score_raw", "band", "signals_present", "signals_total", "weight_present"}
+_OF_SCORE = {
+    "scored",
+    "score",
+    "score_raw",
+    "band",
+    "signals_present",
+    "signals_total",
+    "weight_present",
+}
 _OF_SCORE |= {"bounds_low", "bounds_high"}
 
 
 def score_columns(score: Score) -> DataRow:
     """Return the columns of ``iterations`` that a rubric decides."""
     of = Of("", score.iteration, SimpleNamespace(score=score))
-    return {column.name: column.take(of) for column in TABLES["iterations"] if column.name in _OF_SCORE}
+    return {
+        column.name: column.take(of) for column in TABLES["iterations"] if column.name in _OF_SCORE
+    }
 
 
 def _provenance(found: Standing) -> DataRow:
-    given: dict[str, Any] = provenance_as_dict(provenance_of(found.facts), found.score.rubric_version)
+    given: dict[str, Any] = provenance_as_dict(
+        provenance_of(found.facts), found.score.rubric_version
+    )
     if harnesses := given["harnesses"]:
         counts = ("sessions", "files", "duplicates_dropped")
         given["read"] = {name: sum(one[name] for one in harnesses) for name in counts}
@@ -181,7 +246,11 @@ def _provenance(found: Standing) -> DataRow:
     row: DataRow = {}
     for name, _, _, place in _PROVENANCE:
         part, _, key = place.partition(".")
-        value = getattr(found.facts.transcripts, key, None) if part == "spent" else given.get(part, {}).get(key)
+        value = (
+            getattr(found.facts.transcripts, key, None)
+            if part == "spent"
+            else given.get(part, {}).get(key)
+        )
         row[name] = value if value != "" or part in ("attribution", "tests") else None
     return row
 
@@ -193,7 +262,9 @@ def _kept(found: Standing, ways: dict[str, SignalSet]) -> DataRow:
         for way, judged in ways.items():
             value = judged.value(signal.id)
             if old := stays.get(signal.id):  # the evidence is gone, and the old score counts
-                value = SignalValue(old.present, old.sub_score, source=old.source, applicable=old.applicable)
+                value = SignalValue(
+                    old.present, old.sub_score, source=old.source, applicable=old.applicable
+                )
             row[kept_column(signal.id, way)] = float(value.sub_score) if value.present else None
             row[how_column(signal.id, way)] = how(value)
     return row
@@ -206,7 +277,10 @@ def arrow_tables(rows: Iterable[tuple[str, DataRow]], rubric: str) -> dict[str, 
     of_table: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
     for table, row in rows:
         of_table[table].append(clean(row) | {RUBRIC: rubric})
-    return {name: pa.Table.from_pylist(of_table[name], schema=partitioned_schema(name)) for name in FLEET_TABLES}
+    return {
+        name: pa.Table.from_pylist(of_table[name], schema=partitioned_schema(name))
+        for name in FLEET_TABLES
+    }
 
 
 def partitioned_schema(table: str) -> Any:
@@ -214,7 +288,9 @@ def partitioned_schema(table: str) -> Any:
     import pyarrow as pa
 
     added = (pa.field(name, pa.string()) for name in partitions_of(table))
-    return pa.schema([field.with_nullable(True) for field in (*arrow_schema(FLEET_TABLES[table]), *added)])
+    return pa.schema(
+        [field.with_nullable(True) for field in (*arrow_schema(FLEET_TABLES[table]), *added)]
+    )
 
 
 def partitions_of(table: str) -> list[str]:

@@ -22,8 +22,20 @@ from scoring.log.model import Records
 from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_iterations, write_session
 from scoring.sessions import session_score
-from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint, fingerprints
-from scoring.sidecars.provenance import changed_between, evidence_path, read_provenance, sidecar_of, write_scores
+from scoring.sidecars.fingerprint import (
+    Fingerprint,
+    Fingerprints,
+    digest_of,
+    fingerprint,
+    fingerprints,
+)
+from scoring.sidecars.provenance import (
+    changed_between,
+    evidence_path,
+    read_provenance,
+    sidecar_of,
+    write_scores,
+)
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.sidecars.states import in_words, lost_evidence
 
@@ -42,7 +54,9 @@ class BackfillPlan:
     cache_dir: Path | None = None
     processes: int | None = None
     keeps_cache: bool | None = None  # None keeps what was read unless this is a dry run
-    observe: bool = False  # gathers the evidence of optional signals also where the rubric has them not vote
+    observe: bool = (
+        False  # gathers the evidence of optional signals also where the rubric has them not vote
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +89,17 @@ class LogReport:
     scored: dict[int, str] = field(default_factory=dict)  # the reason, by iteration
     up_to_date: int = 0
     passed_over: int = 0
-    kept: dict[int, list[str]] = field(default_factory=dict)  # signals of which a new score would lose evidence
-    git_changed: list[int] = field(default_factory=list)  # their scores stay, though git answers otherwise now
+    kept: dict[int, list[str]] = field(
+        default_factory=dict
+    )  # signals of which a new score would lose evidence
+    git_changed: list[int] = field(
+        default_factory=list
+    )  # their scores stay, though git answers otherwise now
     absent: Counter[tuple[str, str]] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)  # entries that stopped the log, or that a lenient rubric left out
+    broken: list[str] = field(
+        default_factory=list
+    )  # entries that stopped the log, or that a lenient rubric left out
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,7 +109,10 @@ class LogReport:
             "iter_log_dir": str(self.iter_log_dir),
             "scored": [{"iteration": n, "reason": reason} for n, reason in self.scored.items()],
             "kept": [{"iteration": n, "lost": lost} for n, lost in self.kept.items()],
-            "absent": [{"signal": signal, "reason": reason, "iterations": n} for (signal, reason), n in absent],
+            "absent": [
+                {"signal": signal, "reason": reason, "iterations": n}
+                for (signal, reason), n in absent
+            ],
             "seconds": round(self.seconds, 3),
         }
 
@@ -118,7 +141,9 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: 
         "processes": plan.processes,
         "keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache,
     }
-    sources = Sources.under(rules_of(rubric), job.settings.repo_dir, job.settings.transcript_dirs, how)
+    sources = Sources.under(
+        rules_of(rubric), job.settings.repo_dir, job.settings.transcript_dirs, how
+    )
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
     report.broken = [str(error) for error in broken]
@@ -144,7 +169,9 @@ def _judged(
     now, then = fingerprint(one.inputs, facts, data), known.get(n)
     was = None
     if provenance:
-        was = provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
+        was = (
+            provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
+        )
     old, old_data = _on_disk(log, new, data)
     reason = _reason(facts, plan, (now, then), (old, old_data), data, report)
     if reason == _UNKNOWN and was and provenance:  # what was kept beside the sidecar can tell
@@ -185,7 +212,11 @@ def _reason(
     report: LogReport,
 ) -> str | None:
     (now, then), (old, old_data) = prints, on_disk
-    voted = plan.only_absent and old and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
+    voted = (
+        plan.only_absent
+        and old
+        and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
+    )
     if voted or (plan.since and not _is_since(facts, plan.since)):
         report.passed_over += 1
         return None
@@ -210,7 +241,9 @@ def _reason(
     return None
 
 
-def _on_disk(log: Path, new: PersistedScore, written: bytes) -> tuple[PersistedScore | None, bytes | None]:
+def _on_disk(
+    log: Path, new: PersistedScore, written: bytes
+) -> tuple[PersistedScore | None, bytes | None]:
     path, data = iteration_score_path(log, new.iteration), b""
     try:
         data = read_file(path, within=log)
@@ -237,12 +270,18 @@ def _write_sessions(
         if session_id := record.agent.session_id:
             members.setdefault(session_id, []).append(left.get(record.iteration))
     for session_id, scores in members.items():
-        found = [score for score in scores if score is not None and score.rubric_version == rubric.version]
+        found = [
+            score
+            for score in scores
+            if score is not None and score.rubric_version == rubric.version
+        ]
         if len(found) == len(scores):
             write_session(log, session_score(rubric, session_id, found), report.warnings.append)
 
 
-def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) -> Iterator[LogReport]:
+def backfill_logs(
+    jobs: Sequence[LogJob], plan: BackfillPlan, processes: int
+) -> Iterator[LogReport]:
     """Yield a report for each log as it is done, at most ``processes`` at once; a caller that stops early ends them."""
     if processes <= 1:
         yield from (_report(job, plan) for job in jobs)
@@ -262,7 +301,9 @@ def backfill_logs(jobs: Sequence[LogJob], plan: BackfillPlan, processes: int) ->
                     lost = "a process was ended from outside before this log was done; start backfill again"
                     yield LogReport(submitted[done].iter_log_dir, error=lost)
         except BaseException:
-            for worker in multiprocessing.active_children():  # files are replaced whole, so none is left half written
+            for worker in (
+                multiprocessing.active_children()
+            ):  # files are replaced whole, so none is left half written
                 worker.terminate()
             raise  # the pool's own thread is waited for then: at exit it would meet a pipe that is closed
 
@@ -271,7 +312,9 @@ def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
     try:
         return backfill_log(job, plan)
     except Exception as e:
-        return LogReport(job.iter_log_dir, error=f"internal error, please report it: {type(e).__name__}: {e}")
+        return LogReport(
+            job.iter_log_dir, error=f"internal error, please report it: {type(e).__name__}: {e}"
+        )
 
 
 def _quiet_worker(parent: int) -> None:

@@ -44,7 +44,11 @@ class ClosedTask:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``close-task --json`` prints it."""
         content = {name: getattr(self, name) for name in self.__slots__}
-        paths = {name: path and str(path) for name, path in content.items() if name.endswith("sidecar_path")}
+        paths = {
+            name: path and str(path)
+            for name, path in content.items()
+            if name.endswith("sidecar_path")
+        }
         return content | paths | {"warnings": list(self.warnings)}
 
 
@@ -74,10 +78,14 @@ def close_task(
     of_session = [(one.iteration, one.agent.session_id) for one in records]
     sessions = {session for number, session in of_session if number in chosen} - {""}
     members = [(number, session) for number, session in of_session if session in sessions]
-    kept = {number: _kept(iter_log_dir, number, rubric) for number, _ in members if number not in chosen}
+    kept = {
+        number: _kept(iter_log_dir, number, rubric) for number, _ in members if number not in chosen
+    }
     chosen |= {number for number, score in kept.items() if score is None}
 
-    scored = [one for (one,) in score_iterations(records, iter_log_dir, sources, rubric, only=chosen)]
+    scored = [
+        one for (one,) in score_iterations(records, iter_log_dir, sources, rubric, only=chosen)
+    ]
     with fingerprints(sources.cache_dir, iter_log_dir, rubric) as known:
         write_iterations(iter_log_dir, scored, warn, known)
     scores = {one.record.iteration: one.persisted for one in scored}
@@ -85,10 +93,21 @@ def close_task(
     paths = {}
     for session_id in sorted(sessions):
         own = [scores[number] for number, session in members if session == session_id]
-        paths[session_id] = write_session(iter_log_dir, session_score(rubric, session_id, own), warn)
+        paths[session_id] = write_session(
+            iter_log_dir, session_score(rubric, session_id, own), warn
+        )
     one, session = scores[record.iteration], paths.get(record.agent.session_id)
     path = sidecars.iteration_score_path(iter_log_dir, one.iteration)
-    return ClosedTask(one.iteration, path, one.scored, one.value, one.band, session, rubric.version, tuple(warnings))
+    return ClosedTask(
+        one.iteration,
+        path,
+        one.scored,
+        one.value,
+        one.band,
+        session,
+        rubric.version,
+        tuple(warnings),
+    )
 
 
 def bring_session_up_to_date(
@@ -101,7 +120,10 @@ def bring_session_up_to_date(
     kept = {number: _kept(iter_log_dir, number, rubric) for number in members}
     if not (missing := [number for number, score in kept.items() if score is None]):
         write_session(iter_log_dir, session_score(rubric, session_id, kept.values()), warn)
-    elif sidecars.is_plain_session_id(session_id) and sidecars.session_score_path(iter_log_dir, session_id).exists():
+    elif (
+        sidecars.is_plain_session_id(session_id)
+        and sidecars.session_score_path(iter_log_dir, session_id).exists()
+    ):
         warn(
             f"the sidecar of session {session_id} is old: iteration {spans(missing)} has no score under rubric "
             f"{rubric.version}; 'da-score run' scores them"
@@ -135,8 +157,14 @@ def _kept(log: Path | str, iteration: int, rubric: Rubric) -> PersistedScore | N
     except DaScoreError:
         return None
     # What is missing in a file reads as empty, so a part of a sidecar can pass for one: its breakdown has to be whole.
-    whole = score.band and [row.signal for row in score.breakdown] == [spec.id for spec in rubric.signals]
-    return score if whole and score.rubric_version == rubric.version and score.iteration == iteration else None
+    whole = score.band and [row.signal for row in score.breakdown] == [
+        spec.id for spec in rubric.signals
+    ]
+    return (
+        score
+        if whole and score.rubric_version == rubric.version and score.iteration == iteration
+        else None
+    )
 
 
 PATIENCE = 0.1  # seconds that input on standard input is waited for
@@ -165,7 +193,9 @@ def parse_hook_input(text: str | bytes) -> HookInput:
         raise InputError("the harness's input is not a JSON object")
     roots = data.get("workspace_roots")
     cwd = data.get("cwd", roots[0] if isinstance(roots, list) and roots else None)
-    files = [data.get(name) for name in ("transcript_path", "agent_transcript_path", "transcriptPath")]
+    files = [
+        data.get(name) for name in ("transcript_path", "agent_transcript_path", "transcriptPath")
+    ]
     folders = [Path(os.path.expanduser(file)).parent for file in files if _is_path(file)]
     ids = [data.get(name) for name in ("session_id", "thread-id", "sessionId", "conversation_id")]
     return HookInput(

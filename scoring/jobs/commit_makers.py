@@ -4,20 +4,22 @@ import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
+from scoring.evidence.attribution.work_trees import Neighbourhood
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.transcripts.rows import EDIT, MADE, key_of
 from scoring.evidence.transcripts.streams import Made, Session
-from scoring.evidence.transcripts.work_trees import Neighbourhood
 from scoring.evidence.transcripts.written import is_inside
 from scoring.text import trim
 
 _A_MINUTE = 60 * NS  # in which a checkpoint is stored behind its commit
 
-FoundBy = Literal["checkpoint", "commit", "trailer"]  # its checkpoints, a session that made it, its co-author lines
+FoundBy = Literal[
+    "checkpoint", "commit", "trailer"
+]  # its checkpoints, a session that made it, its co-author lines
 
 
 class MadeBy(NamedTuple):
@@ -27,7 +29,9 @@ class MadeBy(NamedTuple):
     session_ids: tuple[str, ...]
 
 
-Times = dict[str, dict[str, int]]  # by SHA or checkpoint: sessions, each with the time (ns) at which it named that last
+Times = dict[
+    str, dict[str, int]
+]  # by SHA or checkpoint: sessions, each with the time (ns) at which it named that last
 
 
 class AgentCommits(NamedTuple):
@@ -41,7 +45,11 @@ class AgentCommits(NamedTuple):
 
 
 def agent_commits(
-    scan: AttributedScan, history: AttributedHistory, sources: Sources, looked_at: Collection[str], landed_only: bool
+    scan: AttributedScan,
+    history: AttributedHistory,
+    sources: Sources,
+    looked_at: Collection[str],
+    landed_only: bool,
 ) -> AgentCommits:
     """Return the commits that agents made, of the trunk and off it; ``landed_only`` takes only tips there."""
     resolved: dict[str, str] = {}
@@ -63,18 +71,29 @@ def agent_commits(
         for sha, commit in everything.items()
         if sha not in trunk and (commit.checkpoints or commit.agents or sha in shown)
     )
-    same = {sha: landing.commit or landing.part_of or anew.get(sha, sha) for sha, landing in landings.items()}
+    same = {
+        sha: landing.commit or landing.part_of or anew.get(sha, sha)
+        for sha, landing in landings.items()
+    }
     commits = {
         sha: commit
         for sha, commit in everything.items()
         if len(commit.parents) < 2
         and same.get(sha, sha) == sha
-        and (sha in trunk or (sha in landings and not (landed_only and (landings[sha].landed or sha not in branches))))
+        and (
+            sha in trunk
+            or (
+                sha in landings
+                and not (landed_only and (landings[sha].landed or sha not in branches))
+            )
+        )
     }
     for sha, became in same.items():
         if became in commits and became != sha:
             one, own = everything[sha], commits[became]
-            checkpoints = own.checkpoints or one.checkpoints  # those that it names itself say it all
+            checkpoints = (
+                own.checkpoints or one.checkpoints
+            )  # those that it names itself say it all
             commits[became] = own._replace(checkpoints=checkpoints, agents=own.agents or one.agents)
     unknown: list[tuple[Session, Made]] = []
     made_in: dict[str, list[Made]] = {}
@@ -93,7 +112,9 @@ def agent_commits(
         for sha, one in commits.items()
         if one.time is not None
     }
-    same |= {made.sha: sha for made, sha in amended(made_in, {made for _, made in unknown}, held).items()}
+    same |= {
+        made.sha: sha for made, sha in amended(made_in, {made for _, made in unknown}, held).items()
+    }
     unknown = [(session, made) for session, made in unknown if made.sha not in same]
     _by_subject(unknown, commits, by_commit, same)
     found = AgentCommits(commits, {}, branches, {}, same)
@@ -108,7 +129,9 @@ def agent_commits(
         times = {name: time for name, time in (named or by_commit).get(sha, {}).items() if name}
         makers = tuple(sorted(times, key=lambda name: (-times[name], name)))
         if commit.checkpoints or sha in by_commit or commit.agents:
-            how: FoundBy = "checkpoint" if commit.checkpoints else "commit" if sha in by_commit else "trailer"
+            how: FoundBy = (
+                "checkpoint" if commit.checkpoints else "commit" if sha in by_commit else "trailer"
+            )
             found.makers[sha] = MadeBy(how, makers)
     return found
 
@@ -124,7 +147,10 @@ def _add_unknown(
     by_commit: Times,
 ) -> None:
     last: dict[tuple[str, int], Made] = {}
-    later = {before.sha: made.sha for made, before in amends(made_in, {made for _, made in unknown}).items()}
+    later = {
+        before.sha: made.sha
+        for made, before in amends(made_in, {made for _, made in unknown}).items()
+    }
     for session, made in sorted(unknown, key=lambda one: one[1].time, reverse=True):
         if made.sha in found.same or not _is_edited(session, made):
             continue
@@ -147,7 +173,9 @@ def _is_edited(session: Session, made: Made) -> bool:
             number = file.numbers[at]
             commits = [other for _, other, *_ in file.rows.tables.get(MADE, ()) if other < number]
             spans, texts, rows = file.rows.spans, file.rows.texts, file.rows.tables.get(EDIT, ())
-            here = (row for row in rows if is_inside(spans[row[0]].cwd, texts[row[2]], lambda _: False))
+            here = (
+                row for row in rows if is_inside(spans[row[0]].cwd, texts[row[2]], lambda _: False)
+            )
             edits = [other for _, other, *_ in here if other < number]
             if edits and max(edits) > max(commits, default=-1) and file.here[file.at(max(edits))]:
                 return True
@@ -172,7 +200,11 @@ def _add_checkpoints(
     for session in sessions:
         made_by.setdefault(_id_of(session), []).extend(session.made)
     for name, checkpoint in scan.checkpoints.items():
-        times = [(time, one.session_id) for one in checkpoint.sessions if (time := timestamp_ns(one.created_at))]
+        times = [
+            (time, one.session_id)
+            for one in checkpoint.sessions
+            if (time := timestamp_ns(one.created_at))
+        ]
         if name in named or not times:
             continue
         near = [(time - made.time, made) for time, who in times for made in made_by.get(who, ())]
@@ -232,7 +264,9 @@ def _by_subject(
     for sha, commit in commits.items() if by_subject else ():
         if commit.time is not None:
             alike = by_subject.get(key_of(trim(commit.subject)), ())
-            near = [(name, made) for name, made in alike if abs(made.time - commit.time * NS) <= DAY]
+            near = [
+                (name, made) for name, made in alike if abs(made.time - commit.time * NS) <= DAY
+            ]
             if len({name for name, _ in near} | by_commit.get(sha, {}).keys()) == 1:
                 same |= {made.sha: sha for _, made in near}
                 if sha not in by_commit:

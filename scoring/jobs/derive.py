@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, LogError, WriteError
+from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts.attributed import AttributedScan
 from scoring.files import alone_in, list_names, make_folder, read_file, write_together
 from scoring.jobs.commit_makers import AgentCommits, FoundBy, agent_commits, authors_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
@@ -23,12 +23,32 @@ from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-_ISSUE = re.compile(r"(?<![\w#/&])(?:#|GH-)([0-9]{1,9})\b|(?<![\w-])([A-Z][A-Z0-9]{1,9}-[0-9]{1,9})(?![\w-]|\.[0-9])")
+_ISSUE = re.compile(
+    r"(?<![\w#/&])(?:#|GH-)([0-9]{1,9})\b|(?<![\w-])([A-Z][A-Z0-9]{1,9}-[0-9]{1,9})(?![\w-]|\.[0-9])"
+)
 _BRANCH_NUMBER = re.compile(
-    r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]", re.I
+    r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]",
+    re.I,
 )
 _BRANCH_KEY = re.compile(r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])")
-_NO_ISSUES = ("UTF", "SHA", "ISO", "RFC", "HTTP", "CVE", "GPT", "MD", "AES", "PEP", "UTC", "TLS", "ES", "V", "X", "H")
+_NO_ISSUES = (
+    "UTF",
+    "SHA",
+    "ISO",
+    "RFC",
+    "HTTP",
+    "CVE",
+    "GPT",
+    "MD",
+    "AES",
+    "PEP",
+    "UTC",
+    "TLS",
+    "ES",
+    "V",
+    "X",
+    "H",
+)
 _NO_KEYS = ("ISSUE", "ISSUES", "GH", "BUG", "TICKET", "FIX", "FEATURE", "PR", "RELEASE", "PHASE")
 """What looks like the key of an issue and is none, and what else a branch begins with that is none."""
 
@@ -38,9 +58,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
     """Return what git knows of a commit, as YAML by field of an entry."""
-    text = {"date": commit.date, "task_id": task_of(branch, commit.subject), "commit": commit.sha, "branch": branch}
+    text = {
+        "date": commit.date,
+        "task_id": task_of(branch, commit.subject),
+        "commit": commit.sha,
+        "branch": branch,
+    }
     counts = {"files_changed": size.files, "lines_added": size.added, "lines_removed": size.removed}
-    return {name: quoted(value) for name, value in text.items()} | {name: str(n) for name, n in counts.items()}
+    return {name: quoted(value) for name, value in text.items()} | {
+        name: str(n) for name, n in counts.items()
+    }
 
 
 def quoted(text: str) -> str:
@@ -133,22 +160,39 @@ def derive(
             log = _read_log(log_dir)
             history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
             if history.tips() and not history.on_trunk():
-                sources.warn(f"there is no trunk, so only the tips of branches are looked at: {history.trunk.how}")
-            entries = {record: history.resolve(trim(record.commit)) for record in log.records if trim(record.commit)}
-            agents = agent_commits(scan, history, sources, list(filter(None, entries.values())), landed_only)
+                sources.warn(
+                    f"there is no trunk, so only the tips of branches are looked at: {history.trunk.how}"
+                )
+            entries = {
+                record: history.resolve(trim(record.commit))
+                for record in log.records
+                if trim(record.commit)
+            }
+            agents = agent_commits(
+                scan, history, sources, list(filter(None, entries.values())), landed_only
+            )
             commits, makers = agents.commits, agents.makers
             wanted = [
                 name
-                for name, made in reversed(makers.items())  # the newest commits of the trunk come first, and tips last
-                if (since is None or commits[name].date >= since.isoformat()) and session in (None, *made.session_ids)
+                for name, made in reversed(
+                    makers.items()
+                )  # the newest commits of the trunk come first, and tips last
+                if (since is None or commits[name].date >= since.isoformat())
+                and session in (None, *made.session_ids)
             ]
-            names = {name.casefold() for name in (*authors, *(history.own_names() if mine else ())) if name}
+            names = {
+                name.casefold()
+                for name in (*authors, *(history.own_names() if mine else ()))
+                if name
+            }
             if authors or mine:
                 known = authors_of(agents, history)
                 wanted = [name for name in wanted if not names.isdisjoint(known.get(name, ()))]
             wanted.sort(key=lambda name: commits[name].time or 0)
             named = _named(log, history, agents, entries)
-            skipped = [Skipped(commits[name].sha or name, named[name]) for name in wanted if name in named]
+            skipped = [
+                Skipped(commits[name].sha or name, named[name]) for name in wanted if name in named
+            ]
             missing = [name for name in wanted if name not in named]
             written = tuple(_numbered(missing, agents, history, log.highest))
             if written and not dry_run:
@@ -182,18 +226,25 @@ def _read_log(log_dir: Path) -> _Log:
                 log.unread |= {sha.decode().lower(): name for sha in commits}
     if ARCHIVE_NAME in names:
         try:
-            log.records += load_archive(log_dir / ARCHIVE_NAME, broken=lambda e: log.broken.append(str(e)))
+            log.records += load_archive(
+                log_dir / ARCHIVE_NAME, broken=lambda e: log.broken.append(str(e))
+            )
         except LogError as e:
             log.broken.append(str(e))
     log.records.sort(key=lambda record: record.iteration)
     # What is beside an entry that is gone (labels, scores) must not become another one's.
     numbers = [int(m[1]) for name in names if (m := _NUMBERED.match(name))]
-    log.highest = max([*numbers, *(r.iteration for r in log.records if r.iteration < 10**9)], default=0)
+    log.highest = max(
+        [*numbers, *(r.iteration for r in log.records if r.iteration < 10**9)], default=0
+    )
     return log
 
 
 def _named(
-    log: _Log, history: AttributedHistory, agents: AgentCommits, entries: Mapping[IterationRecord, str | None]
+    log: _Log,
+    history: AttributedHistory,
+    agents: AgentCommits,
+    entries: Mapping[IterationRecord, str | None],
 ) -> dict[str, str]:
     found: dict[str, str] = {}
     for record in log.records:
@@ -248,7 +299,9 @@ def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
     for n, commit, sessions, _, branch, size, known_from in written:
         fields = {} if known_from else git_fields(commit, branch, size)
         if known_from:
-            time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC).strftime(
+                "%Y-%m-%dT%H:%M:%SZ"
+            )
             fields = {"date": quoted(commit.date), "commit": quoted(commit.sha)}
             fields |= {"checkpoint_at": quoted(time), "known_from": quoted(known_from)}
         summary = "" if known_from else trim(commit.subject)
@@ -277,8 +330,13 @@ def derive_runs(
             fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
             agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
             text = _entry(n, fields, agent, run.source)
-            graded = f"source: {quoted(run.source)}\n" + ("" if run.reward is None else f"reward: {run.reward!r}\n")
-            files += [(log_dir / f"iter-{n}.yaml", text), (log_dir / reward_file_name(n), graded.encode())]
+            graded = f"source: {quoted(run.source)}\n" + (
+                "" if run.reward is None else f"reward: {run.reward!r}\n"
+            )
+            files += [
+                (log_dir / f"iter-{n}.yaml", text),
+                (log_dir / reward_file_name(n), graded.encode()),
+            ]
         if files and not dry_run:
             make_folder(log_dir)
             write_together(files, MODE)

@@ -8,7 +8,15 @@ from typing import Any
 
 import yaml
 
-from scoring.errors import InputError, LogError, NotFoundError, SettingsError, Warn, YamlError, silent
+from scoring.errors import (
+    InputError,
+    LogError,
+    NotFoundError,
+    SettingsError,
+    Warn,
+    YamlError,
+    silent,
+)
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import alone_in, list_names, make_folder, read_file, write_atomically
@@ -29,7 +37,11 @@ SAME_COMMIT = 7  # the fewest digits by which a commit is named, and how many mu
 
 
 def new_entry(
-    log_dir: Path, repo_dir: Path, iteration: int | None = None, commit: str = "HEAD", warn: Warn = silent
+    log_dir: Path,
+    repo_dir: Path,
+    iteration: int | None = None,
+    commit: str = "HEAD",
+    warn: Warn = silent,
 ) -> Path:
     """Write an iteration's entry, or the next one, from a commit; InputError, NotFoundError, WriteError."""
     known = known_of(repo_dir, commit)
@@ -45,7 +57,9 @@ def new_entry(
     sha = known.get("commit", "").strip('"')
     for n, (_, name) in entries.items():
         if len(name) >= SAME_COMMIT and sha.startswith(name.lower()):
-            warn(f"{path}: commit {sha[:12]} is named by iteration {n} as well; name another one with --commit")
+            warn(
+                f"{path}: commit {sha[:12]} is named by iteration {n} as well; name another one with --commit"
+            )
             break
     return path
 
@@ -83,13 +97,23 @@ def known_of(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
     return known | ({} if commit.parents else {"first_commit": "true"})
 
 
-_EXAMPLES = {"text": '""', "integer": "0", "number": "0.0", "yes or no": "false", "flag": "true", "list": "[]"}
+_EXAMPLES = {
+    "text": '""',
+    "integer": "0",
+    "number": "0.0",
+    "yes or no": "false",
+    "flag": "true",
+    "list": "[]",
+}
 
 
 def template(iteration: int, known: Mapping[str, str]) -> str:
     """Return an entry with a comment for each field; what is not known is a comment too, and claims nothing."""
     first = f"Iteration {iteration}. Say what you know and leave out the rest: it does not count against you."
-    lines = [f"# {line}" for line in textwrap.wrap(f"{first} `da-score lint` checks the log.", _WIDTH - 2)]
+    lines = [
+        f"# {line}"
+        for line in textwrap.wrap(f"{first} `da-score lint` checks the log.", _WIDTH - 2)
+    ]
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""
     for field in described_fields(ENTRIES[SCHEMA_NESTED]):
@@ -108,7 +132,11 @@ def _described(field: DescribedField, given: Mapping[str, str], before: str) -> 
         mark = "" if held else "# "
         yield ""
         yield from (f"# {line}" for line in textwrap.wrap(field.meaning, _WIDTH - 2))
-        yield f"{mark}{root}:" if field.kind == "block" or field.way.endswith("[]") else f"{mark}{root}: {value}"
+        yield (
+            f"{mark}{root}:"
+            if field.kind == "block" or field.way.endswith("[]")
+            else f"{mark}{root}: {value}"
+        )
         return
     indent = ("  - " if before == block else "    ") if block.endswith("[]") else "  "
     line = f"{indent}{name.removesuffix('[]')}: {value}  # {field.meaning}"
@@ -131,7 +159,11 @@ def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
 def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     try:
         document = parse(before)
-        version = Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version") if document else 0
+        version = (
+            Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version")
+            if document
+            else 0
+        )
     except YamlError as e:
         raise InputError(f"{path}: {e}; mend it by hand first") from e
     model = ENTRIES.get(version or 0)
@@ -143,7 +175,9 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     field = next((field for field in described_fields(model) if field.way in ways), None)
     if field is None or way in _FIXED or field.kind == "block" or field.way.endswith("[]"):
         why = "stays as it is" if way in _FIXED else "is no field that holds one value"
-        raise SettingsError(f"{way}: {why} in schema {version}; da-score schema entry lists the fields")
+        raise SettingsError(
+            f"{way}: {why} in schema {version}; da-score schema entry lists the fields"
+        )
     written = _written(field, text, way)
     try:
         source = before.decode()
@@ -153,7 +187,9 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
         after = (source[: start + skipped] + new + source[end + skipped :]).encode()
         faults = faults_of(parse(after))
     except (UnicodeError, yaml.YAMLError, YamlError) as e:
-        raise InputError(f"{path}: {way} cannot be set without changing more; change it by hand") from e
+        raise InputError(
+            f"{path}: {way} cannot be set without changing more; change it by hand"
+        ) from e
     for fault in faults:
         if fault.way == way or fault.way.startswith(f"{way}."):
             raise SettingsError(f"{fault.what}; nothing was written")
@@ -170,27 +206,37 @@ def _written(field: DescribedField, text: str, way: str) -> str:
     except YamlError as e:
         raise SettingsError(f"{way}: {shown(text)} is no YAML value: {e}") from e
     if field.kind == "list":
-        items = [item.value for item in node.items if isinstance(item, Scalar)] if isinstance(node, Sequence) else None
+        items = (
+            [item.value for item in node.items if isinstance(item, Scalar)]
+            if isinstance(node, Sequence)
+            else None
+        )
         return quoted(text) if items is None else f"[{', '.join(map(quoted, items))}]"
     if not isinstance(node, Scalar) or node.quoted or node.tag or "\n" in node.value:
         raise SettingsError(f"{way}: {shown(text)} is no single value; nothing was written")
     return node.value
 
 
-def _change(source: str, node: yaml.Node, parts: list[str], value: str, way: str) -> tuple[int, int, str]:
+def _change(
+    source: str, node: yaml.Node, parts: list[str], value: str, way: str
+) -> tuple[int, int, str]:
     name, rest = parts[0], parts[1:]
     after = node.start_mark.index
     if isinstance(node, yaml.SequenceNode):
         place = int(name) if name.isdigit() and len(name) < 6 else -1
         if not 0 <= place <= len(node.value):
-            raise SettingsError(f"{way}: there are {len(node.value)} in the list; the next one is {len(node.value)}")
+            raise SettingsError(
+                f"{way}: there are {len(node.value)} in the list; the next one is {len(node.value)}"
+            )
         inner = node.value[place] if place < len(node.value) else None
     elif isinstance(node, yaml.MappingNode):
         pair = next(((key, inner) for key, inner in node.value if key.value == name), None)
         inner = pair and pair[1]
         after = pair[0].end_mark.index if pair else after
     else:
-        raise SettingsError(f"{way}: {way.removesuffix('.' + '.'.join(parts))} holds no fields; change it by hand")
+        raise SettingsError(
+            f"{way}: {way.removesuffix('.' + '.'.join(parts))} holds no fields; change it by hand"
+        )
     if inner is None:
         return _added(source, node, parts, value)
     if inner.start_mark.index < after:
@@ -203,7 +249,9 @@ def _change(source: str, node: yaml.Node, parts: list[str], value: str, way: str
     return start, _end_of(source, inner), space + _flow(rest, value)
 
 
-def _added(source: str, node: yaml.CollectionNode, parts: list[str], value: str) -> tuple[int, int, str]:
+def _added(
+    source: str, node: yaml.CollectionNode, parts: list[str], value: str
+) -> tuple[int, int, str]:
     """Return the same for a field or an item that a block or a list does not have."""
     is_list = isinstance(node, yaml.SequenceNode)
     rest, name = parts[1:], "" if is_list else f"{parts[0]}: "
@@ -216,9 +264,17 @@ def _added(source: str, node: yaml.CollectionNode, parts: list[str], value: str)
     at = next((n for n in range(at, len(source)) if source[n] in "\r\n"), len(source))
     line = "\r\n" if "\r\n" in source else "\n"
     if is_list:
-        new = f"- {rest[0]}: {value}" if len(rest) == 1 and not rest[0].isdigit() else f"- {_flow(rest, value)}"
+        new = (
+            f"- {rest[0]}: {value}"
+            if len(rest) == 1 and not rest[0].isdigit()
+            else f"- {_flow(rest, value)}"
+        )
     elif rest and not rest[0].isdigit():
-        blocks = (inner for _, inner in node.value if isinstance(inner, yaml.MappingNode) and not inner.flow_style)
+        blocks = (
+            inner
+            for _, inner in node.value
+            if isinstance(inner, yaml.MappingNode) and not inner.flow_style
+        )
         step = next((inner.start_mark.column - node.start_mark.column for inner in blocks), 2)
         new = f"{parts[0]}:{line}{indent}{' ' * step}{rest[0]}: {_flow(rest[1:], value)}"
     else:
@@ -238,7 +294,11 @@ def _end_of(source: str, node: yaml.Node) -> int:
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         return _end_of(source, _last(node))
     end = node.end_mark.index
-    return len(source[:end].rstrip()) if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">") else end
+    return (
+        len(source[:end].rstrip())
+        if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
+        else end
+    )
 
 
 def _flow(parts: list[str], value: str) -> str:
@@ -255,12 +315,21 @@ def _unless_more(path: Path, before: bytes, after: bytes, ways: list[str]) -> No
         return
     changed = [way for way in old.keys() | new.keys() if old.get(way) != new.get(way)]
     first = ways[-1]
-    allowed = {first, f"impl.{first}", *({"impl.focused_tests_added"} if first == "tests_added" else ())}
+    allowed = {
+        first,
+        f"impl.{first}",
+        *({"impl.focused_tests_added"} if first == "tests_added" else ()),
+    }
     inside = tuple(f"{one}." for one in ways)
     if any(
-        w not in allowed and not w.startswith(f"{first}.") and (w in old or not w.startswith(inside)) for w in changed
+        w not in allowed
+        and not w.startswith(f"{first}.")
+        and (w in old or not w.startswith(inside))
+        for w in changed
     ):
-        raise InputError(f"{path}: its parts share values by aliases; nothing was written, change it by hand")
+        raise InputError(
+            f"{path}: its parts share values by aliases; nothing was written, change it by hand"
+        )
 
 
 def _flat(value: Any, way: str = "") -> Iterator[tuple[str, Any]]:

@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import InputError, WriteError
-from scoring.evidence.transcripts.harness import Hook
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.harness import Hook
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.files import is_inside, make_folder, read_file, reason, write_atomically
 
 PROGRAM = "da-score"
 HOOKS = {harness.name: harness.hook for harness in ATTRIBUTED_HARNESSES}
 """How each harness runs the hook; None where it cannot."""
 USUAL = Hook("", quiet=False)
-_ONLY_VERSION = {"version": 1}  # what is left of a file with a list without groups, which says how it is written
+_ONLY_VERSION = {
+    "version": 1
+}  # what is left of a file with a list without groups, which says how it is written
 BACKUP_SUFFIX = ".da-score-backup"
 
 _BY_HAND = "fix it by hand, it was left alone"
@@ -45,7 +47,9 @@ def hook_settings(harness: str, scope: str, project: Path) -> Path:
     """Return the settings file of a harness, of a ``project`` or its ``user``; InputError if it runs no known hook."""
     hook = HOOKS[harness]
     if hook is None:
-        raise InputError(f"{harness} runs no command when its agent stops; 'da-score watch' scores what it does")
+        raise InputError(
+            f"{harness} runs no command when its agent stops; 'da-score watch' scores what it does"
+        )
     named = os.environ.get(hook.variable, "").partition(",")[0].strip()
     if scope == "user" and named:
         return Path(named).expanduser() / hook.below
@@ -55,7 +59,9 @@ def hook_settings(harness: str, scope: str, project: Path) -> Path:
 def refuse_outside(path: Path, project: Path) -> None:
     """Refuse, by an InputError, a settings file of a project that is not in it once links are followed."""
     if not is_inside(path, project):
-        raise InputError(f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone")
+        raise InputError(
+            f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone"
+        )
 
 
 def why_it_does_not_run(command: str) -> str:
@@ -71,7 +77,12 @@ def why_it_does_not_run(command: str) -> str:
         where = "is not there, or not executable" if "/" in program else "is not on the path"
         return f"{program} {where}"
     try:
-        how: Any = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 30, "check": False}
+        how: Any = {
+            "stdin": subprocess.DEVNULL,
+            "capture_output": True,
+            "timeout": 30,
+            "check": False,
+        }
         done = subprocess.run([program, "close-task", "--help"], **how)
     except (OSError, subprocess.TimeoutExpired) as e:
         return f"{program} does not run: {e}"
@@ -83,17 +94,27 @@ def why_it_does_not_run(command: str) -> str:
 
 def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
     """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
-    beside = Path(sys.argv[0]) if os.path.basename(sys.argv[0]) == PROGRAM else Path(sys.executable).with_name(PROGRAM)
+    beside = (
+        Path(sys.argv[0])
+        if os.path.basename(sys.argv[0]) == PROGRAM
+        else Path(sys.executable).with_name(PROGRAM)
+    )
     found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
     if found is None:
-        raise InputError(f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score")
-    command = f"{shlex.quote(os.path.abspath(found))} close-task{' >/dev/null' if hook.quiet else ''}"
+        raise InputError(
+            f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score"
+        )
+    command = (
+        f"{shlex.quote(os.path.abspath(found))} close-task{' >/dev/null' if hook.quiet else ''}"
+    )
     if why := why_it_does_not_run(command):
         raise InputError(f"the hook would not run, and was not installed: {why}")
     return install_hook(path, command, hook)
 
 
-def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL) -> HookChange:
+def install_hook(
+    path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL
+) -> HookChange:
     """Put the hook into a settings file, unless it is in it and runs; InputError, WriteError, then it is as it was."""
     text, data = _read(path)
     if places := _hooks(data):
@@ -103,18 +124,24 @@ def install_hook(path: Path, command: str = f"{PROGRAM} close-task", hook: Hook 
         for one in bare:  # it needs a path that is set up, or names a da-score that is gone
             key = "command" if "command" in one else "bash"
             one[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, one[key], count=1)
-        return HookChange(path, bool(bare), _write(path, _written(path, data, text), keep=True) if bare else None)
+        return HookChange(
+            path, bool(bare), _write(path, _written(path, data, text), keep=True) if bare else None
+        )
     hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
     groups = hooks.setdefault(hook.event, []) if isinstance(hooks, dict) else None
     if not isinstance(groups, list):
-        shape = "hooks is not a JSON object" if hooks is not None else "the file is not a JSON object"
+        shape = (
+            "hooks is not a JSON object" if hooks is not None else "the file is not a JSON object"
+        )
         wrong = f"hooks.{hook.event} is not a list" if isinstance(hooks, dict) else shape
         raise InputError(f"{path}: {wrong}; {_BY_HAND}")
     added = {"type": "command", hook.key: command, **hook.limit}
     groups.append(added if hook.flat else {"hooks": [added]})
     if hook.flat:
         data |= _ONLY_VERSION | data
-    return HookChange(path, changed=True, backup=_write(path, _written(path, data, text), keep=True))
+    return HookChange(
+        path, changed=True, backup=_write(path, _written(path, data, text), keep=True)
+    )
 
 
 def uninstall_hook(path: Path) -> HookChange:
@@ -192,7 +219,8 @@ def _is_the_hook(command: object) -> bool:
     words = iter(command.split())
     return any(
         os.path.basename(word.strip("\"'")) == PROGRAM
-        and next((following for following in words if not following.startswith("-")), None) == "close-task"
+        and next((following for following in words if not following.startswith("-")), None)
+        == "close-task"
         for word in words
     )
 
@@ -220,7 +248,9 @@ def _written(path: Path, data: Any, like: str) -> bytes:
     body = like.strip()
     unit = re.search(r"\n([ \t]+)\S", body)
     indent = unit[1] if unit else "  " if "\n" in body or body in ("", "{}") else None
-    surrogates = re.search(r"\\u[dD][89a-fA-F]", body) is not None  # such an escape may be half a character
+    surrogates = (
+        re.search(r"\\u[dD][89a-fA-F]", body) is not None
+    )  # such an escape may be half a character
     try:
         text = json.dumps(data, indent=indent, ensure_ascii=surrogates, allow_nan=False)
     except (ValueError, RecursionError) as e:
@@ -243,7 +273,9 @@ def _write(path: Path, new: bytes, keep: bool) -> Path | None:
         found = target.stat()
         mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
         if keep:
-            backup = _backup_of(path)  # written like the file, so never through a symlink in its place
+            backup = _backup_of(
+                path
+            )  # written like the file, so never through a symlink in its place
             write_atomically(backup, read_file(target), mode=mode, owner=owner)
     write_atomically(target, new, mode=mode, owner=owner)
     return backup

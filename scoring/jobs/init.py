@@ -27,16 +27,26 @@ def settings_text(seen: Examination, settings: Settings) -> str:
     count = sum(not file.left_out for file in files)
     known = f"{count} of {len(files)} transcripts found are of work in this repository"
     folders = [_place(folder, top) for folder in settings.transcript_dirs]
-    auto = '# transcripts = "auto"' if folders else f"transcripts = {_quoted(settings.transcripts or 'auto')}"
+    auto = (
+        '# transcripts = "auto"'
+        if folders
+        else f"transcripts = {_quoted(settings.transcripts or 'auto')}"
+    )
     found = {
         "version": settings.rubric,
-        "claims": "a claim has a vote" if rubric.claims_vote else "what an agent says of its own work has no vote",
+        "claims": "a claim has a vote"
+        if rubric.claims_vote
+        else "what an agent says of its own work has no vote",
         "coverage": f"{rubric.minimum_coverage * 100:.0f}",
         "found_log": f"There is none at {log_dir} yet" if seen.log.problem else log,
         "found_trunk": f"Found: {trunk.name}, {trunk.how}" if trunk and trunk.commit else no_trunk,
         "found_transcripts": known if files else "None were found",
         "rubric": f"rubric = {_quoted(settings.rubric)}",
-        "log": _setting("iter-log-dir", None if usual else _place(settings.iter_log_dir, top), str(DEFAULT_LOG_DIR)),
+        "log": _setting(
+            "iter-log-dir",
+            None if usual else _place(settings.iter_log_dir, top),
+            str(DEFAULT_LOG_DIR),
+        ),
         "trunk": _setting("trunk", settings.trunk, (trunk and trunk.name) or "main"),
         "transcripts": f"{auto}\n{_list_setting('transcript-dir', folders, '~/.claude/projects/-home-me-src-app')}",
         "derive": "derive = true" if settings.derive else "# derive = true",
@@ -49,7 +59,9 @@ def settings_text(seen: Examination, settings: Settings) -> str:
 
 def _block(template: str, found: Mapping[str, str]) -> str:
     comment, *lines = (line.format_map(found) for line in template.split("\n"))
-    wrapped = textwrap.wrap(printable(comment), _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    wrapped = textwrap.wrap(
+        printable(comment), _WIDTH - 2, break_long_words=False, break_on_hyphens=False
+    )
     return "\n".join([*(f"# {line}" for line in wrapped), *lines])
 
 
@@ -80,9 +92,13 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
     path = top / SETTINGS_FILE
     if not force and os.path.lexists(path):
         log = "" if seen.log.iterations else f"; make the log with {how_to_make_one(path)}"
-        raise SettingsError(f"{path}: is there already; --force replaces it, --print shows what would be written{log}")
+        raise SettingsError(
+            f"{path}: is there already; --force replaces it, --print shows what would be written{log}"
+        )
     if not is_inside(path.parent, top):
-        raise WriteError(f"{path.parent}: a link leads out of the repository, to {os.path.realpath(path.parent)}")
+        raise WriteError(
+            f"{path.parent}: a link leads out of the repository, to {os.path.realpath(path.parent)}"
+        )
     make_folder(path.parent)
     write_atomically(path, text.encode("utf-8"), mode=0o644)
     return path

@@ -19,7 +19,15 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.beside import label_file_name
-from scoring.evidence.labels import ADMIN, READONLY, REVIEWER, SCHEMA_VERSION, Judgement, LabelRecord, labels_in
+from scoring.evidence.labels import (
+    ADMIN,
+    READONLY,
+    REVIEWER,
+    SCHEMA_VERSION,
+    Judgement,
+    LabelRecord,
+    labels_in,
+)
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import alone_in, is_inside, read_file, write_together
 from scoring.signals.human_label import latest_labels
@@ -63,7 +71,9 @@ def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     yaml.width = 1 << 20
     yaml.allow_unicode = True
     yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-    item = re.search(rb"(?m)^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before.replace(*_LINE_ENDS))
+    item = re.search(
+        rb"(?m)^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before.replace(*_LINE_ENDS)
+    )
     offset = len(item[1]) if item else 2
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml
@@ -86,7 +96,9 @@ def dumped(yaml: YAML, tree: Any, before: bytes) -> bytes:
 
 
 NOTE_LIMIT = 4000  # the longest note, in bytes of UTF-8
-FILE_LIMIT = 1 << 20  # the largest file that is added to, in bytes: to keep a larger one as it is would take minutes
+FILE_LIMIT = (
+    1 << 20
+)  # the largest file that is added to, in bytes: to keep a larger one as it is would take minutes
 ACTOR_LIMIT = 200  # the longest name of a person, in bytes of UTF-8
 _NOTHING = Judgement()
 _LINE_ENDS = b"\r\n", b"\n"
@@ -110,7 +122,9 @@ class NewLabel:
         if not self.actor.strip():
             return "a label needs the name of the person who gives it"
         if _CONTROL.search(self.actor):
-            return f"the name {cut(printable(self.actor), 60)} has a control character or is no UTF-8"
+            return (
+                f"the name {cut(printable(self.actor), 60)} has a control character or is no UTF-8"
+            )
         if len(self.actor.encode()) > ACTOR_LIMIT:
             return f"the name has more than {ACTOR_LIMIT} bytes"
         if self.judgement.is_empty and self.note is None and not self.overrides:
@@ -138,7 +152,9 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
                 before[path] = None
                 with contextlib.suppress(FileNotFoundError):
                     if path.is_symlink() and not is_inside(path, log_dir):
-                        raise InputError(f"{path}: is a link to a file elsewhere; nothing is added to it")
+                        raise InputError(
+                            f"{path}: is a link to a file elsewhere; nothing is added to it"
+                        )
                     before[path] = read_file(path, FILE_LIMIT)
             after[path] = _with_label(path, after.get(path, before[path]), label)
         try:
@@ -169,28 +185,48 @@ def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
         tree["labels"].fa.set_block_style()
     mine = [other for other in known if other.actor == label.actor]
     if mine and all(other.role == READONLY for other in mine):
-        raise InputError(f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label")
+        raise InputError(
+            f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label"
+        )
     changed = _put(label, next(iter(latest_labels(mine)), None), tree["labels"])
     data = dumped(yaml, tree, before or b"")
     if len(data) > FILE_LIMIT:
-        raise InputError(f"{path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it")
-    others = [other for other in labels_in(data, path, label.iteration).labels or () if other.position != changed]
+        raise InputError(
+            f"{path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it"
+        )
+    others = [
+        other
+        for other in labels_in(data, path, label.iteration).labels or ()
+        if other.position != changed
+    ]
     if others != [other for other in known if other.position != changed]:
-        raise InputError(f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand")
+        raise InputError(
+            f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand"
+        )
     return data
 
 
 def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = (
+        datetime.datetime.now(datetime.UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
     role = ADMIN if label.overrides else label.role or (last.role if last else REVIEWER)
-    items = [node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)]  # readers count no null
+    items = [
+        node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)
+    ]  # readers count no null
     if last:
         item, updated = items[last.position], now
-        if last.updated is not None and last.updated > (timestamp_ns(now) or 0):  # a clock that is behind
+        if last.updated is not None and last.updated > (
+            timestamp_ns(now) or 0
+        ):  # a clock that is behind
             updated = last.updated_at
         item["role"], item["updated_at"] = role, Quoted(updated)
     else:
-        item = CommentedMap(id=Quoted(str(uuid.uuid4())), iteration=label.iteration, actor=Quoted(label.actor))
+        item = CommentedMap(
+            id=Quoted(str(uuid.uuid4())), iteration=label.iteration, actor=Quoted(label.actor)
+        )
         item |= {"role": role, "schema_version": Quoted(SCHEMA_VERSION), "created_at": Quoted(now)}
         item["updated_at"] = Quoted(now)
         nodes.append(item)
@@ -212,6 +248,8 @@ def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> Com
     if note:
         edit["free_text"] = Quoted(note)
     edit["structured"] = CommentedMap(
-        (name, old if new is None else new) for name, (new, old) in given.items() if (new, old) != (None, None)
+        (name, old if new is None else new)
+        for name, (new, old) in given.items()
+        if (new, old) != (None, None)
     )
     return edit

@@ -35,16 +35,20 @@ class _Row(BaseModel):
     iteration: _Number
     actor: str = ""
     correctness: Annotated[_Number, Field(ge=0, le=3)] | None = None
-    scope: Annotated[Literal["breach", "partial", "on-target"] | None, BeforeValidator(_word)] = Field(
-        None, validation_alias=AliasChoices("scope", "scope_judgement")
+    scope: Annotated[Literal["breach", "partial", "on-target"] | None, BeforeValidator(_word)] = (
+        Field(None, validation_alias=AliasChoices("scope", "scope_judgement"))
     )
-    hallucination: Annotated[Literal["major", "minor", "none"] | None, BeforeValidator(_word)] = None
+    hallucination: Annotated[Literal["major", "minor", "none"] | None, BeforeValidator(_word)] = (
+        None
+    )
     note: str | None = Field(None, validation_alias=AliasChoices("note", "free_text"))
     override: bool = Field(False, validation_alias=AliasChoices("override", "admin_override"))
     role: Annotated[Literal["reviewer", "admin", "readonly"] | None, BeforeValidator(_word)] = None
 
 
-def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list[NewLabel], list[str]]:
+def read_rows(
+    path: Path, iterations: Collection[int], actor: str
+) -> tuple[list[NewLabel], list[str]]:
     """Read the labels of a file, CSV or JSONL, for these ``iterations``, and a line for each fault; InputError."""
     try:
         text = read_file(path).decode("utf-8-sig")
@@ -59,7 +63,9 @@ def read_rows(path: Path, iterations: Collection[int], actor: str) -> tuple[list
             if isinstance(made, NewLabel) and not (problem := made.problem()):
                 labels.append(made)
             else:
-                faults.append(f"{path}: line {line}: {problem if isinstance(made, NewLabel) else made}")
+                faults.append(
+                    f"{path}: line {line}: {problem if isinstance(made, NewLabel) else made}"
+                )
     except csv.Error as e:
         faults.append(f"{path}: is no CSV: {e}")
     if not labels and not faults:
@@ -80,7 +86,10 @@ def _table(text: str) -> Iterator[tuple[int, Any]]:
         elif len(cells) > len(names):
             yield line, f"{len(cells)} cells under {len(names)} names"
         else:
-            yield line, {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
+            yield (
+                line,
+                {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()},
+            )
 
 
 def _objects(text: str) -> Iterator[tuple[int, Any]]:
@@ -92,7 +101,12 @@ def _objects(text: str) -> Iterator[tuple[int, Any]]:
                 yield line, "is no JSON"
             else:
                 is_row = isinstance(row, dict)
-                yield line, {k: v for k, v in row.items() if v is not None} if is_row else f"{shown(row)} is no object"
+                yield (
+                    line,
+                    {k: v for k, v in row.items() if v is not None}
+                    if is_row
+                    else f"{shown(row)} is no object",
+                )
 
 
 def _label(given: Mapping[str, Any], iterations: Collection[int], actor: str) -> NewLabel | str:
@@ -105,4 +119,6 @@ def _label(given: Mapping[str, Any], iterations: Collection[int], actor: str) ->
     if row.iteration not in iterations:
         return f"iteration {row.iteration} is not in the log"
     judgement = Judgement(row.correctness, row.scope, row.hallucination)
-    return NewLabel(row.iteration, (row.actor or actor).strip(), judgement, row.note, row.override, row.role)
+    return NewLabel(
+        row.iteration, (row.actor or actor).strip(), judgement, row.note, row.override, row.role
+    )

@@ -43,7 +43,9 @@ class _Entry(NamedTuple):
     lines: Mapping[str, int]
 
 
-def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> tuple[int, list[LintFinding]]:
+def lint_log(
+    log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None
+) -> tuple[int, list[LintFinding]]:
     """Return how many entries a log has, and what is wrong, line by line, also with ``sessions``; LogError."""
     names = names_in_log(log_dir)
     found: list[LintFinding] = []
@@ -51,7 +53,11 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     for name in filter(is_entry_name, names):
         entries += _linted(log_dir / name, found)
         n = number_of(name)
-        for beside in (label_facts(log_dir, n), hook_facts(log_dir, n), deliberation_facts(log_dir, n)):
+        for beside in (
+            label_facts(log_dir, n),
+            hook_facts(log_dir, n),
+            deliberation_facts(log_dir, n),
+        ):
             if beside is not None and beside.problem:
                 _unreadable(found, beside.path, n, InputError(beside.problem))
     archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
@@ -81,7 +87,11 @@ def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     lines = dict(field_lines(document))
     if record.iteration != number:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
-        found.append(LintFinding("warning", path, lines.get("iteration"), record.iteration, "iteration", text))
+        found.append(
+            LintFinding(
+                "warning", path, lines.get("iteration"), record.iteration, "iteration", text
+            )
+        )
     yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
 
 
@@ -89,7 +99,11 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
     try:
         data = read_file(path, within=path.parent)
         document = parse(data)
-        items = Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations") if document else None
+        items = (
+            Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations")
+            if document
+            else None
+        )
     except InputError as e:
         _unreadable(found, path, None, e)
         return
@@ -97,7 +111,9 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
         if isinstance(item, MappingNode):
             found += _faults(path, item, None)
             with contextlib.suppress(YamlError):
-                given = Reader().struct(item, {"iteration": Reader.integer, "commit": Reader.string})
+                given = Reader().struct(
+                    item, {"iteration": Reader.integer, "commit": Reader.string}
+                )
                 iteration, commit = given.get("iteration", 0), trim(given.get("commit", ""))
                 yield _Entry(path, iteration, commit, "", dict(field_lines(item)))
     try:
@@ -117,7 +133,11 @@ def _unreadable(found: list[LintFinding], path: Path, number: int | None, error:
         return
     text = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
     m = _LINE.match(text)
-    found.append(LintFinding("error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text))
+    found.append(
+        LintFinding(
+            "error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text
+        )
+    )
 
 
 def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
@@ -125,7 +145,14 @@ def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
     for entry in entries:
         if (other := first.setdefault(entry.iteration, entry)) is not entry:
             text = f"iteration {entry.iteration} is in {other.path.name} as well; the file that is read last counts"
-            yield LintFinding("error", entry.path, entry.lines.get("iteration"), entry.iteration, "iteration", text)
+            yield LintFinding(
+                "error",
+                entry.path,
+                entry.lines.get("iteration"),
+                entry.iteration,
+                "iteration",
+                text,
+            )
 
 
 def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFinding]:
@@ -141,7 +168,9 @@ def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFind
         alike = sha or name.startswith(other.commit.lower()[: len(name)])
         if other is not entry and other.iteration != entry.iteration and alike:
             text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
-            yield LintFinding("error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text)
+            yield LintFinding(
+                "error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text
+            )
 
 
 def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iterator[LintFinding]:
@@ -149,4 +178,6 @@ def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iter
         if entry.session and entry.session not in known:
             text = f"no transcript has the session {shown(entry.session)}; it may be gone, or the id is another one"
             line = entry.lines.get("agent.session_id", entry.lines.get("agent"))
-            yield LintFinding("warning", entry.path, line, entry.iteration, "agent.session_id", text)
+            yield LintFinding(
+                "warning", entry.path, line, entry.iteration, "agent.session_id", text
+            )

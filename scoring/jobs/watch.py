@@ -35,7 +35,9 @@ class Seen:
     score: PersistedScore | None = None
     before: float | None = None  # the last score that was seen
     reason: str = ""
-    provenance: Provenance | None = None  # what the score was computed from, where the rubric's rules keep that
+    provenance: Provenance | None = (
+        None  # what the score was computed from, where the rubric's rules keep that
+    )
 
     @property
     def value(self) -> float | None:
@@ -45,8 +47,15 @@ class Seen:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
         entry = {"change": self.change, "iteration": self.iteration, "task_id": self.task_id}
-        score = {name: getattr(self.score, name, None) for name in ("rubric_version", "scored", "value", "band")}
-        return entry | score | {"value": self.value, "before": self.before, "reason": self.reason or None}
+        score = {
+            name: getattr(self.score, name, None)
+            for name in ("rubric_version", "scored", "value", "band")
+        }
+        return (
+            entry
+            | score
+            | {"value": self.value, "before": self.before, "reason": self.reason or None}
+        )
 
 
 @dataclass(slots=True)
@@ -60,7 +69,11 @@ class LogWatch:
     """One log, looked at with :meth:`look` as often as one likes."""
 
     def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
-        self._log, self._folder, self._sources = iter_log_dir, os.path.join(iter_log_dir, ""), sources
+        self._log, self._folder, self._sources = (
+            iter_log_dir,
+            os.path.join(iter_log_dir, ""),
+            sources,
+        )
         self._rubric, self._wanted = rubric, optional_signals(rubric)
         self._files: dict[str, _File] = {}
         self._beside: dict[int, list[_Stamp | None]] = {}
@@ -85,17 +98,24 @@ class LogWatch:
         self._unreported += self._read_changed()
         records = self._current()
         beside = {
-            n: [state_of(self._folder + s) if s in self._names else None for s in files_beside(n, self._wanted)]
+            n: [
+                state_of(self._folder + s) if s in self._names else None
+                for s in files_beside(n, self._wanted)
+            ]
             for n in records
         }
         for n, record in records.items():
             if n not in self._records:
                 self._due[n] = "new"
-            elif (record is not self._records[n] and record != self._records[n]) or beside[n] != self._beside.get(n):
+            elif (record is not self._records[n] and record != self._records[n]) or beside[
+                n
+            ] != self._beside.get(n):
                 self._due.setdefault(n, "changed")
         for n in sorted(self._records.keys() - records.keys()):
             self._due.pop(n, None)
-            self._unreported.append(Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None)))
+            self._unreported.append(
+                Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None))
+            )
         self._records, self._beside = records, beside
         if not settle:
             self._unreported += self._scored()
@@ -144,7 +164,10 @@ class LogWatch:
     def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
         if self._refs is None:
             self._refs = GitRepository(self._sources.repo_dir).common_dir
-        return tuple(state_of(self._refs / name) for name in (self._trunk_ref, "packed-refs", "reftable/tables.list"))
+        return tuple(
+            state_of(self._refs / name)
+            for name in (self._trunk_ref, "packed-refs", "reftable/tables.list")
+        )
 
     def _score(self, due: Mapping[int, Change]) -> list[Seen]:
         if not due:
@@ -154,7 +177,9 @@ class LogWatch:
             n = one.record.iteration
             self._trunk_ref = one.facts.trunk.ref or self._trunk_ref
             score, before = one.persisted, self._values.get(n)
-            found.append(Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance))
+            found.append(
+                Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance)
+            )
         self._values |= {seen.iteration: seen.value for seen in found if seen.iteration is not None}
         return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
-from scoring.evidence.transcripts.fields import keys_of
+from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import alone_in, read_file, write_atomically
 from scoring.log.find import no_log
 
@@ -24,7 +24,9 @@ RESULTS = ("allow", "advise", "remediate")
 FILE_LIMIT = 4 << 20  # the largest file of hook outcomes, in bytes, that is added to
 
 
-def save_deliberation(log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False) -> Path:
+def save_deliberation(
+    log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False
+) -> Path:
     """Put a transcript with claims beside an entry, and return its path; InputError, WriteError."""
     from scoring.meters.dr.transcript import parse_transcript
     from scoring.meters.plaindata import decode
@@ -75,8 +77,12 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
         except YamlError as e:
             raise InputError(f"{path}: {e}; nothing is added to it") from e
         tree = kept_tree(yaml, before, path)
-        if not isinstance(tree, CommentedMap) or not isinstance(tree.setdefault("records", None) or [], list):
-            raise InputError(f"{path}: is no mapping with a list of records; nothing is added to it")
+        if not isinstance(tree, CommentedMap) or not isinstance(
+            tree.setdefault("records", None) or [], list
+        ):
+            raise InputError(
+                f"{path}: is no mapping with a list of records; nothing is added to it"
+            )
     if not tree.get("records"):
         tree["records"] = CommentedSeq()
     fields = {name: getattr(outcome, name) for name in HookOutcome.__annotations__}
@@ -84,7 +90,9 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     tree["records"].append(CommentedMap(quoted))
     data = dumped(yaml, tree, before)
     if hook_records(data) != [*said, outcome]:
-        raise InputError(f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand")
+        raise InputError(
+            f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand"
+        )
     return data
 
 

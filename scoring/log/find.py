@@ -90,8 +90,12 @@ def roots_from_file(path: Path) -> list[Path]:
 
 def no_log(directory: Path, said: str) -> str:
     """Return the message of an error: what is ``said`` of a directory that is no log, and what to do about it."""
-    repository = repository_of_log(directory)  # in no work tree it is the wrong place, and a log there would be refused
-    if repository is not None and not any(os.path.lexists(folder / ".git") for folder in _upwards(repository)):
+    repository = repository_of_log(
+        directory
+    )  # in no work tree it is the wrong place, and a log there would be refused
+    if repository is not None and not any(
+        os.path.lexists(folder / ".git") for folder in _upwards(repository)
+    ):
         return f"{repository}: not a git work tree; run da-score in a repository, or name it with --repo-dir; {said}"
     if os.path.isdir(directory):
         return f"{said}; let the user who runs da-score list that folder"
@@ -138,7 +142,9 @@ class Selection(Frozen, frozen=True):
     session: str | None = None
 
     @classmethod
-    def of(cls, last: int | None = None, since: str | None = None, task: str | None = None) -> "Selection":
+    def of(
+        cls, last: int | None = None, since: str | None = None, task: str | None = None
+    ) -> "Selection":
         """Return the choice that some options make; OptionError when ``since`` is no date."""
         return cls(last, None if since is None else day(since), task)
 
@@ -156,7 +162,11 @@ class Selection(Frozen, frozen=True):
             return False
         if self.session is not None and record.agent.session_id != self.session:
             return False
-        if self.task is not None and record.task_id != self.task and not fnmatchcase(record.task_id, self.task):
+        if (
+            self.task is not None
+            and record.task_id != self.task
+            and not fnmatchcase(record.task_id, self.task)
+        ):
             return False
         found = day_of(record.date[:10])  # one without a date is taken
         return self.since is None or found is None or found >= self.since

@@ -20,7 +20,9 @@ from scoring.store import Store, stamp_of
 from scoring.yamlnodes import MappingNode, Node, Scalar, Sequence, is_merge, target_of
 from scoring.yamlread import TRUE_FLAGS, parse
 
-Broken: TypeAlias = Callable[[LogError], None]  # takes an entry or an archive that cannot be read and is left out
+Broken: TypeAlias = Callable[
+    [LogError], None
+]  # takes an entry or an archive that cannot be read and is left out
 _CAPITAL = re.compile(rb"T(?:rue|RUE)\b")
 _RECORD = msgspec.msgpack.Decoder(IterationRecord)
 
@@ -105,7 +107,9 @@ def _entries(
                 except LogError as e:
                     broken(e)
                     continue
-                with contextlib.suppress(UnicodeEncodeError, OverflowError):  # no UTF-8, or more than 64 bits
+                with contextlib.suppress(
+                    UnicodeEncodeError, OverflowError
+                ):  # no UTF-8, or more than 64 bits
                     store.put("entry", key, stamp, msgspec.msgpack.encode(record))
             yield record
 
@@ -119,7 +123,11 @@ def claims_read_as_false(directory: Path | str) -> list[int]:
             with contextlib.suppress(InputError):  # such a file was reported already
                 if _CAPITAL.search(read_file(path)):
                     readings = load_records(path), load_records(path, ("true", "True", "TRUE"))
-                    found += [one.iteration for one, other in zip(*readings, strict=True) if repr(one) != repr(other)]
+                    found += [
+                        one.iteration
+                        for one, other in zip(*readings, strict=True)
+                        if repr(one) != repr(other)
+                    ]
     return sorted(found)
 
 
@@ -132,7 +140,11 @@ def _stamp(path: str) -> bytes | None:
 
 def load_records(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> list[IterationRecord]:
     """Read the entries of one file, which is an entry or the archive; raises as :func:`load_entry`."""
-    return load_archive(path, true_flags) if path.name == ARCHIVE_NAME else [load_entry(path, true_flags)]
+    return (
+        load_archive(path, true_flags)
+        if path.name == ARCHIVE_NAME
+        else [load_entry(path, true_flags)]
+    )
 
 
 def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> IterationRecord:
@@ -149,7 +161,9 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
 
 def _no_entry(path: Path, error: YamlError) -> LogError:
     """Return the error for what is no entry; it does not quote a file that a link leads to outside of the log."""
-    return LogError(f"{path}: {error if is_inside(path, path.parent) else 'is a link to a file that is no entry'}")
+    return LogError(
+        f"{path}: {error if is_inside(path, path.parent) else 'is a link to a file that is no entry'}"
+    )
 
 
 def load_archive(
@@ -186,7 +200,9 @@ def entry_places(iter_log_dir: Path, iteration: int) -> EntryPlaces | None:
         names = list_names(iter_log_dir)
         for name in filter(is_entry_name, names):
             path = iter_log_dir / name
-            with contextlib.suppress(LogError):  # the broken ones were reported when the log was loaded
+            with contextlib.suppress(
+                LogError
+            ):  # the broken ones were reported when the log was loaded
                 if load_entry(path).iteration == iteration:
                     found = EntryPlaces(path, dict(field_lines(parse(read_file(path)))))
         if found is None and ARCHIVE_NAME in names:

@@ -16,7 +16,9 @@ SCHEMA_FLAT, SCHEMA_NESTED = 1, 2  # the schemas of an entry
 class AgentInfo(Frozen, frozen=True, omit_defaults=True):
     """Who did the iteration. Schema 2 only; empty strings when not given."""
 
-    session_id: Annotated[str, "The id of the session, as the harness has it; by it transcripts are found."] = ""
+    session_id: Annotated[
+        str, "The id of the session, as the harness has it; by it transcripts are found."
+    ] = ""
     harness: Annotated[str, "The harness: `claude-code`, `codex`, `gemini-cli`."] = ""
     model: Annotated[str, "The model."] = ""
 
@@ -24,31 +26,51 @@ class AgentInfo(Frozen, frozen=True, omit_defaults=True):
 class TokenUsage(Frozen, frozen=True, omit_defaults=True):
     """Token counts that the log itself captured. ``cache_hit_rate`` is as written, not checked."""
 
-    input_tokens: Annotated[int, "Tokens of input that were neither read from the cache nor written to it."] = 0
+    input_tokens: Annotated[
+        int, "Tokens of input that were neither read from the cache nor written to it."
+    ] = 0
     output_tokens: Annotated[int, "Tokens of output."] = 0
     cache_read_tokens: Annotated[int, "Tokens of input that came from the cache."] = 0
     cache_creation_tokens: Annotated[int, "Tokens of input that were written to the cache."] = 0
-    cache_hit_rate: Annotated[float, "The share of the input that came from the cache, 0 to 1."] = 0.0
+    cache_hit_rate: Annotated[float, "The share of the input that came from the cache, 0 to 1."] = (
+        0.0
+    )
 
 
 class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
     """What an agent said of its own discipline. None means not reported."""
 
-    read_loop_state: Annotated[bool, "The state of the loop was read before the work began."] = False
+    read_loop_state: Annotated[bool, "The state of the loop was read before the work began."] = (
+        False
+    )
     one_item_only: Annotated[bool | None, "The iteration did one item and no more."] = None
     committed_after_tests: Annotated[bool, "The commit came after the tests had run."] = False
-    aligned_with_canonical_tasks: Annotated[bool | None, "The work is one of the tasks that the plan lists."] = None
+    aligned_with_canonical_tasks: Annotated[
+        bool | None, "The work is one of the tasks that the plan lists."
+    ] = None
     persisted_via_workflow_commands: Annotated[str, "How the state was kept, in words."] = ""
     ran_cli_command: Annotated[bool, "A command was run to see the change work."] = False
-    exercised_new_scenario: Annotated[bool, "Something was tried that had not been tried before."] = False
-    tests_positive_and_negative: Annotated[bool, "Tests say both what works and what is refused."] = False
+    exercised_new_scenario: Annotated[
+        bool, "Something was tried that had not been tried before."
+    ] = False
+    tests_positive_and_negative: Annotated[
+        bool, "Tests say both what works and what is refused."
+    ] = False
     tests_used_sandbox: Annotated[bool, "Tests ran in a sandbox."] = False
-    cli_produced_actionable_feedback: Annotated[str, "What the command that was run said, in words."] = ""
-    linked_traces_to_outcomes: Annotated[bool, "Traces are linked to the outcomes they led to."] = False
+    cli_produced_actionable_feedback: Annotated[
+        str, "What the command that was run said, in words."
+    ] = ""
+    linked_traces_to_outcomes: Annotated[bool, "Traces are linked to the outcomes they led to."] = (
+        False
+    )
     stayed_under_10_files: Annotated[bool, "Fewer than 10 files changed."] = False
     no_destructive_commands: Annotated[bool | None, "No command destroyed anything."] = None
-    scoped_tests_to_write_scope: Annotated[bool | None, "The tests are of the files that the task may change."] = None
-    tdd_refresh_performed: Annotated[bool, "The tests were gone over before the code was written."] = False
+    scoped_tests_to_write_scope: Annotated[
+        bool | None, "The tests are of the files that the task may change."
+    ] = None
+    tdd_refresh_performed: Annotated[
+        bool, "The tests were gone over before the code was written."
+    ] = False
 
 
 class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
@@ -56,11 +78,15 @@ class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
 
     summary: Annotated[str, "One line on what was done: the subject of the commit."] = ""
     scope_note: Annotated[str, "`on-target`, or in words what went beyond the task."] = ""
-    retries: Annotated[int, "How often the work was begun anew; leave it out rather than guess."] = 0
+    retries: Annotated[
+        int, "How often the work was begun anew; leave it out rather than guess."
+    ] = 0
     focused_tests_added: Annotated[int, "How many tests were added for this change."] = 0
     focused_tests_pass: Annotated[bool | None, "Whether these pass."] = None
     tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
-    self_assessment: Annotated[SelfAssessment, "What the agent says of its own discipline."] = SelfAssessment()
+    self_assessment: Annotated[SelfAssessment, "What the agent says of its own discipline."] = (
+        SelfAssessment()
+    )
     retries_reported: bool = True
     tests_total_claim: bool | None = None
 
@@ -99,8 +125,12 @@ class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
     linked_traces: Annotated[tuple[LinkedTrace, ...], "Traces and the outcomes they led to."] = ()
     tests_total_pass: Annotated[bool | None, "Whether all tests pass."] = None
     retries: Annotated[int, "How often it had to run again."] = 0
-    result_artifact: Annotated[str, "The file, relative to the repository, that holds its result."] = ""
-    self_assessment: Annotated[SelfAssessment, "What it says of its own discipline."] = SelfAssessment()
+    result_artifact: Annotated[
+        str, "The file, relative to the repository, that holds its result."
+    ] = ""
+    self_assessment: Annotated[SelfAssessment, "What it says of its own discipline."] = (
+        SelfAssessment()
+    )
     retries_reported: bool = True
 
     _aside = frozenset({"retries_reported"})
@@ -113,7 +143,9 @@ class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
     phase_2_decision: Annotated[str, "What the second phase decided."] = ""
     overall_decision: Annotated[str, "What was decided in the end."] = ""
     failed_gates: Annotated[tuple[str, ...], "The gates that were not passed."] = ()
-    decision_artifact: Annotated[str, "The file, relative to the repository, that holds the decision."] = ""
+    decision_artifact: Annotated[
+        str, "The file, relative to the repository, that holds the decision."
+    ] = ""
 
 
 class IterationRecord(Frozen, frozen=True, omit_defaults=True):
@@ -131,40 +163,58 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     first_commit: Annotated[bool, "Whether it is the first commit of the repository."] = False
     checkpoint_at: Annotated[str, "When the state was last kept, as a time."] = ""
     agent: Annotated[AgentInfo, "Who did the work."] = AgentInfo()
-    session_tokens: Annotated[TokenUsage | None, "The tokens that it took, where the harness says so."] = None
+    session_tokens: Annotated[
+        TokenUsage | None, "The tokens that it took, where the harness says so."
+    ] = None
     impl: Annotated[ImplBlock, "What the agent that did the work reports."] = ImplBlock()
     verifiers: Annotated[tuple[VerifierRecord, ...], "What each verifier reports."] = ()
     review: Annotated[ReviewBlock, "What the review decided."] = ReviewBlock()
     branch: Annotated[str, "The branch on which the work was done."] = ""
     known_from: Annotated[
-        str, "What alone shows the commit, which git does not have: `transcript`, or `checkpoint ID`."
+        str,
+        "What alone shows the commit, which git does not have: `transcript`, or `checkpoint ID`.",
     ] = ""
 
     @property
     def checkpoint(self) -> str:
         """The id of the checkpoint that alone shows the commit; "" without one."""
-        return self.known_from.removeprefix("checkpoint ") if self.known_from.startswith("checkpoint ") else ""
+        return (
+            self.known_from.removeprefix("checkpoint ")
+            if self.known_from.startswith("checkpoint ")
+            else ""
+        )
 
     @property
     def artifacts(self) -> list[str]:
         """The paths, as written, of every artifact that the entry names; "" where it names none."""
-        return [*(verifier.result_artifact for verifier in self.verifiers), self.review.decision_artifact]
+        return [
+            *(verifier.result_artifact for verifier in self.verifiers),
+            self.review.decision_artifact,
+        ]
 
     @property
     def retries_reported(self) -> bool:
         """Whether anybody reported a number of retries, 0 included."""
-        return self.impl.retries_reported or any(verifier.retries_reported for verifier in self.verifiers)
+        return self.impl.retries_reported or any(
+            verifier.retries_reported for verifier in self.verifiers
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``da-score records`` prints it."""
         data: dict[str, Any] = _plain(self)
-        later = {name for name in ("branch", "known_from") if not data[name]}  # the reference does not print them
+        later = {
+            name for name in ("branch", "known_from") if not data[name]
+        }  # the reference does not print them
         return {name: value for name, value in data.items() if name not in later}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Struct):
-        names = (name for name in value.__struct_fields__ if name not in ("retries_reported", "tests_total_claim"))
+        names = (
+            name
+            for name in value.__struct_fields__
+            if name not in ("retries_reported", "tests_total_claim")
+        )
         return {name: _plain(getattr(value, name)) for name in names}
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
@@ -190,7 +240,12 @@ class Records(tuple[IterationRecord, ...]):
     def by_commit_alone(self) -> "Records":
         """Return them without the other words that lead to a commit or a session, which an author writes too."""
         return Records(
-            replace(one, known_from="", agent=replace(one.agent, session_id=""), impl=replace(one.impl, summary=""))
+            replace(
+                one,
+                known_from="",
+                agent=replace(one.agent, session_id=""),
+                impl=replace(one.impl, summary=""),
+            )
             for one in self
         )
 
@@ -201,13 +256,18 @@ class Records(tuple[IterationRecord, ...]):
             wanted.update(range(max(at - before, 0), at + 1))
         return Records(self[at] for at in sorted(wanted))
 
-    def bounded(self, iterations: Collection[int], before: int, committed: Callable[[str], int | None]) -> bool:
+    def bounded(
+        self, iterations: Collection[int], before: int, committed: Callable[[str], int | None]
+    ) -> bool:
         """Return whether one of so many records before each iteration has a commit, or there are no more before it.
 
         ``committed`` returns the time of the commit that a commit field names; None where there is none.
         """
         return all(
-            at <= before or any(committed(commit) is not None for commit in reversed(self.commits[at - before : at]))
+            at <= before
+            or any(
+                committed(commit) is not None for commit in reversed(self.commits[at - before : at])
+            )
             for at in self._places(iterations)
         )
 

@@ -27,7 +27,11 @@ _SCALARS: dict[Any, ScalarField] = {
     float: ScalarField("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
     bool: ScalarField("yes or no", "true or false", Reader.boolean, {"type": "boolean"}, (BOOL,)),
     bool | None: ScalarField(
-        "flag", "a flag (true, false, or nothing)", Reader.flag, {"type": ["boolean", "null"]}, (BOOL,)
+        "flag",
+        "a flag (true, false, or nothing)",
+        Reader.flag,
+        {"type": ["boolean", "null"]},
+        (BOOL,),
     ),
 }
 
@@ -54,7 +58,9 @@ Fields: TypeAlias = Mapping[str, Field]
 
 
 def _fields(model: type[Any]) -> dict[str, Field]:
-    kinds = {name: kind for name, kind in model.__annotations__.items() if hasattr(kind, "__metadata__")}
+    kinds = {
+        name: kind for name, kind in model.__annotations__.items() if hasattr(kind, "__metadata__")
+    }
     return {name: _field(*get_args(kind)) for name, kind in kinds.items()}
 
 
@@ -90,7 +96,16 @@ def _version(number: int) -> Field:
 _IMPL = _BLOCKS[model.ImplBlock]
 _TOP = _fields(model.IterationRecord)
 _TOP["iteration"] = _TOP["iteration"]._replace(holds=_WHOLE, required=True)
-_ONLY_NESTED = ("branch", "known_from", "checkpoint_at", "agent", "session_tokens", "impl", "verifiers", "review")
+_ONLY_NESTED = (
+    "branch",
+    "known_from",
+    "checkpoint_at",
+    "agent",
+    "session_tokens",
+    "impl",
+    "verifiers",
+    "review",
+)
 _COMMON = {name: field for name, field in _TOP.items() if name not in _ONLY_NESTED}
 
 FLAT_IMPL = {
@@ -103,13 +118,17 @@ FLAT_IMPL = {
 }  # the fields of schema 1 that are in the block ``impl`` of a record, with their names there
 
 # schema 2 has a claim there that the reference does not read
-NESTED_IMPL = _IMPL._replace(fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"})
+NESTED_IMPL = _IMPL._replace(
+    fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"}
+)
 
 ENTRIES: dict[int, EntryBlock] = {
     model.SCHEMA_FLAT: EntryBlock(
         "FlatEntry",
         model.IterationRecord,
-        _COMMON | {"schema_version": _version(1)} | {name: _IMPL.fields[there] for name, there in FLAT_IMPL.items()},
+        _COMMON
+        | {"schema_version": _version(1)}
+        | {name: _IMPL.fields[there] for name, there in FLAT_IMPL.items()},
     ),
     model.SCHEMA_NESTED: EntryBlock(
         "NestedEntry",
@@ -193,18 +212,28 @@ def _takes(fields: Fields) -> dict[str, Take]:
     return {name: _retries if name == "retries" else _take(field) for name, field in fields.items()}
 
 
-_FLAT, _NESTED = (_takes(ENTRIES[version].fields) for version in (model.SCHEMA_FLAT, model.SCHEMA_NESTED))
+_FLAT, _NESTED = (
+    _takes(ENTRIES[version].fields) for version in (model.SCHEMA_FLAT, model.SCHEMA_NESTED)
+)
 
 
-def parse_iteration_record(data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS) -> model.IterationRecord:
+def parse_iteration_record(
+    data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS
+) -> model.IterationRecord:
     """Read one entry of either schema; YamlError for broken YAML, a misfit, or a schema other than 1 and 2."""
     node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
     reader = Reader(true_flags)
-    version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version") if node else None
+    version = (
+        reader.struct(node, {"schema_version": Reader.integer}).get("schema_version")
+        if node
+        else None
+    )
     if node and version == model.SCHEMA_FLAT:
         return flat_record(reader, node)
     if node and version == model.SCHEMA_NESTED:
-        return model.IterationRecord(**{"impl": _made(model.ImplBlock, {})} | reader.struct(node, _NESTED))
+        return model.IterationRecord(
+            **{"impl": _made(model.ImplBlock, {})} | reader.struct(node, _NESTED)
+        )
     wrong = "is missing" if version is None else f"{version} is not supported"
     raise YamlError(f"schema_version {wrong}; write 1 (flat) or 2 (nested)")
 
@@ -213,11 +242,15 @@ def flat_record(reader: Reader, node: Node) -> model.IterationRecord:
     """Take a node as a schema-1 entry, whatever schema it names."""
     values = reader.struct(node, _FLAT)
     impl = {there: values.pop(name) for name, there in FLAT_IMPL.items() if name in values}
-    return model.IterationRecord(**values | {"schema_version": model.SCHEMA_FLAT}, impl=_made(model.ImplBlock, impl))
+    return model.IterationRecord(
+        **values | {"schema_version": model.SCHEMA_FLAT}, impl=_made(model.ImplBlock, impl)
+    )
 
 
 def parse_archive(
-    data: bytes, true_flags: Collection[str] = TRUE_FLAGS, broken: Callable[[YamlError], None] | None = None
+    data: bytes,
+    true_flags: Collection[str] = TRUE_FLAGS,
+    broken: Callable[[YamlError], None] | None = None,
 ) -> list[model.IterationRecord]:
     """Read ``historical.yaml``, a list ``iterations`` of schema 1; YamlError, or ``broken`` takes misfits."""
 
@@ -231,5 +264,9 @@ def parse_archive(
             return None
 
     node = parse(data)
-    given = {} if node is None else Reader(true_flags).struct(node, {"iterations": items_of(fitting_record)})
+    given = (
+        {}
+        if node is None
+        else Reader(true_flags).struct(node, {"iterations": items_of(fitting_record)})
+    )
     return [record for record in given.get("iterations", []) if record is not None]

@@ -15,7 +15,10 @@ _MOST_NODES = 20_000  # how many values of one entry are looked at; aliases may 
 _READER = Reader()
 
 NOT_READ = {
-    (SCHEMA_NESTED, "impl.tests_total_pass"): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
+    (
+        SCHEMA_NESTED,
+        "impl.tests_total_pass",
+    ): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
     "for them a verifier has one (verifiers[].tests_total_pass)"
 }  # keys that are written by mistake so often that they are no error, by schema, and what is said of them
 
@@ -44,7 +47,10 @@ def _blocks(block: EntryBlock) -> Iterator[EntryBlock]:
 
 
 def _block_schema(block: EntryBlock) -> dict[str, Any]:
-    title = next((f"Entry, schema {version}" for version, entry in ENTRIES.items() if entry is block), block.name)
+    title = next(
+        (f"Entry, schema {version}" for version, entry in ENTRIES.items() if entry is block),
+        block.name,
+    )
     required = [name for name, field in block.fields.items() if field.required]
     return {
         "additionalProperties": False,
@@ -56,7 +62,11 @@ def _block_schema(block: EntryBlock) -> dict[str, Any]:
 
 
 def _field_schema(field: Field) -> dict[str, Any]:
-    held = {"$ref": f"#/$defs/{field.holds.name}"} if isinstance(field.holds, EntryBlock) else field.holds.json
+    held = (
+        {"$ref": f"#/$defs/{field.holds.name}"}
+        if isinstance(field.holds, EntryBlock)
+        else field.holds.json
+    )
     whole = {"items": held, "type": "array"} if field.is_list else held
     return dict(sorted({"description": field.description, **whole}.items()))
 
@@ -83,7 +93,12 @@ def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]
 
 
 def _faults(
-    node: Node, holds: ScalarField | EntryBlock, way: str, line: int, version: int, left: Iterator[int]
+    node: Node,
+    holds: ScalarField | EntryBlock,
+    way: str,
+    line: int,
+    version: int,
+    left: Iterator[int],
 ) -> Iterator[EntryFault]:
     """Yield what is wrong with a value, which begins in ``line``; each that is looked at takes one of ``left``."""
     if isinstance(holds, ScalarField):
@@ -112,10 +127,14 @@ def _faults(
         else:
             items = (item for item in value.items if not _READER.is_null(item))
             for n, (item, _) in enumerate(zip(items, left, strict=False)):
-                yield from _faults(target_of(item), known.holds, f"{whole}.{n}", item.line, version, left)
+                yield from _faults(
+                    target_of(item), known.holds, f"{whole}.{n}", item.line, version, left
+                )
 
 
-def _given(node: MappingNode, block: EntryBlock, merging: set[int], left: Iterator[int]) -> dict[str, tuple[Node, int]]:
+def _given(
+    node: MappingNode, block: EntryBlock, merging: set[int], left: Iterator[int]
+) -> dict[str, tuple[Node, int]]:
     """Return the values of a mapping and of what it merges, by name, each with its line; no nulls of its fields."""
     given: dict[str, tuple[Node, int]] = {}
     merged: list[Node] = []
@@ -123,7 +142,9 @@ def _given(node: MappingNode, block: EntryBlock, merging: set[int], left: Iterat
         name, held = target_of(key), target_of(value)
         if isinstance(name, Scalar) and name.value == "<<" and not name.quoted:
             merged.extend(held.items if isinstance(held, Sequence) else [value])
-        elif isinstance(name, Scalar) and (name.value not in block.fields or not _READER.is_null(held)):
+        elif isinstance(name, Scalar) and (
+            name.value not in block.fields or not _READER.is_null(held)
+        ):
             given[name.value] = held, key.line
     for other, _ in zip(merged, left, strict=False):
         source = target_of(other)
@@ -156,7 +177,10 @@ def _words(node: Node) -> str:
 
 def _meant(way: str, version: int) -> str:
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in way.split("."))[1:]
-    known = {number: [field.way for field in described_fields(entry)] for number, entry in ENTRIES.items()}
+    known = {
+        number: [field.way for field in described_fields(entry)]
+        for number, entry in ENTRIES.items()
+    }
     other = SCHEMA_FLAT + SCHEMA_NESTED - version
     name = numbered.rpartition(".")[2]
     if numbered in known[other]:
@@ -171,7 +195,9 @@ def _meant(way: str, version: int) -> str:
 
 def _version(document: MappingNode) -> int | None:
     try:
-        found: int | None = Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version")
+        found: int | None = (
+            Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version")
+        )
     except YamlError:
         return None
     return found

@@ -64,7 +64,10 @@ class Settings(Frozen, frozen=True):
         Path, PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR"
     ] = DEFAULT_LOG_DIR
     repo_dir: Annotated[
-        Path, PATH, "The git repository that the log is about.  [default: the current directory]", "DIR"
+        Path,
+        PATH,
+        "The git repository that the log is about.  [default: the current directory]",
+        "DIR",
     ] = Path()
     transcript_dirs: Annotated[
         tuple[Path, ...],
@@ -111,12 +114,20 @@ class Settings(Frozen, frozen=True):
         ",",
     ] = ()
     horizon: Annotated[
-        str, _TIME, "How long work is watched after it landed, as in 14d, 2w or 36h.  [default: 14d]", "TIME"
+        str,
+        _TIME,
+        "How long work is watched after it landed, as in 14d, 2w or 36h.  [default: 14d]",
+        "TIME",
     ] = "14d"
     rubric: Annotated[
-        str, RUBRIC, "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]", "VERSION|FILE"
+        str,
+        RUBRIC,
+        "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]",
+        "VERSION|FILE",
     ] = RUBRIC_VERSION
-    derive: Annotated[bool, FLAG, "First write the entries that the session which ended lacks."] = False
+    derive: Annotated[bool, FLAG, "First write the entries that the session which ended lacks."] = (
+        False
+    )
     json: Annotated[bool, FLAG, "Print JSON."] = False
     cache_dir: Annotated[
         Path | None,
@@ -128,11 +139,16 @@ class Settings(Frozen, frozen=True):
     ] = None
     no_cache: Annotated[bool, FLAG, "Read everything again and cache nothing."] = False
     processes: Annotated[
-        int | None, COUNT, "How many processes read transcripts.  [default: as many as are worth it]", "N"
+        int | None,
+        COUNT,
+        "How many processes read transcripts.  [default: as many as are worth it]",
+        "N",
     ] = None
 
 
 SETTINGS: dict[str, SettingRow] = {
-    "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): SettingRow(*get_args(kind)[1:])
+    "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): SettingRow(
+        *get_args(kind)[1:]
+    )
     for name, kind in Settings.__annotations__.items()
 }  # every setting by its long option, which is its key in files and variables too

@@ -26,7 +26,9 @@ ENVIRONMENT_PREFIX = "DA_SCORE_"
 _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 _COMMAND_LINE = "the command line"
 _ATTRIBUTES = dict(zip(SETTINGS, Settings.__struct_fields__, strict=True))
-_FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+_FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(
+    ("0", "false", "no", "off"), False
+)
 
 
 def resolve_settings(
@@ -37,7 +39,11 @@ def resolve_settings(
     Without ``files`` those of the repository are not read. OptionError for a wrong option, SettingsError for a
     wrong file or variable, or where the repository itself leads to a log outside of it.
     """
-    given = {key: value for key, value in options.items() if value is not None and value != () and key in SETTINGS}
+    given = {
+        key: value
+        for key, value in options.items()
+        if value is not None and value != () and key in SETTINGS
+    }
     for key, value in given.items():
         kind = SETTINGS[key].kind
         if isinstance(kind, Kind) and not kind.fits(value):
@@ -45,21 +51,43 @@ def resolve_settings(
     variables = _from_environment(os.environ if environment is None else environment)
     named = (variables | given).get("repo-dir")
     repository = Path(named) if named is not None else _repository_around(Path())
-    shared = [(where, _checked(table, repository, where)) for where, table in (tables_of(repository) if files else ())]
-    settings: dict[str, Any] = {"iter-log-dir": repository / DEFAULT_LOG_DIR, "repo-dir": str(repository)}
+    shared = [
+        (where, _checked(table, repository, where))
+        for where, table in (tables_of(repository) if files else ())
+    ]
+    settings: dict[str, Any] = {
+        "iter-log-dir": repository / DEFAULT_LOG_DIR,
+        "repo-dir": str(repository),
+    }
     for where, layer in (*shared, (_VARIABLES, variables), (_COMMAND_LINE, given)):
         _lay_over(settings, layer, where)
-    if "iter-log-dir" not in variables | given and not is_inside(log := settings["iter-log-dir"], repository):
-        outside = f"{log}: the log is outside of the repository, and only the repository itself says so"
-        raise SettingsError(f"{outside}; if that is meant, name it with --iter-log-dir or an environment variable")
+    if "iter-log-dir" not in variables | given and not is_inside(
+        log := settings["iter-log-dir"], repository
+    ):
+        outside = (
+            f"{log}: the log is outside of the repository, and only the repository itself says so"
+        )
+        raise SettingsError(
+            f"{outside}; if that is meant, name it with --iter-log-dir or an environment variable"
+        )
     return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
 
 
 def set_by(options: Mapping[str, Any], repository: Path, files: bool = True) -> list[str]:
     """Return what sets something, from the weakest on: files, which are named and not quoted, variables, options."""
-    places = [where.partition(": [")[0] for where, table in (tables_of(repository) if files else ()) if table]
-    variables = [ENVIRONMENT_PREFIX + key.upper().replace("-", "_") for key in _from_environment(os.environ)]
-    return [*places, *variables, *(f"--{key}" for key, value in options.items() if value not in (None, ()))]
+    places = [
+        where.partition(": [")[0]
+        for where, table in (tables_of(repository) if files else ())
+        if table
+    ]
+    variables = [
+        ENVIRONMENT_PREFIX + key.upper().replace("-", "_") for key in _from_environment(os.environ)
+    ]
+    return [
+        *places,
+        *variables,
+        *(f"--{key}" for key, value in options.items() if value not in (None, ())),
+    ]
 
 
 def cache_dir_of(settings: Settings) -> Path | None:
@@ -68,7 +96,9 @@ def cache_dir_of(settings: Settings) -> Path | None:
         return None
     if settings.cache_dir:
         return settings.cache_dir
-    from platformdirs import user_cache_path  # a cache directory that is named needs no look for one
+    from platformdirs import (
+        user_cache_path,
+    )  # a cache directory that is named needs no look for one
 
     return user_cache_path("da-score", appauthor=False)
 
@@ -78,7 +108,9 @@ def _repository_around(folder: Path) -> Path:
     start = Path(os.path.abspath(folder))
     found = None
     for here in (start, *start.parents):
-        if found is None and ((here / DEFAULT_LOG_DIR).is_dir() or (here / SETTINGS_FILE).is_file()):
+        if found is None and (
+            (here / DEFAULT_LOG_DIR).is_dir() or (here / SETTINGS_FILE).is_file()
+        ):
             found = here
         if os.path.lexists(here / ".git"):
             found = found or here
@@ -90,7 +122,9 @@ def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> No
     """Let a stronger source win; ``transcripts`` and folders of them say the same thing, so one drops the other."""
     if layer.get("transcripts") == "none" and layer.get("transcript-dir"):
         wrong = OptionError if where == _COMMAND_LINE else SettingsError
-        raise wrong(f"{where}: transcripts is none and transcript-dir names folders; give one of them")
+        raise wrong(
+            f"{where}: transcripts is none and transcript-dir names folders; give one of them"
+        )
     if "transcripts" in layer or "transcript-dir" in layer:
         settings.pop("transcripts", None)
         settings.pop("transcript-dir", None)
@@ -121,7 +155,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         elif kind == COUNT and text.isascii() and text.isdigit() and len(text) < 10:
             value = int(text)
         if isinstance(kind, Kind) and not kind.fits(value):
-            raise SettingsError(f"{name}: {text!r} is not {kind.name}{'; use 1 or 0' if kind == FLAG else ''}")
+            raise SettingsError(
+                f"{name}: {text!r} is not {kind.name}{'; use 1 or 0' if kind == FLAG else ''}"
+            )
         found[key] = value
     return found
 
@@ -134,8 +170,13 @@ def tables_of(repository: Path, name: str = "") -> list[tuple[str, Any]]:
     shared = tools.get(PYPROJECT_TABLE, {}) if isinstance(tools, dict) else {}
     if not name:
         return [(f"{project_file}: [tool.{PYPROJECT_TABLE}]", shared), (str(own_file), own)]
-    tables = (f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]", shared), (f"{own_file}: [{name}]", own)
-    return [(where, table[name]) for where, table in tables if isinstance(table, dict) and name in table]
+    tables = (
+        (f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]", shared),
+        (f"{own_file}: [{name}]", own),
+    )
+    return [
+        (where, table[name]) for where, table in tables if isinstance(table, dict) and name in table
+    ]
 
 
 def _toml(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
@@ -168,16 +209,24 @@ def _glob(base: Path, text: str, where: str) -> str:
     if text.startswith("~"):
         head, slash, rest = text.partition("/")
         return glob.escape(str(_place(base, head, where))) + slash + rest
-    return text if os.path.isabs(text) else os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
+    return (
+        text
+        if os.path.isabs(text)
+        else os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
+    )
 
 
 def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
     personal = [key for key, setting in SETTINGS.items() if setting.personal]
     for key in personal if isinstance(table, dict) else ():
         if key in table:
-            raise SettingsError(f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable")
+            raise SettingsError(
+                f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable"
+            )
     kinds = {key: setting.kind for key, setting in SETTINGS.items() if not setting.personal}
-    found = checked_table(table, kinds, where, elsewhere={"dr"})  # a command that takes that table checks it
+    found = checked_table(
+        table, kinds, where, elsewhere={"dr"}
+    )  # a command that takes that table checks it
     for key, value in found.items():
         setting = SETTINGS[key]
         if setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):

@@ -4,7 +4,10 @@ from typing import Literal, TypeAlias
 
 TOLERANCE = 1e-9  # values no further apart than this are equal
 PLACES = 4  # decimal places of numbers in output; comparisons are made before rounding
-NOVELTY_HIGH, NOVELTY_LOW = 0.5, 0.15  # where novelty is HIGH and LOW, unless settings say otherwise
+NOVELTY_HIGH, NOVELTY_LOW = (
+    0.5,
+    0.15,
+)  # where novelty is HIGH and LOW, unless settings say otherwise
 Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
 
 

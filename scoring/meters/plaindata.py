@@ -36,12 +36,15 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         found = Repeating(found)
-        found.repeated = tuple(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        found.repeated = tuple(
+            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
+        )
     return found
 
 
 _decoder = json.JSONDecoder(
-    object_pairs_hook=_mapping, parse_int=lambda text: int(text) if len(text) <= _LONGEST_INTEGER else math.inf
+    object_pairs_hook=_mapping,
+    parse_int=lambda text: int(text) if len(text) <= _LONGEST_INTEGER else math.inf,
 )
 
 
@@ -84,13 +87,18 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as e:
-        where, what = f"line {line + e.lineno - 1}, column {e.colno}", f"not JSON: {e.msg[:1].lower()}{e.msg[1:]}"
+        where, what = (
+            f"line {line + e.lineno - 1}, column {e.colno}",
+            f"not JSON: {e.msg[:1].lower()}{e.msg[1:]}",
+        )
         excerpt = text[e.pos : e.pos + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
         near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
         remedy = "give the JSON alone, whole, and without a code fence or comments"
         raise InputError(f"{source}: {where}: {what}{near}; {remedy}") from e
     except RecursionError as e:
-        raise InputError(f"{source}: line {line}: nested too deep; nothing that is read here goes so deep") from e
+        raise InputError(
+            f"{source}: line {line}: nested too deep; nothing that is read here goes so deep"
+        ) from e
 
 
 @contextlib.contextmanager
@@ -114,7 +122,11 @@ def is_object(line: str | bytes) -> bool:
 
 def read_values(text: str, source: str) -> list[Any]:
     """Return the items of a JSON list, one JSON value, or those of JSONL; InputError, MeetingError for broken lines."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip(_SPACE)]
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip(_SPACE)
+    ]
     if len(lines) < 2 or not is_object(lines[0][1]):
         value = read_json(text, source)
         return value if isinstance(value, list) else [value]
@@ -135,7 +147,9 @@ def read_config(path: Path | str) -> dict[str, Any]:
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in CONFIG_SUFFIXES:
-        raise InputError(f"{path}: name the file {', '.join(CONFIG_SUFFIXES[:-1])} or .yml after what is in it")
+        raise InputError(
+            f"{path}: name the file {', '.join(CONFIG_SUFFIXES[:-1])} or .yml after what is in it"
+        )
     data = read_file(path, CONFIG_LIMIT)
     try:
         if kind == ".json":
@@ -189,7 +203,9 @@ def fault(where: str, field: str, reason: str) -> str:
     return ": ".join(part for part in (where, field, reason) if part)
 
 
-def checked(model: type[Model], data: Mapping[str, Any], where: str) -> tuple[Model | None, list[str]]:
+def checked(
+    model: type[Model], data: Mapping[str, Any], where: str
+) -> tuple[Model | None, list[str]]:
     """Read plain data into a model, and list everything that is wrong with it; None where anything is."""
     from pydantic import ValidationError
 
@@ -209,7 +225,11 @@ def _in_words(error: Any) -> str:
     if error["type"] in ("missing", "string_pattern_mismatch"):
         return "is missing" if error["type"] == "missing" else "is blank"
     reason = printable(error["msg"].removeprefix("Value error, "))
-    return f"{shown(error['input'])}: {reason[:1].lower()}{reason[1:]}" if reason.startswith("Input should") else reason
+    return (
+        f"{shown(error['input'])}: {reason[:1].lower()}{reason[1:]}"
+        if reason.startswith("Input should")
+        else reason
+    )
 
 
 def utf8(text: str) -> str:

@@ -11,10 +11,17 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
 from scoring.evidence.git.repository import GitRepository
 
-Lines: TypeAlias = list[int]  # of a file: the number of each followed one, 0 for any other, and for all after the last
-State: TypeAlias = dict[str, Lines]  # by file, where there are followed lines; a list is never changed, only replaced
+Lines: TypeAlias = list[
+    int
+]  # of a file: the number of each followed one, 0 for any other, and for all after the last
+State: TypeAlias = dict[
+    str, Lines
+]  # by file, where there are followed lines; a list is never changed, only replaced
 
-_NEW, _ASIDE = -1, -2  # lines that are new to one parent of a merge: one that counts, and one that does not
+_NEW, _ASIDE = (
+    -1,
+    -2,
+)  # lines that are new to one parent of a merge: one that counts, and one that does not
 _MOST_SPLITS = 100  # files that went, and new ones, among which splits are looked for in one commit
 
 
@@ -108,7 +115,9 @@ def fates(
         for n in ends.get(commit, ()):
             own, parts = added.pop(n), works[n].parts
             gone = sorted(own - ledger.of(parts, state))
-            takers = ([c for c in ledger.taken(line) if graph.introduced[c] >= until] for line in gone)
+            takers = (
+                [c for c in ledger.taken(line) if graph.introduced[c] >= until] for line in gone
+            )
             yield n, Fate(len(own), tuple(tuple(dict.fromkeys(commits)) for commits in takers))
             ledger.drop(parts)
 
@@ -134,7 +143,9 @@ def _states(
     parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
     waiting = Counter(parent for commit in order for parent in parents[commit])
     pairs = [(commit, parent) for commit in order for parent in parents[commit] or [""]]
-    simple = _simple_merges(repository, [pair for pair in pairs if len(parents[pair[0]]) > 1], counts)
+    simple = _simple_merges(
+        repository, [pair for pair in pairs if len(parents[pair[0]]) > 1], counts
+    )
     stream = patches(repository, [pair for pair in pairs if pair not in simple], counts)
     states: dict[str, State] = {}
     for commit in order:
@@ -147,34 +158,54 @@ def _states(
             files = simple[pair] if pair in simple else next(stream)
             held = None if owner else before
             sides.append((before, files + _splits(repository, pair, held, files, counts)))
-        state = _step(*sides[0], commit, owner, ledger) if len(sides) == 1 else _merge(sides, owner, ledger)
+        state = (
+            _step(*sides[0], commit, owner, ledger)
+            if len(sides) == 1
+            else _merge(sides, owner, ledger)
+        )
         if waiting[commit]:
             states[commit] = state
         yield commit, state
     next(stream, None)
 
 
-def _simple_merges(repository: GitRepository, pairs: Sequence[Pair], counts: Counts) -> dict[Pair, list[PatchedFile]]:
+def _simple_merges(
+    repository: GitRepository, pairs: Sequence[Pair], counts: Counts
+) -> dict[Pair, list[PatchedFile]]:
     sides: dict[str, dict[Pair, list[PatchedFile]]] = {}
     for pair, files in zip(pairs, patches(repository, pairs, counts, hunks=False), strict=True):
         sides.setdefault(pair[0], {})[pair] = files
     found: dict[Pair, list[PatchedFile]] = {}
     for merge in sides.values():
-        if not set.intersection(*({file.path for file in files if file.status != "D"} for files in merge.values())):
+        if not set.intersection(
+            *({file.path for file in files if file.status != "D"} for files in merge.values())
+        ):
             found |= merge
     return found
 
 
 def _splits(
-    repository: GitRepository, pair: tuple[str, str], held: State | None, files: Sequence[PatchedFile], counts: Counts
+    repository: GitRepository,
+    pair: tuple[str, str],
+    held: State | None,
+    files: Sequence[PatchedFile],
+    counts: Counts,
 ) -> list[PatchedFile]:
-    sources = [file.was for file in files if file.status == "R" and (held is None or file.was in held)]
-    new = [file.path for file in files if file.status == "A"] if 0 < len(sources) <= _MOST_SPLITS else []
+    sources = [
+        file.was for file in files if file.status == "R" and (held is None or file.was in held)
+    ]
+    new = (
+        [file.path for file in files if file.status == "A"]
+        if 0 < len(sources) <= _MOST_SPLITS
+        else []
+    )
     found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
     return [file for file in found if file]
 
 
-def _step(state: State, files: Sequence[PatchedFile], commit: str, owner: str, ledger: _Ledger) -> State:
+def _step(
+    state: State, files: Sequence[PatchedFile], commit: str, owner: str, ledger: _Ledger
+) -> State:
     old = {file.was: state[file.was] for file in files if file.status != "A" and file.was in state}
     kept: set[int] = set()
     gone: list[int] = []
@@ -201,7 +232,9 @@ def _step(state: State, files: Sequence[PatchedFile], commit: str, owner: str, l
     return state
 
 
-def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merged: bool = False) -> Lines:
+def _changed(
+    before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merged: bool = False
+) -> Lines:
     if not file.hunks:
         return before
     lines: Lines = []
@@ -221,15 +254,21 @@ def _changed(before: Lines, file: PatchedFile, owner: str, ledger: _Ledger, merg
     return lines
 
 
-def _merge(sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, ledger: _Ledger) -> State:
+def _merge(
+    sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, ledger: _Ledger
+) -> State:
     changed = [{file.path: file for file in files if file.status != "D"} for _, files in sides]
     gone = [{file.was for file in files if file.status in "DR"} for _, files in sides]
     paths: dict[str, None] = {}
     for (before, files), lost in zip(sides, gone, strict=True):
         paths.update(dict.fromkeys(path for path in before if path not in lost))
-        paths.update(dict.fromkeys(file.path for file in files if file.status == "R" and file.was in before))
+        paths.update(
+            dict.fromkeys(file.path for file in files if file.status == "R" and file.was in before)
+        )
     if owner:
-        paths.update(dict.fromkeys(path for path in changed[0] if all(path in files for files in changed)))
+        paths.update(
+            dict.fromkeys(path for path in changed[0] if all(path in files for files in changed))
+        )
     state: State = {}
     for path in paths:
         of = [(before, files.get(path)) for (before, _), files in zip(sides, changed, strict=True)]
@@ -241,7 +280,9 @@ def _merge(sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, led
     return state
 
 
-def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner: str, ledger: _Ledger) -> Lines:
+def _merged(
+    path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner: str, ledger: _Ledger
+) -> Lines:
     for before, file in sides:
         if file is None:  # the same as in this parent
             return before.get(path, [])
@@ -258,4 +299,7 @@ def _merged(path: str, sides: Sequence[tuple[State, PatchedFile | None]], owner:
     if lines is None:  # new in all parents
         file = sides[0][1]
         return _changed([], file, owner, ledger) if file is not None and owner else []
-    return [ledger.new(owner, path, b"\1")[0] if line == _NEW and owner else max(line, 0) for line in lines]
+    return [
+        ledger.new(owner, path, b"\1")[0] if line == _NEW and owner else max(line, 0)
+        for line in lines
+    ]

@@ -11,7 +11,12 @@ from scoring.outcomes.validity import BY_DEGREES, LEAST_CASES, Case, OutcomeName
 from scoring.statistics import GroupedDraws, Interval, auc
 
 FOLDS = 5  # blocks of time into which the sessions are cut; each but the first is foretold from all before it
-PENALTIES = (0.01, 0.1, 1.0, 10.0)  # the strengths of the data against the penalty (C of scikit-learn)
+PENALTIES = (
+    0.01,
+    0.1,
+    1.0,
+    10.0,
+)  # the strengths of the data against the penalty (C of scikit-learn)
 _DECIMALS = 4
 
 Weights = Mapping[str, float]
@@ -37,7 +42,12 @@ class Fit:
     @property
     def holds(self) -> bool:
         """Whether the gain is more than chance gives: its interval lies above 0, and is of enough iterations."""
-        return bool(self.weights) and self.n >= LEAST_CASES and self.interval is not None and self.interval.low > 0
+        return (
+            bool(self.weights)
+            and self.n >= LEAST_CASES
+            and self.interval is not None
+            and self.interval.low > 0
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -72,7 +82,9 @@ def fit_weights(cases: Sequence[Case], rubric: Rubric, outcome: OutcomeName) -> 
     draws = GroupedDraws([case.session for case in foretold], [case.truth for case in foretold])
     gain, interval = draws.gain(before, after) if foretold else (0.0, None)
     found, sizes = chosen_weights(known, old), (len(known), len(foretold))
-    return Fit(outcome, *found, *sizes, auc(before, draws.truths), auc(after, draws.truths), gain, interval)
+    return Fit(
+        outcome, *found, *sizes, auc(before, draws.truths), auc(after, draws.truths), gain, interval
+    )
 
 
 def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:
@@ -80,9 +92,15 @@ def fitted_rubric(rubric: Rubric, fit: Fit) -> Rubric:
     rounded = {name: round(weight, _DECIMALS) for name, weight in (fit.weights or {}).items()}
     rounded = {name: weight for name, weight in rounded.items() if weight > 0}
     most = max(rounded, key=lambda name: rounded[name])
-    rounded[most] = round(1 - math.fsum(w for name, w in rounded.items() if name != most), _DECIMALS)
-    specs = (replace(spec, weight=rounded[spec.id]) for spec in rubric.signals if spec.id in rounded)
-    return replace(rubric, version=f"{rubric.version}-fit-{fit.outcome}", signals=tuple[SignalSpec, ...](specs))
+    rounded[most] = round(
+        1 - math.fsum(w for name, w in rounded.items() if name != most), _DECIMALS
+    )
+    specs = (
+        replace(spec, weight=rounded[spec.id]) for spec in rubric.signals if spec.id in rounded
+    )
+    return replace(
+        rubric, version=f"{rubric.version}-fit-{fit.outcome}", signals=tuple[SignalSpec, ...](specs)
+    )
 
 
 def _in_time(cases: Sequence[Case], folds: int) -> Iterator[tuple[list[Case], list[Case]]]:
@@ -110,9 +128,19 @@ def chosen_weights(cases: Sequence[Case], names: Weights) -> tuple[Weights | Non
         return None, PENALTIES[0]
     worth: dict[float, float] = {}
     for penalty in PENALTIES:
-        fits = ((fitted_weights(past, names, penalty), block) for past, block in _in_time(cases, FOLDS - 2))
-        foretold = [(_score(case, weights), case.truth) for weights, block in fits if weights for case in block]
-        worth[penalty] = auc([value for value, _ in foretold], [truth for _, truth in foretold]) or 0.0
+        fits = (
+            (fitted_weights(past, names, penalty), block)
+            for past, block in _in_time(cases, FOLDS - 2)
+        )
+        foretold = [
+            (_score(case, weights), case.truth)
+            for weights, block in fits
+            if weights
+            for case in block
+        ]
+        worth[penalty] = (
+            auc([value for value, _ in foretold], [truth for _, truth in foretold]) or 0.0
+        )
     best = max(PENALTIES, key=lambda penalty: (worth[penalty], -penalty))
     return fitted_weights(cases, names, best), best
 
@@ -122,7 +150,11 @@ def fitted_weights(cases: Sequence[Case], names: Weights, penalty: float) -> Wei
     from sklearn.linear_model import LogisticRegression  # takes longer to load than all of da-score
 
     given = {name: [case.signals.get(name) for case in cases] for name in names}
-    used = {name: column for name, column in given.items() if len({v for v in column if v is not None}) > 1}
+    used = {
+        name: column
+        for name, column in given.items()
+        if len({v for v in column if v is not None}) > 1
+    }
     truths = [int(bool(case.truth)) for case in cases]
     while used:
         columns = [_filled(column) for column in used.values()]

@@ -10,18 +10,24 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from scoring.evidence.attribution.attributed import AllWork, AttributedScan
+from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import NOT_LANDED, Landing
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.attributed import AllWork, AttributedScan
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.facts import NS, NS_MAX, Observed, TranscriptFacts, clamp_ns
 from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
-from scoring.evidence.transcripts.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
-from scoring.evidence.transcripts.written import Written, WrittenLines, held_lines, is_inside, written_lines
+from scoring.evidence.transcripts.written import (
+    Written,
+    WrittenLines,
+    held_lines,
+    is_inside,
+    written_lines,
+)
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
 from scoring.text import trim
@@ -100,7 +106,11 @@ class Unit:
     @property
     def landed_share(self) -> float | None:
         """The share of the lines written that the trunk has, its yield; None where that is not known."""
-        return self.lines_landed / self.lines_written if self.lines_written and self.lines_landed is not None else None
+        return (
+            self.lines_landed / self.lines_written
+            if self.lines_written and self.lines_landed is not None
+            else None
+        )
 
     @property
     def written_here(self) -> int:
@@ -115,7 +125,9 @@ class Ledger(NamedTuple):
     own: tuple[str, str]
 
 
-def ledger(records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules) -> Ledger:
+def ledger(
+    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules
+) -> Ledger:
     """Return all of the work of a repository, by attributed evidence; NotARepositoryError, GitError without a trunk."""
     with sources.transcripts().start() as scan:
         return ledger_of(Evidence(records, log_dir, sources, scan, profile=None), (), rules)
@@ -134,13 +146,21 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
     landings = [whole.get(anew.get(one.sha or "", ""), one) for one in landings]
     places = list(map(_place, records, landings))
     units = _with_entries(evidence, places, landings, scan.checkpoints)
-    recorded = {tree.sessions[0] for tree in (scan.work.trees if scan.work else ()) if tree.checkpoints}
+    recorded = {
+        tree.sessions[0] for tree in (scan.work.trees if scan.work else ()) if tree.checkpoints
+    }
     if scan.work:
-        times = _add_lines(units, places, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git)
+        times = _add_lines(
+            units, places, scan.work, {name: anew.get(sha, sha) for name, sha in shown.items()}, git
+        )
         scan.work = scan.work._replace(trees=())  # all that follows asks for lines
         _add_checkpoints(units, scan)
         _move_talk(units, scan.work)
-        parts = [unit for unit in units.values() if unit.landing and unit.landing.part_of and not unit.landing.landed]
+        parts = [
+            unit
+            for unit in units.values()
+            if unit.landing and unit.landing.part_of and not unit.landing.landed
+        ]
         whole = git.landings({unit.commit for unit in parts if unit.commit})
         for unit in parts:  # what is only part of a commit of the trunk is what became of that
             unit.landing = whole.get(unit.commit or "", unit.landing)
@@ -156,7 +176,9 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
     for unit in units.values():
         judged = (known[one.iteration] for one in unit.entries if one.iteration in known)
         unit.outcome = max(
-            judged, key=lambda one: (one.defective or False, bool(one.main_fix), one.lines_fixed or 0), default=None
+            judged,
+            key=lambda one: (one.defective or False, bool(one.main_fix), one.lines_fixed or 0),
+            default=None,
         )
         unit.defective = unit.outcome.defective if unit.outcome else None
     found = (unit for unit in units.values() if unit.lines or unit.kind == "commit")
@@ -167,7 +189,12 @@ Units: TypeAlias = dict[str, Unit]
 
 
 def _shown(work: AllWork | None, git: AttributedHistory) -> dict[str, str]:
-    cuts = (cut for tree in (work.trees if work else ()) for cut in tree.cuts if cut.place == OTHER_COMMIT)
+    cuts = (
+        cut
+        for tree in (work.trees if work else ())
+        for cut in tree.cuts
+        if cut.place == OTHER_COMMIT
+    )
     return git.resolved({cut.made.sha for cut in cuts if cut.made})
 
 
@@ -177,17 +204,24 @@ def _identity(landing: Landing) -> str | None:
 
 def _place(record: IterationRecord, landing: Landing) -> str:
     field = trim(record.commit).lower()
-    name = f"checkpoint:{record.checkpoint}" if record.checkpoint else f"iteration:{record.iteration}"
+    name = (
+        f"checkpoint:{record.checkpoint}" if record.checkpoint else f"iteration:{record.iteration}"
+    )
     return _identity(landing) or (field if _SHA.fullmatch(field) else name)
 
 
 def _unit_of(units: Units, place: str, landing: Landing | None) -> Unit:
     commit = None if ":" in place else place
-    return units.setdefault(place, Unit(f"commit:{place}" if commit else place, "commit", commit, landing=landing))
+    return units.setdefault(
+        place, Unit(f"commit:{place}" if commit else place, "commit", commit, landing=landing)
+    )
 
 
 def _with_entries(
-    evidence: Evidence, places: Sequence[str], landings: Sequence[Landing], checkpoints: Collection[str]
+    evidence: Evidence,
+    places: Sequence[str],
+    landings: Sequence[Landing],
+    checkpoints: Collection[str],
 ) -> Units:
     units: Units = {}
     taken: set[str] = set()
@@ -209,7 +243,11 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
     last: dict[str, tuple[int, int]] = {}
     for file in scan.work.files if scan.work else ():
         if file.checkpoint and file.checkpoint not in taken:
-            own = ((time, line) for time, line in zip(file.times, file.ids, strict=True) if line in owner)
+            own = (
+                (time, line)
+                for time, line in zip(file.times, file.ids, strict=True)
+                if line in owner
+            )
             last[file.checkpoint] = max((last.get(file.checkpoint, (-NS_MAX, -1)), *own))
     for name in scan.checkpoints:
         if name not in taken:
@@ -219,7 +257,11 @@ def _add_checkpoints(units: Units, scan: AttributedScan) -> None:
 
 
 def _add_lines(
-    units: Units, places: Sequence[str], work: AllWork, shown: Mapping[str, str], git: AttributedHistory
+    units: Units,
+    places: Sequence[str],
+    work: AllWork,
+    shown: Mapping[str, str],
+    git: AttributedHistory,
 ) -> "array[int]":
     times = array("q", bytes(8 * len(work.owners)))
     landings = git.landings(shown.values())
@@ -235,7 +277,9 @@ def _add_lines(
     return times
 
 
-def _other(part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]) -> Unit:
+def _other(
+    part: SessionPart, units: Units, shown: Mapping[str, str], landings: Mapping[str, Landing]
+) -> Unit:
     harness, session = part.tree.sessions[0]
     if part.cut and part.cut.made and part.place == OTHER_COMMIT:
         sha = shown.get(part.cut.made.sha, part.cut.made.sha)
@@ -261,7 +305,10 @@ def _measure(units: Units, work: AllWork, times: Sequence[int]) -> None:
     missing = missing_sub_agents(work.files, parts, groups)
     wrote, last = _unknown_writes(work, parts, written), last_lines(work.files, parts)
     counted, _ = count_lines(work.files, parts, groups + several, last, keep=False)
-    outputs = {one.start: found.output_tokens for one, found in zip(several, counted[len(groups) :], strict=True)}
+    outputs = {
+        one.start: found.output_tokens
+        for one, found in zip(several, counted[len(groups) :], strict=True)
+    }
     for unit, group, found, absent in zip(order, groups, counted, missing, strict=False):
         unit.session = keys[max(group, key=lambda n: (outputs.get(n, 0), keys[n]))]
         own = sorted(times[line] for line in chain(*unit.lines.values()))
@@ -275,7 +322,9 @@ def _measure(units: Units, work: AllWork, times: Sequence[int]) -> None:
         unit.is_whole = not absent and wrote.isdisjoint(group)
 
 
-def _unknown_writes(work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]) -> set[int]:
+def _unknown_writes(
+    work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]
+) -> set[int]:
     """Return the parts in which commands wrote files of the repository, of which no line is known."""
     found = set[int]()
     for file in work.files:
@@ -307,9 +356,15 @@ def _move_talk(units: Units, work: AllWork) -> None:
                 talk.lines.setdefault(session, array("i")).extend(lines)
 
 
-def _describe(units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str], recorded: set[SessionKey]) -> None:
+def _describe(
+    units: Iterable[Unit], git: AttributedHistory, own: tuple[str, str], recorded: set[SessionKey]
+) -> None:
     every = list(units)
-    named = {unit.commit: (unit.landing and unit.landing.sha) or unit.commit for unit in every if unit.commit}
+    named = {
+        unit.commit: (unit.landing and unit.landing.sha) or unit.commit
+        for unit in every
+        if unit.commit
+    }
     known = git.resolved({sha for pair in named.items() for sha in pair})
     written, authors = git.written(known.values()), git.authors(known.values())
     of_tree: dict[SessionKey, tuple[str, str]] = {}
@@ -338,13 +393,17 @@ def _look_for_lines(
         return
     commits = []
     for unit in some:
-        landed = git.landed_at(unit.landing.commit) if unit.landing and unit.landing.commit else None
+        landed = (
+            git.landed_at(unit.landing.commit) if unit.landing and unit.landing.commit else None
+        )
         start = max((unit.ended or 0) // NS, landed or 0)
         unit.is_young = start + rules.horizon_days * DAY > git.tip_time
         commits.append(git.trunk_at(start + rules.horizon_days * DAY))
     oldest = min((unit.counted.began or 0 for unit in some if unit.counted), default=0) // NS
     asked = [Written(commit, unit.written) for commit, unit in zip(commits, some, strict=True)]
-    for unit, count in zip(some, held_lines(repository, asked, *git.files_since(oldest)), strict=True):
+    for unit, count in zip(
+        some, held_lines(repository, asked, *git.files_since(oldest)), strict=True
+    ):
         unit.lines_there = count
 
 
@@ -359,17 +418,27 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
             unit.state = "talk"
         elif landing and landing.reverted_by:
             unit.state = "reverted"
-        elif (landing and landing.landed) or (by_lines and there and there * 2 >= unit.written_here):
+        elif (landing and landing.landed) or (
+            by_lines and there and there * 2 >= unit.written_here
+        ):
             unit.state = "landed"
         elif young or (landing and landing.sha in live):
             unit.state = "open"
-        elif (landing and landing.found_by == NOT_LANDED) or (by_lines and unit.is_whole and there == 0):
+        elif (landing and landing.found_by == NOT_LANDED) or (
+            by_lines and unit.is_whole and there == 0
+        ):
             unit.state = "lost"
 
 
 def _find_first_lines(units: Iterable[Unit], files: Iterable[File]) -> None:
-    lost = {line: unit for unit in units if unit.state == "lost" for line in chain(*unit.lines.values())}
+    lost = {
+        line: unit for unit in units if unit.state == "lost" for line in chain(*unit.lines.values())
+    }
     for file in files if lost else ():
-        for number, time, line, fresh in zip(file.numbers, file.times, file.ids, file.fresh, strict=True):
+        for number, time, line, fresh in zip(
+            file.numbers, file.times, file.ids, file.fresh, strict=True
+        ):
             if fresh and (unit := lost.get(line)):
-                unit.first_line = min(unit.first_line, (time, f"{file.transcript.name}:{number + 1}"))
+                unit.first_line = min(
+                    unit.first_line, (time, f"{file.transcript.name}:{number + 1}")
+                )

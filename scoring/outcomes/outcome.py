@@ -25,8 +25,21 @@ from scoring.store import Store
 
 DAY = 86_400
 HORIZON_DAYS = 14
-FIX_WORDS = ("fix", "fixes", "fixed", "bug", "bugfix", "hotfix", "regression", "revert", "broken", "crash")
-DEFECTIVE_PERCENT = 5  # of the lines of some work: it counts as defective when fixes changed as many
+FIX_WORDS = (
+    "fix",
+    "fixes",
+    "fixed",
+    "bug",
+    "bugfix",
+    "hotfix",
+    "regression",
+    "revert",
+    "broken",
+    "crash",
+)
+DEFECTIVE_PERCENT = (
+    5  # of the lines of some work: it counts as defective when fixes changed as many
+)
 _LEAST_FIXED = 3  # lines that the one fix changed of which is said that it fixed the work
 _OTHER_FIX = re.compile(
     r"[,;&+]|(?<!\w)(?:and|also|revert\w*|chore|refactor\w*|(?:golangci-|es)?lint\w*|\w*fmt|format\w*|styl\w+|indent\w*"
@@ -111,13 +124,18 @@ class Counted(NamedTuple):
     main_fix: tuple[str, int] | None = None
 
 
-_STAMP = b"objects, written lines"  # of git: what is kept depends on these alone, which never change
+_STAMP = (
+    b"objects, written lines"  # of git: what is kept depends on these alone, which never change
+)
 _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 
 def kept_counts(cache_dir: Path | None, repository: Path) -> dict[str, Counted]:
     """Return what is kept about a repository: the directory that its work trees share."""
-    with Store(None if _may_change(repository) else cache_dir, keeps=False) as store, contextlib.suppress(*_UNUSABLE):
+    with (
+        Store(None if _may_change(repository) else cache_dir, keeps=False) as store,
+        contextlib.suppress(*_UNUSABLE),
+    ):
         if raw := store.get("git", _key(repository), _STAMP):
             return msgspec.convert(json.loads(raw), dict[str, Counted])
     return {}
@@ -148,11 +166,16 @@ def log_outcomes(
     trunk: str | None = None,
 ) -> list[Outcome]:
     """Return what became of each iteration of a log; NotARepositoryError, GitError."""
-    return outcomes_in(AttributedHistory(repo_dir, records, trunk), records, rules or OutcomeRules(), cache_dir)
+    return outcomes_in(
+        AttributedHistory(repo_dir, records, trunk), records, rules or OutcomeRules(), cache_dir
+    )
 
 
 def outcomes_in(
-    history: AttributedHistory, records: Iterable[IterationRecord], rules: OutcomeRules, cache_dir: Path | None = None
+    history: AttributedHistory,
+    records: Iterable[IterationRecord],
+    rules: OutcomeRules,
+    cache_dir: Path | None = None,
 ) -> list[Outcome]:
     """Return the same of some entries, from a history that was opened already."""
     return _Outcomes(history, rules).outcomes(records, cache_dir)
@@ -199,7 +222,9 @@ class _Outcomes:
         end = (self._history.landed_at(commit) or 0) + self._rules.horizon_days * DAY
         return self._history.trunk_at(end) if (self._history.tip_time or 0) >= end else None
 
-    def _counted(self, works: Sequence[_Watched], cache_dir: Path | None) -> Mapping[_Watched, Counted]:
+    def _counted(
+        self, works: Sequence[_Watched], cache_dir: Path | None
+    ) -> Mapping[_Watched, Counted]:
         # Saves 1.8 of 3.5 s of ``outcomes`` at 2,000 entries on a trunk of 10,000 commits.
         place = cache_dir, self._repository.common_dir
         known = kept_counts(*place)
@@ -207,7 +232,9 @@ class _Outcomes:
         new = [work for work, key in keys.items() if key not in known]
         if new:
             parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
-            found = fates(self._repository, self._graph, parts, partial(is_code, globs=self._rules.code_globs))
+            found = fates(
+                self._repository, self._graph, parts, partial(is_code, globs=self._rules.code_globs)
+            )
             known.update((keys[new[n]], self._count(new[n], fate)) for n, fate in found)
             keep_counts(*place, known)
         return {work: known[key] for work, key in keys.items()}
@@ -226,12 +253,16 @@ class _Outcomes:
         fixes = {commit for commit in fixes if not self._taken_back((commit,), work.until)}
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         by = self._taken_back((work.commit, work.also), work.until)
-        return Counted(fate.added, len(fate.taken), fixed, by, self._main_fix(work.commit, fixes, fate))
+        return Counted(
+            fate.added, len(fate.taken), fixed, by, self._main_fix(work.commit, fixes, fate)
+        )
 
     def _main_fix(self, work: str, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
         """Return the fix that changed most lines of some work, if it says nothing else and they are most of its own."""
         plain = [commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)]
-        lines = Counter(commit for commits in fate.taken for commit in {*plain}.intersection(commits))
+        lines = Counter(
+            commit for commits in fate.taken for commit in {*plain}.intersection(commits)
+        )
         commit, count = max(lines.items(), key=lambda one: (one[1], one[0]), default=("", 0))
         least = max(_LEAST_FIXED, fate.added * DEFECTIVE_PERCENT / 100)
         size = self._history.sizes([commit]).get(commit) if count >= least else None
@@ -250,7 +281,9 @@ class _Outcomes:
         """Count the lines of code that another commit has beyond those of one, by their text without blanks."""
         pairs = [(other, one)] if other else []
         found: Counter[int] = Counter()
-        for added in added_lines(self._repository, pairs, lambda line: crc32(b"".join(line.split()))).values():
+        for added in added_lines(
+            self._repository, pairs, lambda line: crc32(b"".join(line.split()))
+        ).values():
             for (path, text), count in added.lines.items():
                 found[text] += count * is_code(path, globs=self._rules.code_globs)
         return found

@@ -44,7 +44,9 @@ def emit(document: Mapping[str, Value]) -> bytes:
 
 def _mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
     """Write a mapping with its keys at ``indent``; ``first`` comes before the first key."""
-    inside = _INDENT * ((indent + _INDENT) // _INDENT)  # the next multiple of four, as yaml.v3 indents
+    inside = _INDENT * (
+        (indent + _INDENT) // _INDENT
+    )  # the next multiple of four, as yaml.v3 indents
     spaces = " " * indent
     before = first or spaces
     for key, value in mapping.items():
@@ -104,7 +106,9 @@ def _float(value: float) -> str:
     # repr gives the shortest digits that read back the same; only their layout is made here.
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
-    point = len(whole) + int(exponent or 0)  # where the decimal point is, counted from the first digit
+    point = len(whole) + int(
+        exponent or 0
+    )  # where the decimal point is, counted from the first digit
     figures = (whole + fraction).rstrip("0")
     point -= len(figures) - len(figures := figures.lstrip("0"))
     # Go's shortest %g: an exponent below 1e-4, and from seven digits before the point on.
@@ -125,14 +129,22 @@ def text(value: str, indent: int) -> str:
     if _SURROGATES.search(value):  # not UTF-8: bytes that were carried through
         encoded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()
         lines = [encoded[i : i + 70] for i in range(0, len(encoded), 70)]
-        return f"!!binary {encoded}" if len(encoded) < 70 else "!!binary " + _literal("\n".join(lines) + "\n", indent)
+        return (
+            f"!!binary {encoded}"
+            if len(encoded) < 70
+            else "!!binary " + _literal("\n".join(lines) + "\n", indent)
+        )
     if "\n" in value:
         return _double_quoted(value) if _NO_BLOCK.search(value) else _literal(value, indent)
     if resolve(value)[0] != STR or _BASE_60.fullmatch(value) or value in OLD_BOOLEANS:
         return _double_quoted(value)
     if _NO_QUOTES.search(value):
         return _double_quoted(value)
-    return "'" + _indented(value.replace("'", "''"), indent) + "'" if _NO_PLAIN.search(value) else value
+    return (
+        "'" + _indented(value.replace("'", "''"), indent) + "'"
+        if _NO_PLAIN.search(value)
+        else value
+    )
 
 
 def _double_quoted(value: str) -> str:
@@ -144,7 +156,13 @@ def _escape(char: str) -> str:
     if char in _ESCAPES:
         return "\\" + _ESCAPES[char]
     code = ord(char)
-    return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+    return (
+        f"\\x{code:02X}"
+        if code <= 0xFF
+        else f"\\u{code:04X}"
+        if code <= 0xFFFF
+        else f"\\U{code:08X}"
+    )
 
 
 def _literal(value: str, indent: int) -> str:

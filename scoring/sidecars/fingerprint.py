@@ -38,31 +38,42 @@ class Fingerprint(Frozen, frozen=True):
 
     def same_inputs(self, other: "Fingerprint") -> bool:
         """Tell whether the bytes are the same. Facts of another window compare with git's answers, not here."""
-        return self.inputs == other.inputs and (self.window != other.window or self.facts == other.facts)
+        return self.inputs == other.inputs and (
+            self.window != other.window or self.facts == other.facts
+        )
 
     def same(self, part: Literal["facts", "git"], other: "Fingerprint") -> bool:
         """Tell whether what transcripts show, or git answers, is the same in the same window."""
         return getattr(self, part) == getattr(other, part) and self.window == other.window
 
 
-def inputs_of(record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]) -> str:
+def inputs_of(
+    record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]
+) -> str:
     """Return the ``inputs`` of one iteration; take it before the files are read, so that later changes show."""
     beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
     named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
     artifacts = [path and _bytes_of(path) for path in named]
     scope = evidence.scopes.get(record.task_id)
-    declared = scope and (scope.entries, scope.plan.parent.name)  # whatever way leads to the repository
+    declared = scope and (
+        scope.entries,
+        scope.plan.parent.name,
+    )  # whatever way leads to the repository
     return _digest(record, beside, artifacts, declared)
 
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
     """Take the fingerprint of one iteration; its ``inputs`` were taken before."""
-    landing = replace(facts.landing, trunk=replace(facts.trunk, commit=None))  # that the trunk moves on is no answer
+    landing = replace(
+        facts.landing, trunk=replace(facts.trunk, commit=None)
+    )  # that the trunk moves on is no answer
     return Fingerprint(
         inputs=inputs,
         window=_digest(facts.window),
         facts=_digest(facts.transcripts, *([facts.observed] if facts.observed else [])),
-        git=_digest(landing, facts.changed, *([facts.counted_for] if facts.counted_for is not None else [])),
+        git=_digest(
+            landing, facts.changed, *([facts.counted_for] if facts.counted_for is not None else [])
+        ),
         sidecar=digest_of(sidecar),
     )
 
@@ -87,7 +98,10 @@ class Fingerprints:
     """The fingerprints of one log under one rubric, in the store; see :func:`fingerprints`."""
 
     def __init__(self, store: Store, log_dir: Path, rubric: Rubric) -> None:
-        self._store, self._about = store, f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
+        self._store, self._about = (
+            store,
+            f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0",
+        )
 
     def get(self, iteration: int) -> Fingerprint | None:
         """Return what the score of an iteration was computed from, when that is known."""
@@ -111,7 +125,9 @@ _NO_STAMP = b""  # A fingerprint holds what it was computed from, so it needs no
 
 
 @contextlib.contextmanager
-def fingerprints(cache_dir: Path | None, log_dir: Path, rubric: Rubric, keeps: bool = True) -> Iterator[Fingerprints]:
+def fingerprints(
+    cache_dir: Path | None, log_dir: Path, rubric: Rubric, keeps: bool = True
+) -> Iterator[Fingerprints]:
     """Give the fingerprints of a log under a rubric, kept in ``cache_dir``; without ``keeps`` they are only read."""
     with Store(cache_dir, keeps) as store:
         yield Fingerprints(store, log_dir, rubric)
@@ -136,7 +152,10 @@ class Meaning(NamedTuple):
         return "Score" if self.means_something else "Evidence score"
 
     def __str__(self) -> str:
-        unknown = {None: "not measured: da-score validate", TOO_FEW: "not known yet: too few outcomes"}
+        unknown = {
+            None: "not measured: da-score validate",
+            TOO_FEW: "not known yet: too few outcomes",
+        }
         return unknown.get(self.verdict) or str(self.verdict)
 
 
@@ -146,21 +165,39 @@ _MARK = 8  # bytes that stand for one score
 
 def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
     """Return what stands for a score, of this work and with this trunk."""
-    known = score.iteration, score.rubric_version, score.scored, score.value, score.band, facts.landing.sha
+    known = (
+        score.iteration,
+        score.rubric_version,
+        score.scored,
+        score.value,
+        score.band,
+        facts.landing.sha,
+    )
     about = repr((*known, facts.record.agent.session_id, facts.trunk.commit))
     return blake2b(about.encode("utf-8", "backslashreplace"), digest_size=_MARK).digest()
 
 
-def keep_meaning(cache_dir: Path | None, about: Sequence[object], marks: Iterable[bytes], verdict: str) -> None:
+def keep_meaning(
+    cache_dir: Path | None, about: Sequence[object], marks: Iterable[bytes], verdict: str
+) -> None:
     """Keep what was found ``about`` the scores with these marks: of a log, under a rubric, by rules of outcomes."""
     with Store(cache_dir) as store:
-        store.put("fingerprint", f"validity\0{about!r}", _NO_STAMP, verdict.encode() + b"\n" + b"".join(marks))
+        store.put(
+            "fingerprint",
+            f"validity\0{about!r}",
+            _NO_STAMP,
+            verdict.encode() + b"\n" + b"".join(marks),
+        )
 
 
-def kept_meaning(cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes]) -> Meaning:
+def kept_meaning(
+    cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes]
+) -> Meaning:
     """Return what was last found of scores; nothing where one of them was not among those measured."""
     with Store(cache_dir, keeps=False) as store:
         found = store.get("fingerprint", f"validity\0{about!r}", _NO_STAMP) or b""
     verdict, _, measured = found.partition(b"\n")
     known = {measured[at : at + _MARK] for at in range(0, len(measured), _MARK)}
-    return Meaning(verdict.decode("utf-8", "replace") if marks and known.issuperset(marks) else None)
+    return Meaning(
+        verdict.decode("utf-8", "replace") if marks and known.issuperset(marks) else None
+    )

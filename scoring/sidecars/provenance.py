@@ -53,16 +53,28 @@ class OwnLines(Frozen, frozen=True):
         last = None if tests.last_passed is None else "passed" if tests.last_passed else "failed"
         ran = tests.runs, tests.failed, last, tests.edited_after
         by_user = seen.interrupts, seen.rejections, seen.resets
-        return cls(observed.method, observed.sessions, *ran, *by_user, words=seen.words, reports=seen.reports)
+        return cls(
+            observed.method,
+            observed.sessions,
+            *ran,
+            *by_user,
+            words=seen.words,
+            reports=seen.reports,
+        )
 
     def blocks(self) -> dict[str, dict[str, Any]]:
         """Return the blocks of the file, in their order."""
-        return {block: {name: getattr(self, name) for name in names} for block, names in _BLOCKS.items()}
+        return {
+            block: {name: getattr(self, name) for name in names} for block, names in _BLOCKS.items()
+        }
 
     def lost(self, now: "OwnLines") -> Iterator[Loss]:
         """Yield what is missing ``now``."""
         if self.method and not now.method:
-            yield Loss("correction_pressure", f"its lines were found by {self.method} and are not found any more")
+            yield Loss(
+                "correction_pressure",
+                f"its lines were found by {self.method} and are not found any more",
+            )
         if now.runs < self.runs and set(now.sessions) <= set(self.sessions):
             yield Loss("tests", f"{now.runs} of {self.runs} test runs are left")
 
@@ -132,7 +144,12 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
         for facts in old.harnesses:
             left = now.get(facts.name, HarnessFacts(facts.name))
             if left.turns < facts.turns:
-                lost.append(Loss("token_efficiency", f"{left.turns} of {facts.turns} {facts.name} turns are left"))
+                lost.append(
+                    Loss(
+                        "token_efficiency",
+                        f"{left.turns} of {facts.turns} {facts.name} turns are left",
+                    )
+                )
             if left.tool_calls < facts.tool_calls:
                 what = f"{left.tool_calls} of {facts.tool_calls} {facts.name} tool calls are left"
                 lost.append(Loss("correction_pressure", what))
@@ -151,21 +168,31 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
     if old.trunk_ref != new.trunk_ref:
         said.append(f"the trunk is {new.trunk_ref}, and was {old.trunk_ref}")
     if old.landed != new.landed:
-        said.append(f"landed is known by {new.landed or 'nothing'}, and was by {old.landed or 'nothing'}")
+        said.append(
+            f"landed is known by {new.landed or 'nothing'}, and was by {old.landed or 'nothing'}"
+        )
     before, after = ({facts.name: facts for facts in kept.harnesses} for kept in (old, new))
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name, HarnessFacts(name)), after.get(name, HarnessFacts(name))
         if (was.turns, was.tool_calls) != (now.turns, now.tool_calls):
             calls = f"{was.tool_calls} → {now.tool_calls} tool calls"
             said.append(f"{name}: {was.turns} → {now.turns} turns, {calls}")
-        elif [getattr(was, name) for name in _COMPARED] != [getattr(now, name) for name in _COMPARED]:
+        elif [getattr(was, name) for name in _COMPARED] != [
+            getattr(now, name) for name in _COMPARED
+        ]:
             said.append(f"{name}: other numbers in as many turns and calls")
     if old.own and new.own:
         said += old.own.changed(new.own)
     return said
 
 
-_COMPARED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens", "tool_errors")
+_COMPARED = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "tool_errors",
+)
 """What is compared: not how the numbers are spread over files, nor how often they were repeated."""
 
 _HARNESS = tuple(f.name for f in fields(HarnessFacts) if f.name != "flags")
@@ -194,7 +221,9 @@ def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
 
 def is_written(iter_log_dir: Path | str, one: Sidecar) -> bool:
     """Tell whether the files of a score are on disk, byte for byte."""
-    score, evidence = (place(iter_log_dir, one.score.iteration) for place in (iteration_score_path, evidence_path))
+    score, evidence = (
+        place(iter_log_dir, one.score.iteration) for place in (iteration_score_path, evidence_path)
+    )
     return holds(score, one.data) and (not one.evidence or holds(evidence, one.evidence))
 
 
@@ -211,7 +240,9 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
         path = evidence_path(iter_log_dir, score.iteration)
         if provenance and not holds(path, evidence):
             before = read_provenance(iter_log_dir, score.iteration)
-            (after if before and lost_between(before, provenance) else first).append((path, evidence))
+            (after if before and lost_between(before, provenance) else first).append(
+                (path, evidence)
+            )
     try:
         for files in (first, scores, after):
             write_together(files)
@@ -273,7 +304,11 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
     window, trunk = given["window"], given["trunk"]
     lines = {name: value for block in _BLOCKS for name, value in given.get(block, {}).items()}
     sessions = tuple(lines.get("sessions", ()))
-    own = {"method": lines.get("method") or None, "sessions": sessions, "last": lines.get("last") or None}
+    own = {
+        "method": lines.get("method") or None,
+        "sessions": sessions,
+        "last": lines.get("last") or None,
+    }
     return Provenance(
         iteration,
         timestamp_ns(window.get("start", "")),

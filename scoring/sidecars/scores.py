@@ -39,7 +39,12 @@ _REFERENCE: dict[str, Take] = {
 }
 _values_of = operator.attrgetter(*_REFERENCE)
 _WHOLE = _REFERENCE | {"source": Reader.string, "applicable": Reader.boolean, "cap": Reader.string}
-_EMPTY: dict[Take, Any] = {Reader.string: "", Reader.boolean: False, Reader.number: 0.0, Reader.integer: 0}
+_EMPTY: dict[Take, Any] = {
+    Reader.string: "",
+    Reader.boolean: False,
+    Reader.number: 0.0,
+    Reader.integer: 0,
+}
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
 
 
@@ -54,12 +59,19 @@ def _reference_row(row: SignalContribution) -> dict[str, Value]:
 def _whole_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
     more: dict[str, Value] = {"source": row.source, "applicable": row.applicable, "cap": row.cap}
-    return _reference_row(row) | {name: value for name, value in more.items() if value not in (None, True, "")}
+    return _reference_row(row) | {
+        name: value for name, value in more.items() if value not in (None, True, "")
+    }
 
 
 def _printed_row(row: SignalContribution) -> dict[str, Value]:
     """Return a row as commands print it in JSON: with all that a row may have, null where this one does not have it."""
-    more = {"source": row.source, "applicable": row.applicable, "cap": row.cap or None, "fact": row.fact or None}
+    more = {
+        "source": row.source,
+        "applicable": row.applicable,
+        "cap": row.cap or None,
+        "fact": row.fact or None,
+    }
     return _reference_row(row) | more
 
 
@@ -73,7 +85,9 @@ SESSION_ID_LIMIT = 200  # the longest session id, in bytes, that becomes a file 
 _NO_FILE_NAME = "session id {!r} is no plain file name; it has no score file"
 _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
-PersistedContribution = SignalContribution  # one row of a persisted breakdown: the row of the score, as it is
+PersistedContribution = (
+    SignalContribution  # one row of a persisted breakdown: the row of the score, as it is
+)
 
 
 class PersistedScore(Breakdown, Frozen, frozen=True):
@@ -91,7 +105,9 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
     def as_dict(self) -> dict[str, Value]:
         """Return the content of the sidecar, keys in their order; what the format leaves out is left out."""
         bounds = self.sidecar == BOUNDS_SIDECAR
-        return self._content(_whole_row if bounds else _reference_row, self._sure() if bounds else {})
+        return self._content(
+            _whole_row if bounds else _reference_row, self._sure() if bounds else {}
+        )
 
     def payload(self) -> dict[str, Value]:
         """Return the score as every command prints it in JSON: its sidecar with sources, caps, bounds and coverage."""
@@ -109,7 +125,10 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
         return head | sure | {"breakdown": list(map(shown, self.breakdown))} | linked
 
     def _sure(self) -> dict[str, Value]:
-        return {"bounds": dataclasses.asdict(self.bounds), "coverage": dataclasses.asdict(self.coverage)}
+        return {
+            "bounds": dataclasses.asdict(self.bounds),
+            "coverage": dataclasses.asdict(self.coverage),
+        }
 
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
@@ -125,7 +144,14 @@ def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
 def build_persisted_score(score: Score, record: IterationRecord | None = None) -> PersistedScore:
     """Build what is persisted of a score, with the markers that come from its record."""
     linked = record is not None and derive_linked_traces_to_outcomes(record)
-    kept = score.iteration, score.rubric_version, score.scored, score.value, score.band, score.breakdown
+    kept = (
+        score.iteration,
+        score.rubric_version,
+        score.scored,
+        score.value,
+        score.band,
+        score.breakdown,
+    )
     return PersistedScore(*kept, linked, score.sidecar)
 
 
@@ -155,7 +181,9 @@ def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
     return write_persisted_score(iter_log_dir, build_persisted_score(score))
 
 
-def write_iteration_score_with_record(iter_log_dir: Path | str, score: Score, record: IterationRecord) -> Path:
+def write_iteration_score_with_record(
+    iter_log_dir: Path | str, score: Score, record: IterationRecord
+) -> Path:
     """Persist a score with the markers of its record, and return where; raises as :func:`write_persisted_score`."""
     return write_persisted_score(iter_log_dir, build_persisted_score(score, record))
 
@@ -170,7 +198,12 @@ def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Pa
 def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) -> list[Path]:
     """Persist scores in order, return where; the ``written`` of a WriteError holds the paths written before."""
     persisted = map(build_persisted_score, scores)
-    return _write_all([(iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict())) for one in persisted])
+    return _write_all(
+        [
+            (iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict()))
+            for one in persisted
+        ]
+    )
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
@@ -184,7 +217,9 @@ def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionSco
     """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
     plain = list(takewhile(lambda session: is_plain_session_id(session.session_id), sessions))
     paths = [session_score_path(iter_log_dir, session.session_id) for session in plain]
-    _write_all([(path, emit(session_as_dict(session))) for path, session in zip(paths, plain, strict=True)])
+    _write_all(
+        [(path, emit(session_as_dict(session))) for path, session in zip(paths, plain, strict=True)]
+    )
     if len(plain) < len(sessions):
         raise WriteError(_NO_FILE_NAME.format(sessions[len(plain)].session_id), tuple(paths))
     return paths
@@ -204,18 +239,29 @@ _HEAD: dict[str, Take] = {
     "value": Reader.number,
     "band": Reader.string,
 }
-_REF: dict[str, Take] = {"iteration": Reader.integer, **{k: v for k, v in _HEAD.items() if k != "rubric_version"}}
+_REF: dict[str, Take] = {
+    "iteration": Reader.integer,
+    **{k: v for k, v in _HEAD.items() if k != "rubric_version"},
+}
 
 
-def _whole(reader: Reader, node: Node, shape: Mapping[str, Take], **missing: bool) -> dict[str, Any]:
+def _whole(
+    reader: Reader, node: Node, shape: Mapping[str, Take], **missing: bool
+) -> dict[str, Any]:
     """Take a mapping; missing fields read as empty, or as is said."""
-    return {name: _EMPTY.get(take, ()) for name, take in shape.items()} | missing | reader.struct(node, shape)
+    return (
+        {name: _EMPTY.get(take, ()) for name, take in shape.items()}
+        | missing
+        | reader.struct(node, shape)
+    )
 
 
 _SCORE: dict[str, Take] = _HEAD | {
     "iteration": Reader.integer,
     "breakdown": items_of(_take_row),
-    "bounds": lambda reader, node: reader.struct(node, {"low": Reader.number, "high": Reader.number}),
+    "bounds": lambda reader, node: reader.struct(
+        node, {"low": Reader.number, "high": Reader.number}
+    ),
     "linked_traces_to_outcomes": Reader.boolean,
 }
 _SESSION: dict[str, Take] = _HEAD | {
@@ -250,7 +296,9 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
 def check_numbers(score: PersistedScore, name: str) -> None:
     """Make sure, or raise InputError, that a score read from ``name`` can be shown and added up, be it right or not."""
     _check_value(score.value, name)
-    if score.scored and not score.breakdown:  # one that says nothing, as the reference reads an empty file, is shown
+    if (
+        score.scored and not score.breakdown
+    ):  # one that says nothing, as the reference reads an empty file, is shown
         raise InputError(f"{name}: it is scored and has no breakdown")
     for row in score.breakdown:
         numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
@@ -258,7 +306,9 @@ def check_numbers(score: PersistedScore, name: str) -> None:
             raise InputError(f"{name}: signal {shown(row.signal)} has a number that is not finite")
         for number in numbers:
             if not 0 <= number <= 1 + TOLERANCE:
-                raise InputError(f"{name}: signal {shown(row.signal)} has the number {number:g}, not one from 0 to 1")
+                raise InputError(
+                    f"{name}: signal {shown(row.signal)} has the number {number:g}, not one from 0 to 1"
+                )
 
 
 def _check_value(value: float, name: str, advice: str = "") -> None:
@@ -281,12 +331,17 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
     """Read a session's persisted score back; raises as :func:`read_iteration_score`."""
     path = session_score_path(iter_log_dir, session_id)
     given = _parsed(_read(path), str(path), _SESSION)
-    return SessionScore(**given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")})
+    return SessionScore(
+        **given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")}
+    )
 
 
 def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
     """Read a session's persisted score back to go on with it; it is checked, and raises, as :func:`read_score`."""
-    session, path = read_session_score(iter_log_dir, session_id), session_score_path(iter_log_dir, session_id)
+    session, path = (
+        read_session_score(iter_log_dir, session_id),
+        session_score_path(iter_log_dir, session_id),
+    )
     advice = "; this is no score sidecar, score its iterations anew"
     _check_value(session.value, str(path), advice)
     for ref in session.per_iteration:
@@ -298,7 +353,9 @@ def _read(path: Path) -> bytes:
     try:
         return read_file(path, within=path.parent)
     except FileNotFoundError as e:
-        raise NotFoundError(f"{path}: no such score; score the log first with 'da-score run'") from e
+        raise NotFoundError(
+            f"{path}: no such score; score the log first with 'da-score run'"
+        ) from e
 
 
 def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> dict[str, Any]:

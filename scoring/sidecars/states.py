@@ -20,7 +20,12 @@ from scoring.frozen import Frozen
 from scoring.sessions import SessionScore
 from scoring.sidecars.emitter import Value
 from scoring.sidecars.provenance import Loss, Provenance, lost_between, read_provenance
-from scoring.sidecars.scores import PersistedScore, build_persisted_score, iteration_score_path, parse_iteration_score
+from scoring.sidecars.scores import (
+    PersistedScore,
+    build_persisted_score,
+    iteration_score_path,
+    parse_iteration_score,
+)
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, error_rate_of
 from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.landed import LANDED
@@ -46,7 +51,9 @@ class State(Frozen, frozen=True):
         return f"{self.name}: {self.reason}" if self.reason else self.name
 
 
-CURRENT = State("current")  # what a score is worth that was computed now, or equals that to the last digit
+CURRENT = State(
+    "current"
+)  # what a score is worth that was computed now, or equals that to the last digit
 
 
 class _PartlyKept(Frozen, frozen=True):
@@ -65,7 +72,9 @@ class _PartlyKept(Frozen, frozen=True):
         if row is None:
             return self.signals.value(signal_id)
         sub_score = min(max(row.sub_score, 0.0), 1.0)
-        return SignalValue(row.present, sub_score, row.detail, "", row.source, row.applicable, row.cap)
+        return SignalValue(
+            row.present, sub_score, row.detail, "", row.source, row.applicable, row.cap
+        )
 
 
 def state_of(
@@ -83,11 +92,14 @@ def state_of(
     """
     if kept.rubric_version != rubric.version:
         return State(
-            "stale", f"it is of rubric {kept.rubric_version or 'unknown'}; --recompute scores it under {rubric.version}"
+            "stale",
+            f"it is of rubric {kept.rubric_version or 'unknown'}; --recompute scores it under {rubric.version}",
         )
     computed = build_persisted_score(rubric.score(signals), facts.record)
     if _same(kept, computed):
-        return State("stale", "its entry or a file beside it was edited since") if edited else CURRENT
+        return (
+            State("stale", "its entry or a file beside it was edited since") if edited else CURRENT
+        )
     lost = _lost(kept, computed, facts, was, now)
     gone = _resting_on(lost, facts)
     rows = {row.signal: row for row in kept.breakdown if row.signal in gone}
@@ -98,7 +110,11 @@ def state_of(
     if lost and not edited and _same(kept, expected):
         return State("unverified", f"evidence is gone: {' and '.join(in_words(lost))}", lost=lost)
     more = _more(kept, expected, rubric)
-    other = "its entry or a file beside it was edited since" if edited else "its details are not those of the evidence"
+    other = (
+        "its entry or a file beside it was edited since"
+        if edited
+        else "its details are not those of the evidence"
+    )
     reason = more or next(_differences(kept, expected), other)
     return State("stale", reason, more, lost)
 
@@ -123,7 +139,10 @@ def _same(kept: PersistedScore, other: PersistedScore) -> bool:
 
 def _compared(score: PersistedScore) -> dict[str, Value]:
     """Return what a score says, without how a landing was found: that depends on where one looks from."""
-    rows = (dataclasses.replace(row, detail="") if row.signal == LANDED else row for row in score.breakdown)
+    rows = (
+        dataclasses.replace(row, detail="") if row.signal == LANDED else row
+        for row in score.breakdown
+    )
     return replace(score, breakdown=tuple(rows)).as_dict()
 
 
@@ -140,7 +159,9 @@ def _lost(
     return tuple(lost_between(was, now)) if was else ()
 
 
-def _lost_without_provenance(kept: PersistedScore, computed: PersistedScore, facts: IterationFacts) -> Iterator[str]:
+def _lost_without_provenance(
+    kept: PersistedScore, computed: PersistedScore, facts: IterationFacts
+) -> Iterator[str]:
     """Yield the signals of a sidecar that only a transcript can have given, where none is here."""
     was, new = _by_signal(kept), _by_signal(computed)
     tokens = was.get(TOKEN_EFFICIENCY)
@@ -149,7 +170,12 @@ def _lost_without_provenance(kept: PersistedScore, computed: PersistedScore, fac
     if not new[TOKEN_EFFICIENCY].present:
         yield TOKEN_EFFICIENCY
     before, after = was.get(CORRECTION_PRESSURE), new.get(CORRECTION_PRESSURE)
-    if before and after and before != after and (not after.present or before.sub_score <= after.sub_score):
+    if (
+        before
+        and after
+        and before != after
+        and (not after.present or before.sub_score <= after.sub_score)
+    ):
         yield CORRECTION_PRESSURE  # failed calls can only have lowered it
 
 
@@ -184,7 +210,9 @@ def _rank(band: str, rubric: Rubric) -> int:
     return names.index(band) if band in names else len(names)
 
 
-def _differences(kept: PersistedScore, expected: PersistedScore, more_only: bool = False) -> Iterator[str]:
+def _differences(
+    kept: PersistedScore, expected: PersistedScore, more_only: bool = False
+) -> Iterator[str]:
     """Yield the first row that differs, in words; with ``more_only`` the first that says more than was found."""
     rows = _by_signal(kept)
     for row in expected.breakdown:
@@ -192,7 +220,11 @@ def _differences(kept: PersistedScore, expected: PersistedScore, more_only: bool
         if said is None or (said.present, said.sub_score) == (row.present, row.sub_score):
             continue
         if not more_only or (said.present and (not row.present or said.sub_score > row.sub_score)):
-            found = f"{row.sub_score:.2f} ({cut(row.detail, _LONGEST)})" if row.present else cut(row.detail, _LONGEST)
+            found = (
+                f"{row.sub_score:.2f} ({cut(row.detail, _LONGEST)})"
+                if row.present
+                else cut(row.detail, _LONGEST)
+            )
             yield f"{row.signal}: {f'{said.sub_score:.2f}' if said.present else 'absent'} there, here {found}"
             return
     if not more_only and kept.value != expected.value:
@@ -203,7 +235,9 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
     """Return the signals that rested on a transcript and in the new score, of ``facts``, do not any more."""
     before, after = _by_signal(old), _by_signal(new)
     tokens = before.get(TOKEN_EFFICIENCY)
-    if tokens is None or not tokens.present:  # a transcript with tool calls has turns, and these have tokens
+    if (
+        tokens is None or not tokens.present
+    ):  # a transcript with tool calls has turns, and these have tokens
         return []
     lost: list[str] = []
     was, now = before.get(CORRECTION_PRESSURE), after.get(CORRECTION_PRESSURE)
@@ -218,11 +252,17 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
 def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
     """Tell whether an old vote was lowered by failed tool calls: it lacks what their rate, at most 1, can take away."""
     without = now.sub_score if now.present else 1.0
-    return 0 < was.sub_score < without - TOLERANCE and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
+    return (
+        0 < was.sub_score < without - TOLERANCE and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
+    )
 
 
 def lost_evidence(
-    old: PersistedScore, new: PersistedScore, facts: IterationFacts, was: Provenance | None, now: Provenance | None
+    old: PersistedScore,
+    new: PersistedScore,
+    facts: IterationFacts,
+    was: Provenance | None,
+    now: Provenance | None,
 ) -> list[Loss]:
     """Return what an old score rested on that a new one, of ``facts``, cannot see any more, by their provenances."""
     reported = facts.record.session_tokens is not None and facts.observed is None
@@ -248,7 +288,10 @@ def _by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
 
 
 def loss_on_disk(
-    iter_log_dir: Path | str, new: PersistedScore, facts: IterationFacts, now: Provenance | None = None
+    iter_log_dir: Path | str,
+    new: PersistedScore,
+    facts: IterationFacts,
+    now: Provenance | None = None,
 ) -> list[Loss]:
     """Return what the sidecar on disk, if it can be read, would lose to a new score of the provenance ``now``."""
     path = iteration_score_path(iter_log_dir, new.iteration)

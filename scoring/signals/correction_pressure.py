@@ -9,7 +9,14 @@ from scoring.evidence.beside import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import CorrectionsSeen
 from scoring.log.load import EntryPlaces
-from scoring.signals.signal import Signal, attribution, named_fields, seen_source, unattributed, work_source
+from scoring.signals.signal import (
+    Signal,
+    attribution,
+    named_fields,
+    seen_source,
+    unattributed,
+    work_source,
+)
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 from scoring.text import counted, wrap64
 
@@ -47,15 +54,29 @@ class CorrectionPressure(Signal):
             return replace(pressure_value(facts.corrections, rate), fact=_failed_calls(facts))
         reported, found = facts.corrections, facts.observed.corrections
         larger = max(reported.retries, found.resets), max(reported.corrections, found.corrections)
-        value = pressure_value(Corrections(*larger, True), rate, found)  # to admit less than was seen is no help
-        kinds = (("interruption", found.interrupts), ("rejection", found.rejections), ("reset", found.resets))
+        value = pressure_value(
+            Corrections(*larger, True), rate, found
+        )  # to admit less than was seen is no help
+        kinds = (
+            ("interruption", found.interrupts),
+            ("rejection", found.rejections),
+            ("reset", found.resets),
+        )
         parts = [counted(number, kind) for kind, number in kinds if number]
         if found.words is None:
             parts.append("prompts in another language, not judged")
         elif found.words:
-            parts.append(counted(found.words, "prompt that reads as a correction", "prompts that read as corrections"))
+            parts.append(
+                counted(
+                    found.words,
+                    "prompt that reads as a correction",
+                    "prompts that read as corrections",
+                )
+            )
         said = ", ".join(parts)
-        detail = f"{value.detail}{f'; observed: {said}' if said else ''}{attribution(facts.observed)}"
+        detail = (
+            f"{value.detail}{f'; observed: {said}' if said else ''}{attribution(facts.observed)}"
+        )
         return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:

@@ -50,7 +50,9 @@ def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
         what = f"cannot {hooks.failed} hook-outcomes sidecar for iter-"
         return absent_signal(f"{what}{iteration}: {hooks.problem}", f"{what}N: …")
     if hooks.records is None:
-        return absent_signal(f"no hook-outcomes sidecar for iter-{iteration}", "no hook-outcomes sidecar for iter-N")
+        return absent_signal(
+            f"no hook-outcomes sidecar for iter-{iteration}", "no hook-outcomes sidecar for iter-N"
+        )
     if not hooks.records:
         what = "(continuity_advice/observe_tool_result are deferred)"
         kept = "no scored hook-outcome records for iter-"
@@ -59,7 +61,9 @@ def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
     for result, sub_score in (("remediate", 0.0), ("advise", 0.6), ("allow", 1.0)):
         rules = [rule for rule, found in results if found == result]
         if rules:
-            names = ", ".join(sorted(set(rules), key=lambda rule: rule.encode("utf-8", "surrogateescape")))
+            names = ", ".join(
+                sorted(set(rules), key=lambda rule: rule.encode("utf-8", "surrogateescape"))
+            )
             count = f" ({len(rules)} records)" if result == "allow" else ""
             return present_signal(sub_score, f"{result}: {names}{count}")
     return absent_signal("hook-outcome records had no recognised result value")

@@ -53,19 +53,30 @@ def label_value(found: "LabelFacts | None", iteration: int) -> SignalValue:
         return absent_signal(f"no labels for iter-{iteration}", "no labels for iter-N")
     if found.labels is None:
         problem = cut(printable(" ".join(found.problem.split())), _REASON_WIDTH)
-        return absent_signal(f"cannot read labels for iter-{iteration}: {problem}", "cannot read labels for iter-N: …")
+        return absent_signal(
+            f"cannot read labels for iter-{iteration}: {problem}",
+            "cannot read labels for iter-N: …",
+        )
     counting = counting_labels(found.labels)
     if not counting:
         why = general = "all of them are readonly" if found.labels else "there is none"
         if found.notes and not found.labels:
             why, general = cut(printable(found.notes[0]), _REASON_WIDTH), "…"
-        return absent_signal(f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {general}")
+        return absent_signal(
+            f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {general}"
+        )
     overriding = any(label.overrides and value_of(label) is not None for label in counting)
     values = {label.actor: value for label in counting if (value := value_of(label)) is not None}
     if not values:
-        return absent_signal(f"the labels for iter-{iteration} give no value", "the labels for iter-N give no value")
+        return absent_signal(
+            f"the labels for iter-{iteration} give no value", "the labels for iter-N give no value"
+        )
     names = ", ".join(cut(printable(actor), _NAME_WIDTH) for actor in values)
-    said = f"admin override by {names}" if overriding else f"mean of {len(values)} latest label(s) by {names}"
+    said = (
+        f"admin override by {names}"
+        if overriding
+        else f"mean of {len(values)} latest label(s) by {names}"
+    )
     return present_signal(sum(values.values()) / len(values), said)
 
 
@@ -80,7 +91,10 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
     counting = [label for label in labels if label.role != "readonly"]
     by_time = sorted(counting, key=lambda label: _NEVER if label.updated is None else label.updated)
     latest = {label.actor: label for label in by_time}
-    return [latest[actor] for actor in sorted(latest, key=lambda a: a.encode("utf-8", "surrogateescape"))]
+    return [
+        latest[actor]
+        for actor in sorted(latest, key=lambda a: a.encode("utf-8", "surrogateescape"))
+    ]
 
 
 def value_of(label: "LabelRecord") -> float | None:

@@ -9,7 +9,13 @@ from scoring.evidence.git.facts import Landing, Unknown
 from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.signal import Pair, Signal, named_fields
-from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, claim_signal, present_signal
+from scoring.signals.values import (
+    ROLE_IMPL,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.text import lower, short, trim
 
 LANDED = SignalID("landed")
@@ -106,7 +112,8 @@ _SUPPLY = dict.fromkeys((Unknown.HISTORY, Unknown.FILES, Unknown.OBJECTS), _FETC
 }
 _SUPPLY |= dict.fromkeys((Unknown.NOT_FOUND, Unknown.ELSEWHERE, Unknown.ALIKE), _FETCH_HEADS)
 _SUPPLY |= dict.fromkeys(
-    (Unknown.PART, Unknown.NO_LINES, Unknown.LARGE, Unknown.LONG), "name the trunk commit that holds the work"
+    (Unknown.PART, Unknown.NO_LINES, Unknown.LARGE, Unknown.LONG),
+    "name the trunk commit that holds the work",
 )
 
 
@@ -131,31 +138,53 @@ def landed_value(landing: Landing) -> SignalValue:
     """Judge what git says of the landing: 1 landed, 0 reverted or not there, absent when it is unknown."""
     if landing.unknown:
         why = _UNKNOWN[landing.unknown]
-        if landing.unknown is Unknown.UNRESOLVED and landing.trunk.shallow and landing.rules == "corrected":
+        if (
+            landing.unknown is Unknown.UNRESOLVED
+            and landing.trunk.shallow
+            and landing.rules == "corrected"
+        ):
             why += "; history is shallow"
         whole = f"#{landing.request}" if landing.request else short(landing.part_of or "")
         lines = "{} of {}".format(*landing.lines or (0, 0))
         sha = short(landing.sha or "")
-        detail = why.format(field=short(landing.field), sha=sha, trunk=landing.trunk, whole=whole, lines=lines)
-        return absent_signal(detail, why.format(field="…", sha="…", trunk=landing.trunk, whole="…", lines="K of N"))
+        detail = why.format(
+            field=short(landing.field), sha=sha, trunk=landing.trunk, whole=whole, lines=lines
+        )
+        return absent_signal(
+            detail, why.format(field="…", sha="…", trunk=landing.trunk, whole="…", lines="K of N")
+        )
     landed = 1 if landing.landed and not landing.reverted_by else 0
-    return present_signal(landed, _reference_words(landing) if landing.rules == "reference" else _words(landing))
+    return present_signal(
+        landed, _reference_words(landing) if landing.rules == "reference" else _words(landing)
+    )
 
 
 def _reference_words(landing: Landing) -> str:
     trunk, by = landing.trunk.name, short(landing.reverted_by or "")
     if landing.found_by == git.MESSAGE:
-        found = f"unresolved SHA {short(landing.field)}; message-matched {short(landing.commit or '')}"
+        found = (
+            f"unresolved SHA {short(landing.field)}; message-matched {short(landing.commit or '')}"
+        )
         return f"{found}, later reverted by {by}" if by else f"{found} reachable from {trunk}"
     commit = f"commit {short(landing.sha or '')}"
     if landing.found_by == git.NOT_LANDED:
         return f"{commit} not reachable from {trunk}"
-    return f"{commit} reachable but reverted by {by}" if by else f"{commit} reachable from {trunk}, not reverted"
+    return (
+        f"{commit} reachable but reverted by {by}"
+        if by
+        else f"{commit} reachable from {trunk}, not reverted"
+    )
 
 
 def _words(landing: Landing) -> str:
     commit, tip = short(landing.commit or ""), landing.tip
-    speaker = f"branch {tip.branch}" if tip and tip.branch else f"iteration {tip.iteration}'s commit" if tip else ""
+    speaker = (
+        f"branch {tip.branch}"
+        if tip and tip.branch
+        else f"iteration {tip.iteration}'s commit"
+        if tip
+        else ""
+    )
     there, of = landing.lines or (0, 0)
     own = f"{there} of its {of} {'removed ' if landing.removed else ''}lines"
     not_there = _NOT_THERE if of and landing.found_by == git.NOT_LANDED else ""
@@ -176,7 +205,11 @@ def _words(landing: Landing) -> str:
     )
     if landing.found_by == git.NOT_LANDED:
         return found
-    return f"{found}, but reverted by {short(landing.reverted_by)}" if landing.reverted_by else f"{found}, not reverted"
+    return (
+        f"{found}, but reverted by {short(landing.reverted_by)}"
+        if landing.reverted_by
+        else f"{found}, not reverted"
+    )
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:
@@ -191,4 +224,6 @@ def landed_claim(record: IterationRecord) -> SignalValue:
         said.append((_DECISIONS[decision], f"review: {decision}"))
     if not said:
         return absent_signal("no persisted-via-workflow note and no review decision")
-    return claim_signal(sum(vote for vote, _ in said) / len(said), "; ".join(text for _, text in said))
+    return claim_signal(
+        sum(vote for vote, _ in said) / len(said), "; ".join(text for _, text in said)
+    )

@@ -10,7 +10,13 @@ from scoring.log.load import EntryPlaces
 from scoring.log.model import IterationRecord
 from scoring.signals.landed import commit_source, counted_before, missing_commit
 from scoring.signals.signal import Pair, Signal, named_fields
-from scoring.signals.values import ROLE_IMPL, SignalValue, absent_signal, claim_signal, present_signal
+from scoring.signals.values import (
+    ROLE_IMPL,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.text import cut, lower, quote, short, some_of, trim
 
 SCOPE = SignalID("scope")
@@ -78,7 +84,9 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
         return absent_signal(f"{missing} {quote(task_id)}", f'{missing} "…"')
     if changed.unknown:
         why = _UNKNOWN[changed.unknown]
-        return absent_signal(why.format(field=short(changed.field), sha=sha), why.format(field="…", sha="…"))
+        return absent_signal(
+            why.format(field=short(changed.field), sha=sha), why.format(field="…", sha="…")
+        )
     where = _range_words(changed)
     if not changed.files:
         return present_signal(1, f"{where} changed no files")
@@ -89,7 +97,11 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     if changed.rules == "corrected":
         share += f" of {where}"
     detail = f"{share} within declared write_scope of task {quote(task_id)}"
-    fact = f"outside: {some_of([cut(path, _LONGEST_NAME) for path in outside], _MOST_NAMED)}" if outside else ""
+    fact = (
+        f"outside: {some_of([cut(path, _LONGEST_NAME) for path in outside], _MOST_NAMED)}"
+        if outside
+        else ""
+    )
     return present_signal(count / len(changed.files), detail, fact=fact)
 
 

@@ -13,9 +13,13 @@ from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals.values import ROLE_IMPL, AgentRole, SignalValue, absent_signal
 from scoring.text import counted
 
-KEEP_TRANSCRIPT = "keep the transcript of the session that made the commit where da-score looks for it"
+KEEP_TRANSCRIPT = (
+    "keep the transcript of the session that made the commit where da-score looks for it"
+)
 
-Pair: TypeAlias = tuple[AgentRole, SignalValue, SignalValue]  # who claimed something, what, and what was observed
+Pair: TypeAlias = tuple[
+    AgentRole, SignalValue, SignalValue
+]  # who claimed something, what, and what was observed
 
 
 class Signal(ABC):
@@ -25,8 +29,12 @@ class Signal(ABC):
     better: ClassVar[str]  # how its vote becomes better, in words
     supply: ClassVar[str]  # what makes it vote where it is absent, in words
     optional: ClassVar[bool] = False  # whether it is computed only under a rubric that has it
-    by_choice: ClassVar[bool] = False  # whether a project chooses to have what it rests on, so that it may be absent
-    read_from_lines: ClassVar[bool] = False  # whether it rests on lines of transcripts where these are attributed
+    by_choice: ClassVar[bool] = (
+        False  # whether a project chooses to have what it rests on, so that it may be absent
+    )
+    read_from_lines: ClassVar[bool] = (
+        False  # whether it rests on lines of transcripts where these are attributed
+    )
 
     @abstractmethod
     def value(self, facts: IterationFacts) -> SignalValue:
@@ -47,7 +55,9 @@ class Signal(ABC):
         """Return what would raise the score: a better vote, or a vote at all."""
         if present:
             return self.better
-        return KEEP_TRANSCRIPT if self.read_from_lines and facts.observed is not None else self.supply
+        return (
+            KEEP_TRANSCRIPT if self.read_from_lines and facts.observed is not None else self.supply
+        )
 
     def named(self, label: str, facts: IterationFacts) -> str:  # noqa: ARG002
         """Return its label in a rubric as it is in a repository."""
@@ -121,6 +131,8 @@ def window_text(window: IterationWindow) -> str:
 
 def _moment(ns: int) -> str:
     try:
-        return datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return datetime.datetime.fromtimestamp(ns // 10**9, datetime.UTC).strftime(
+            "%Y-%m-%d %H:%M:%S UTC"
+        )
     except (OverflowError, ValueError, OSError):
         return f"{ns // 10**9} seconds after 1970"

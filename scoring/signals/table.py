@@ -11,10 +11,21 @@ from rubric import Rubric, SignalContribution
 from rubric.model import REFERENCE_FLAGS
 from scoring.evidence.beside import PROFILE
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, Observed, TranscriptFacts
+from scoring.evidence.transcripts.facts import (
+    BASH,
+    COVERED,
+    LOOP_STATE,
+    TESTS,
+    Observed,
+    TranscriptFacts,
+)
 from scoring.signals import values as signal_values
 from scoring.signals.correction_pressure import CorrectionPressure
-from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, DiminishingReturns, deliberation_shown
+from scoring.signals.diminishing_returns import (
+    DIMINISHING_RETURNS,
+    DiminishingReturns,
+    deliberation_shown,
+)
 from scoring.signals.hook_outcomes import HookOutcomes
 from scoring.signals.human_label import HUMAN_LABEL, HumanLabel
 from scoring.signals.landed import Landed
@@ -22,7 +33,13 @@ from scoring.signals.scope import Scope
 from scoring.signals.signal import Signal, attribution, unattributed
 from scoring.signals.tests import Tests
 from scoring.signals.token_efficiency import TokenEfficiency
-from scoring.signals.values import IterationObjectives, SignalSet, SignalValue, absent_signal, present_signal
+from scoring.signals.values import (
+    IterationObjectives,
+    SignalSet,
+    SignalValue,
+    absent_signal,
+    present_signal,
+)
 from scoring.signals.verifier import Verifier
 from scoring.text import counted
 
@@ -51,13 +68,18 @@ def is_chosen(signal_id: str) -> bool:
 
 
 def signal_set(
-    facts: IterationFacts, wanted: Collection[str] = (), claims_vote: bool = True, compare: bool = True
+    facts: IterationFacts,
+    wanted: Collection[str] = (),
+    claims_vote: bool = True,
+    compare: bool = True,
 ) -> SignalSet:
     """Judge the facts of one iteration, with the optional signals ``wanted``. Pure."""
     record, observed = facts.record, facts.observed
     asked = [s for s in SIGNALS if not s.optional or s.id in wanted]
     values = {s.id: s.value(facts) if claims_vote else s.seen(facts) for s in asked}
-    pairs = (signal_values.IntegrityObservation(s.id, *pair) for s in SIGNALS for pair in s.pairs(facts))
+    pairs = (
+        signal_values.IntegrityObservation(s.id, *pair) for s in SIGNALS for pair in s.pairs(facts)
+    )
     return SignalSet(
         record.iteration,
         values,
@@ -76,13 +98,19 @@ def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
 def fact_of(row: SignalContribution, signals: SignalSet) -> str:
     """Return what the vote of a row, computed or read back, goes by in a few words; "" where the evidence changed."""
     value = signals.value(row.signal)
-    same = (row.present, row.sub_score, row.detail) == (value.present, value.sub_score, value.detail)
+    same = (row.present, row.sub_score, row.detail) == (
+        value.present,
+        value.sub_score,
+        value.detail,
+    )
     return row.fact or (value.fact if same else "")
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
     """Return the ids of the optional signals that any of some rubrics has."""
-    return frozenset(s.id for s in SIGNALS if s.optional and any(rubric.signal(s.id) for rubric in rubrics))
+    return frozenset(
+        s.id for s in SIGNALS if s.optional and any(rubric.signal(s.id) for rubric in rubrics)
+    )
 
 
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
@@ -107,7 +135,9 @@ def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:
 _BASH = "Bash tool invoked", "no Bash tool invocation in window"
 
 
-def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = None) -> IterationObjectives:
+def objective_checks(
+    facts: TranscriptFacts | None, observed: Observed | None = None
+) -> IterationObjectives:
     """Check what the transcripts of an iteration show; ``observed`` is of lines of its own, None without."""
     flags, harnesses = (facts.flags, facts.harnesses) if facts else (0, ())
     names = ", ".join(h.name for h in harnesses if h.flags & COVERED)
@@ -123,8 +153,12 @@ def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = 
     tool = ("command tool invoked", "no command run in window") if harnesses else _BASH
     return IterationObjectives(
         ran_cli_command=check(BASH, *tool),
-        committed_after_tests=check(TESTS, "test command invoked before commit", "no test command in window"),
-        read_loop_state=check(LOOP_STATE, "loop-state.md was read", "loop-state.md not read in window"),
+        committed_after_tests=check(
+            TESTS, "test command invoked before commit", "no test command in window"
+        ),
+        read_loop_state=check(
+            LOOP_STATE, "loop-state.md was read", "loop-state.md not read in window"
+        ),
         **(_own_lines(observed) if observed else {}),
     )
 
@@ -132,20 +166,32 @@ def objective_checks(facts: TranscriptFacts | None, observed: Observed | None = 
 def _own_lines(observed: Observed) -> dict[str, SignalValue]:
     tests, corrections = observed.tests, observed.corrections
     missing = unattributed(observed)
-    no_verdict = missing or ("" if tests.last_passed is not None else "no last test run with a verdict")
+    no_verdict = missing or (
+        "" if tests.last_passed is not None else "no last test run with a verdict"
+    )
 
     def check(absent: str, seen: bool, detail: str) -> SignalValue:
-        return absent_signal(absent) if absent else present_signal(float(seen), detail + attribution(observed))
+        return (
+            absent_signal(absent)
+            if absent
+            else present_signal(float(seen), detail + attribution(observed))
+        )
 
     last = "passed" if tests.last_passed else "failed"
     edit = "an" if tests.edited_after else "no"
     interruptions = counted(corrections.interrupts, "interruption")
     return {
         "ran_tests": check(missing, tests.runs > 0, counted(tests.runs, "test run")),
-        "tests_passed_last": check(no_verdict, bool(tests.last_passed), f"the last test run {last}"),
+        "tests_passed_last": check(
+            no_verdict, bool(tests.last_passed), f"the last test run {last}"
+        ),
         "edited_after_tests": check(
             no_verdict, tests.edited_after, f"{edit} edit of code seen after the last test run"
         ),
-        "user_interrupted": check(missing, corrections.interrupts > 0, f"{interruptions} by the user"),
-        "reverted_own_work": check(missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"),
+        "user_interrupted": check(
+            missing, corrections.interrupts > 0, f"{interruptions} by the user"
+        ),
+        "reverted_own_work": check(
+            missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"
+        ),
     }

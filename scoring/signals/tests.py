@@ -8,7 +8,14 @@ from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
 from scoring.signals import values
-from scoring.signals.signal import Pair, Signal, attribution, named_fields, seen_source, unattributed
+from scoring.signals.signal import (
+    Pair,
+    Signal,
+    attribution,
+    named_fields,
+    seen_source,
+    unattributed,
+)
 from scoring.signals.verifier import verifier_value
 from scoring.text import counted, cut, some_of
 
@@ -75,7 +82,9 @@ class Tests(Signal):
             return
         flags = [f"verifiers.{n}.tests_total_pass" for n in range(len(facts.record.verifiers))]
         total = ["impl.tests_total_pass"] if facts.all_flags else []
-        yield from named_fields(entry, "impl.focused_tests_pass", "tests_total_pass", *total, *flags)
+        yield from named_fields(
+            entry, "impl.focused_tests_pass", "tests_total_pass", *total, *flags
+        )
 
 
 def tests_value(observed: Observed) -> values.SignalValue:
@@ -85,20 +94,32 @@ def tests_value(observed: Observed) -> values.SignalValue:
         return values.absent_signal(missing)
     if not tests.runs:
         calls = counted(observed.tool_calls, "tool call")
-        calls += f" but {tests.reviewing} of sub-agents that edited no code" if tests.reviewing else ""
-        return values.absent_signal(f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls")
+        calls += (
+            f" but {tests.reviewing} of sub-agents that edited no code" if tests.reviewing else ""
+        )
+        return values.absent_signal(
+            f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls"
+        )
     if tests.last_passed is None:
-        return values.absent_signal(f"{NO_VERDICT} ({_runs_in_words(tests)}){attribution(observed)}", NO_VERDICT)
+        return values.absent_signal(
+            f"{NO_VERDICT} ({_runs_in_words(tests)}){attribution(observed)}", NO_VERDICT
+        )
     said = _in_words(tests)
     fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"
     if not tests.last_passed:
         detail = f"{said}; caps the band at {FAILED_CAP}{attribution(observed)}"
         return values.present_signal(0, detail, cap=FAILED_CAP, fact=fact)
-    return values.present_signal(0.5 if tests.edited_after else 1, said + attribution(observed), fact=fact)
+    return values.present_signal(
+        0.5 if tests.edited_after else 1, said + attribution(observed), fact=fact
+    )
 
 
 def _in_words(tests: TestsSeen) -> str:
-    counts = [f"{n} {what}" for n, what in ((tests.failed_tests, "failed"), (tests.passed_tests, "passed")) if n]
+    counts = [
+        f"{n} {what}"
+        for n, what in ((tests.failed_tests, "failed"), (tests.passed_tests, "passed"))
+        if n
+    ]
     last = f"last {'passed' if tests.last_passed else 'failed'}"
     last += f": {tests.command}" if tests.command else ""
     last += f" ({', '.join(counts)})" if counts else ""
@@ -124,7 +145,9 @@ def _impl_flags(record: IterationRecord, all_flags: bool) -> list[tuple[str, boo
 
 
 def _verifier_flags(record: IterationRecord) -> list[tuple[str, bool | None]]:
-    return [(cut(v.type, _LONGEST_NAME) or "verifier", v.tests_total_pass) for v in record.verifiers]
+    return [
+        (cut(v.type, _LONGEST_NAME) or "verifier", v.tests_total_pass) for v in record.verifiers
+    ]
 
 
 def _share_of(flags: list[tuple[str, bool | None]]) -> values.SignalValue:
@@ -134,5 +157,9 @@ def _share_of(flags: list[tuple[str, bool | None]]) -> values.SignalValue:
         return values.absent_signal("no test-pass flags set in iteration log")
     detail = f"{sum(reported)}/{len(reported)} test-pass flags true"
     false = [name for name, flag in flags if flag is False]
-    said = f"{some_of(false, _MOST_NAMED)}: fail" if false else f"{counted(len(reported), 'flag')}: pass"
+    said = (
+        f"{some_of(false, _MOST_NAMED)}: fail"
+        if false
+        else f"{counted(len(reported), 'flag')}: pass"
+    )
     return values.claim_signal(sum(reported) / len(reported), detail, said)

@@ -36,7 +36,9 @@ class TokenEfficiency(Signal):
         if present or facts.observed is not None:
             return super().advice(present, facts)
         if facts.window is None:
-            where = "as one that this repository has: its time decides which transcripts belong to it"
+            where = (
+                "as one that this repository has: its time decides which transcripts belong to it"
+            )
             return f"name the commit in the entry, {where}"
         native = facts.record.session_tokens
         if native is not None and not math.isfinite(native.cache_hit_rate):
@@ -45,7 +47,9 @@ class TokenEfficiency(Signal):
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the iteration's lines where the tokens of all count for it; else the entry's field, or the window."""
-        if facts.record.session_tokens is not None and not (facts.observed and facts.observed.lines):
+        if facts.record.session_tokens is not None and not (
+            facts.observed and facts.observed.lines
+        ):
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
         elif not (facts.observed and facts.observed.elsewhere):
             yield from work_source(facts)
@@ -55,7 +59,12 @@ def efficiency_value(
     native: TokenUsage | None, facts: TranscriptFacts | None, observed: Observed | None = None
 ) -> SignalValue:
     """Return the cache hit rate: the entry's own (``native``), or that of the window or the iteration's lines."""
-    if native is None and observed and not observed.checkpoint_tokens and (missing := unattributed(observed)):
+    if (
+        native is None
+        and observed
+        and not observed.checkpoint_tokens
+        and (missing := unattributed(observed))
+    ):
         return absent_signal(missing)
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
@@ -71,19 +80,27 @@ def efficiency_value(
         return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
     if facts.measured > 0:
         rate, by = facts.cache_hit_rate, _taking_part(facts)
-        if observed is None or observed.shared_with is None:  # tokens that are shared count for the other iteration
+        if (
+            observed is None or observed.shared_with is None
+        ):  # tokens that are shared count for the other iteration
             by += attribution(observed)
         fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
         turns = f"{facts.measured} transcript turn(s)"  # as the reference writes it
         if observed is not None:
             turns = counted(facts.measured, "transcript turn")
-        return present_signal(rate, f"backfilled from {turns}: cache_hit_rate {rate:.3f}{by}", fact=fact)
+        return present_signal(
+            rate, f"backfilled from {turns}: cache_hit_rate {rate:.3f}{by}", fact=fact
+        )
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
         return absent_signal(f"tokens unknown: {turns} that do not state them{_taking_part(facts)}")
     if observed is not None and observed.shared_with is not None:
-        return absent_signal(f"the tokens of its lines count for iteration {observed.shared_with}, which has them too")
-    return absent_signal("no transcript covers the iteration window" if observed is None else "no turns in its part")
+        return absent_signal(
+            f"the tokens of its lines count for iteration {observed.shared_with}, which has them too"
+        )
+    return absent_signal(
+        "no transcript covers the iteration window" if observed is None else "no turns in its part"
+    )
 
 
 def _taking_part(facts: TranscriptFacts) -> str:

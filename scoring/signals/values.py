@@ -41,7 +41,14 @@ def present_signal(
     """Build a present value, the sub-score clamped to [0, 1]. What is not a number cannot vote: it is absent."""
     if math.isnan(sub_score):
         return absent_signal(detail)
-    return SignalValue(True, min(sub_score, 1.0) if sub_score > 0 else 0.0, detail, source=source, cap=cap, fact=fact)
+    return SignalValue(
+        True,
+        min(sub_score, 1.0) if sub_score > 0 else 0.0,
+        detail,
+        source=source,
+        cap=cap,
+        fact=fact,
+    )
 
 
 def claim_signal(sub_score: float, detail: str, fact: str = "") -> SignalValue:
@@ -59,7 +66,9 @@ class IterationObjectives(Frozen, frozen=True):
 
     ran_cli_command: SignalValue
     committed_after_tests: SignalValue
-    read_loop_state: SignalValue  # those after it are None where an iteration has no lines of its own
+    read_loop_state: (
+        SignalValue  # those after it are None where an iteration has no lines of its own
+    )
     ran_tests: SignalValue | None = None
     tests_passed_last: SignalValue | None = None
     edited_after_tests: SignalValue | None = None
@@ -117,7 +126,12 @@ class Deliberation(Frozen, frozen=True):
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data."""
-        return {"source": str(self.source), "profile": self.profile, **self.value.as_dict(), "meter": self.meter}
+        return {
+            "source": str(self.source),
+            "profile": self.profile,
+            **self.value.as_dict(),
+            "meter": self.meter,
+        }
 
 
 class SignalSet(Frozen, frozen=True):
@@ -128,7 +142,9 @@ class SignalSet(Frozen, frozen=True):
     objective: IterationObjectives
     integrity: tuple[IntegrityObservation, ...] = ()
     deliberation: Deliberation | None = None  # None also where it was not asked for
-    tool_calls: int | None = None  # those seen in its own lines, None where iterations have no lines of their own
+    tool_calls: int | None = (
+        None  # those seen in its own lines, None where iterations have no lines of their own
+    )
 
     def value(self, signal_id: str) -> SignalValue:
         """Return the value of a signal; absent when the id is unknown."""
@@ -140,7 +156,11 @@ class SignalSet(Frozen, frozen=True):
             "iteration": self.iteration,
             "signals": {
                 name: value.as_dict()
-                | {"source": value.source, "applicable": value.applicable, "fact": value.fact or None}
+                | {
+                    "source": value.source,
+                    "applicable": value.applicable,
+                    "fact": value.fact or None,
+                }
                 for name, value in self.signals.items()
             },
             "integrity": [observation.as_dict() for observation in self.integrity],

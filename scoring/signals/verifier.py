@@ -9,9 +9,22 @@ from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed
 from scoring.log.load import EntryPlaces
-from scoring.log.model import SCHEMA_FLAT, ImplBlock, IterationRecord, SelfAssessment, VerifierRecord
+from scoring.log.model import (
+    SCHEMA_FLAT,
+    ImplBlock,
+    IterationRecord,
+    SelfAssessment,
+    VerifierRecord,
+)
 from scoring.signals.signal import Pair, Signal, attribution, named_fields, role_of, unattributed
-from scoring.signals.values import ROLE_IMPL, ROLE_VERIFIER, SignalValue, absent_signal, claim_signal, present_signal
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_VERIFIER,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.text import cut, lower, some_of, trim
 
 VERIFIER = SignalID("verifier")
@@ -34,7 +47,9 @@ class Verifier(Signal):
 
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the mean status of the verifiers that were observed."""
-        return super().seen(facts) if facts.observed is None else verifier_seen(facts, facts.observed)
+        return (
+            super().seen(facts) if facts.observed is None else verifier_seen(facts, facts.observed)
+        )
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the claim that traces were linked with the status; each role's own claim with what was observed."""
@@ -45,8 +60,14 @@ class Verifier(Signal):
         found = verifier_seen(facts, facts.observed)
         yield ROLE_IMPL, verifier_claim(replace(record, verifiers=())), found
         if record.verifiers:
-            claim = _mean_status([verifier.status for verifier in record.verifiers], record.verifiers)
-            yield ROLE_VERIFIER, claim if claim.present else verifier_claim(replace(record, impl=ImplBlock())), found
+            claim = _mean_status(
+                [verifier.status for verifier in record.verifiers], record.verifiers
+            )
+            yield (
+                ROLE_VERIFIER,
+                claim if claim.present else verifier_claim(replace(record, impl=ImplBlock())),
+                found,
+            )
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score; where lines are attributed, only a verifier that was seen to run does."""
@@ -65,18 +86,26 @@ class Verifier(Signal):
             if verifier.result_artifact:
                 yield f"artifact {verifier.result_artifact}"
         if not facts.record.verifiers:
-            yield from named_fields(entry, "tests_total_pass", *(["impl.tests_total_pass"] if facts.all_flags else []))
+            yield from named_fields(
+                entry, "tests_total_pass", *(["impl.tests_total_pass"] if facts.all_flags else [])
+            )
 
 
-def verifier_value(record: IterationRecord, artifact_statuses: tuple[str, ...], all_flags: bool = False) -> SignalValue:
+def verifier_value(
+    record: IterationRecord, artifact_statuses: tuple[str, ...], all_flags: bool = False
+) -> SignalValue:
     """Take the mean status of the verifiers, or what the total test flag says instead. ``all_flags`` is as in facts."""
     if not record.verifiers:
         passed = record.impl.total_flag if all_flags else record.impl.tests_total_pass
         if passed is None:
             return absent_signal("no verifier records and no tests_total_pass proxy")
-        return claim_signal(float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}")
+        return claim_signal(
+            float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}"
+        )
     pairs = zip(artifact_statuses, record.verifiers, strict=True)
-    return _mean_status([trim(recorded) or trim(verifier.status) for recorded, verifier in pairs], record.verifiers)
+    return _mean_status(
+        [trim(recorded) or trim(verifier.status) for recorded, verifier in pairs], record.verifiers
+    )
 
 
 def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> SignalValue:
@@ -90,7 +119,10 @@ def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> Signa
 
 def _each(found: Iterable[tuple[VerifierRecord, str]]) -> str:
     """Return each verifier with its status, those that did not pass first: ``unit: fail, lint: pass``."""
-    said = [(lower(trim(word)), cut(trim(verifier.type), _LONGEST_NAME) or "verifier") for verifier, word in found]
+    said = [
+        (lower(trim(word)), cut(trim(verifier.type), _LONGEST_NAME) or "verifier")
+        for verifier, word in found
+    ]
     known = sorted((one for one in said if one[0] in _STATUSES), key=lambda one: _STATUSES[one[0]])
     return some_of([f"{kind}: {status}" for status, kind in known], _MOST_NAMED)
 
@@ -132,7 +164,10 @@ def _written(places: set[str], written: frozenset[str]) -> bool:
     """Return whether one of some places was written; a path of a folder that is gone counts by its end."""
     if places & {posixpath.normpath(path) for path in written}:
         return True
-    return any(path.startswith("/") and path.endswith(tuple(f"/{place}" for place in places)) for path in written)
+    return any(
+        path.startswith("/") and path.endswith(tuple(f"/{place}" for place in places))
+        for path in written
+    )
 
 
 def verifier_claim(record: IterationRecord) -> SignalValue:
@@ -144,6 +179,8 @@ def verifier_claim(record: IterationRecord) -> SignalValue:
         or any(v.linked_traces for v in verifiers)
     ):
         return claim_signal(1, "linked traces recorded")
-    if record.impl.self_assessment == SelfAssessment() and not any(v.tests_added_by_kind for v in verifiers):
+    if record.impl.self_assessment == SelfAssessment() and not any(
+        v.tests_added_by_kind for v in verifiers
+    ):
         return absent_signal("no verification self-report")
     return claim_signal(0, "no linked traces recorded")

@@ -23,7 +23,11 @@ class CountedShare(NamedTuple):
     def range(self) -> str:
         """The share and its interval; "" of nothing."""
         low, high = wilson(*self)
-        return f"{_percent(self.part / self.whole)} %, {_percent(low)}\u2013{_percent(high)} %" if self.whole else ""
+        return (
+            f"{_percent(self.part / self.whole)} %, {_percent(low)}\u2013{_percent(high)} %"
+            if self.whole
+            else ""
+        )
 
     def __str__(self) -> str:
         return f"{self.part} of {self.whole} ({self.range})" if self.whole else "-"
@@ -49,7 +53,9 @@ class Group(NamedTuple):
     def of(cls, name: str, rows: Sequence[WorkRow]) -> "Group":
         """Return some work together."""
         priced = [row for row in rows if row.cost is not None]
-        return cls(name, work_summary(rows), len(priced), sum(row.unit.state == "landed" for row in priced))
+        return cls(
+            name, work_summary(rows), len(priced), sum(row.unit.state == "landed" for row in priced)
+        )
 
     @property
     def landed(self) -> CountedShare:
@@ -84,9 +90,19 @@ _KINDS: dict[str, Callable[[WorkRow], str]] = {
 }
 
 
-_SHARES: dict[str, tuple[Callable[[WorkRow], bool], Callable[[Group], CountedShare], Callable[[Group], int]]] = {
-    "Landed": (lambda row: row.unit.state in JUDGED, lambda one: one.landed, lambda one: one.summary["unclear"]),
-    "Reverted or fixed later": (lambda row: row.unit.defective is not None, lambda one: one.fixed, lambda _: 0),
+_SHARES: dict[
+    str, tuple[Callable[[WorkRow], bool], Callable[[Group], CountedShare], Callable[[Group], int]]
+] = {
+    "Landed": (
+        lambda row: row.unit.state in JUDGED,
+        lambda one: one.landed,
+        lambda one: one.summary["unclear"],
+    ),
+    "Reverted or fixed later": (
+        lambda row: row.unit.defective is not None,
+        lambda one: one.fixed,
+        lambda _: 0,
+    ),
 }
 """What is compared: of which work, its share, and how many more of the work may belong to that share."""
 
@@ -95,20 +111,30 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     """Return repositories, harnesses and models compared; a kind with fewer than ``least`` of them is left out."""
     made = []
     for kind, of in _KINDS.items():
-        groups = sorted(_grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name))
+        groups = sorted(
+            _grouped(work, of), key=lambda one: (not one.name, -one.summary["units"], one.name)
+        )
         groups = [one for one in groups if one.summary["units"] or one.summary["cost"]]
         named = [one for one in groups if one.name]
-        verdicts = [f"{what}: {_verdict(what, {one.name: one for one in named})}" for what in _SHARES]
+        verdicts = [
+            f"{what}: {_verdict(what, {one.name: one for one in named})}" for what in _SHARES
+        ]
         if named and len(groups) >= least:
             verdicts = verdicts if len(named) > 1 else []
-            made.append(Comparison(kind, groups[:_MOST_GROUPS], len(groups[_MOST_GROUPS:]), verdicts))
+            made.append(
+                Comparison(kind, groups[:_MOST_GROUPS], len(groups[_MOST_GROUPS:]), verdicts)
+            )
     return made
 
 
 def months(work: Sequence[WorkRow]) -> list[Group]:
     """Return the work by month in UTC, the oldest first and at the end what has no time; none where nothing has one."""
     groups = _grouped(work, lambda row: (row.values["ended"] or "")[:7])
-    return sorted(groups, key=lambda one: (not one.name, one.name)) if any(one.name for one in groups) else []
+    return (
+        sorted(groups, key=lambda one: (not one.name, one.name))
+        if any(one.name for one in groups)
+        else []
+    )
 
 
 def trend(work: Sequence[WorkRow]) -> list[str]:
@@ -117,9 +143,14 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
     for what, (decided, share, _) in _SHARES.items():
         rows = [row for row in work if row.values["ended"] and decided(row)]
         if half := len(rows) // 2:
-            halves = {"the older half": Group.of("", rows[:half]), "the newer half": Group.of("", rows[half:])}
+            halves = {
+                "the older half": Group.of("", rows[:half]),
+                "the newer half": Group.of("", rows[half:]),
+            }
             older, newer = map(share, halves.values())
-            texts.append(f"{what}: {older} of the older half, {newer} of the newer half: {_verdict(what, halves)}")
+            texts.append(
+                f"{what}: {older} of the older half, {newer} of the newer half: {_verdict(what, halves)}"
+            )
     return texts
 
 
@@ -134,7 +165,9 @@ def _verdict(what: str, groups: Mapping[str, Group]) -> str:
     for name, group in groups.items():
         part, whole = share_of(group)
         if whole:
-            bounds.append((wilson(part, whole)[0], wilson(part + unknown_of(group), whole)[1], name))
+            bounds.append(
+                (wilson(part, whole)[0], wilson(part + unknown_of(group), whole)[1], name)
+            )
     if len(bounds) < 2:
         return "too little is known to compare."
     (low, _, most), (_, high, least) = max(bounds), min(bounds, key=lambda one: one[1])
@@ -146,7 +179,9 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     every = Group.of("", rows)
     of = every.summary
     if not rows:
-        yield Line("No work is here: no entry and no session of this repository, or none that the options choose.")
+        yield Line(
+            "No work is here: no entry and no session of this repository, or none that the options choose."
+        )
         return
     states = [f"{of['landed']} landed", counted(of["reverted"], "was reverted", "were reverted")]
     states += [counted(of["open"], "is open", "are open"), f"{of['lost']} came to nothing"]
@@ -155,15 +190,24 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
     were = "was" if every.fixed.part == 1 else "were"
     fixed = f"Of those on the trunk for {days} {every.fixed} {were} reverted or fixed later."
-    yield Line(fixed if every.fixed.whole else f"None of their commits has been on the trunk for {days}.")
+    yield Line(
+        fixed if every.fixed.whole else f"None of their commits has been on the trunk for {days}."
+    )
     yield from map(Line, _cost_lines(every, rows))
     if missing := of["missing_subagents"]:
-        yield Line(f"No figure includes the {counted(missing, 'sub-agent')} that left no transcript here.", "dim")
+        yield Line(
+            f"No figure includes the {counted(missing, 'sub-agent')} that left no transcript here.",
+            "dim",
+        )
     yield Line()
     compared = comparisons(rows, least=1)
     kinds = [(one.kind, one.groups) for one in compared] + [("Month", months(rows))]
     yield Table(_BY, [_by_row(kind, group) for kind, groups in kinds for group in groups])
-    said = [text.replace(":", f", by {one.kind.lower()}:", 1) for one in compared for text in one.verdicts]
+    said = [
+        text.replace(":", f", by {one.kind.lower()}:", 1)
+        for one in compared
+        for text in one.verdicts
+    ]
     said += [f"and {one.more} more of {one.kind.lower()}" for one in compared if one.more]
     if texts := [*said, *trend(rows)]:
         yield Line()
@@ -177,7 +221,11 @@ def _cost_lines(every: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
         return
     text = f"It cost {cost_text(cost)}"
     if every.per_landed is not None:
-        each = "the landed unit" if every.landed_priced == 1 else f"each of {every.landed_priced} landed units"
+        each = (
+            "the landed unit"
+            if every.landed_priced == 1
+            else f"each of {every.landed_priced} landed units"
+        )
         text += f", {cost_text(every.per_landed)} for {each} with a known cost"
     unknown = len(rows) - every.priced
     yield text + (f"; the cost of {counted(unknown, 'other')} is not known." if unknown else ".")
@@ -188,7 +236,9 @@ def _cost_lines(every: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
             ends.append("was reverted" if nothing["units"] == 1 else "were reverted")
         without = nothing["without_cost"] if nothing["cost"] is not None else 0
         text = f" (the cost of {without} of them is not known)" if without else ""
-        parts.append(f"{counted(nothing['units'], 'unit')} {' or '.join(ends)}: {_known(nothing['cost'])}{text}")
+        parts.append(
+            f"{counted(nothing['units'], 'unit')} {' or '.join(ends)}: {_known(nothing['cost'])}{text}"
+        )
     for state in ("open", "unclear", "talk"):
         if some := [row for row in rows if row.unit.state == state]:
             what = counted(len(some), f"unit is {state}", f"units are {state}")
@@ -218,7 +268,14 @@ def _by_row(kind: str, group: Group) -> Sequence[Cell | str | int]:
     return f"{kind.lower()} {group.name or 'unknown'}", group.summary["units"], *shares, *costs
 
 
-_LOOK_AT = (Column("ITER", right=True), Column("DATE"), SUBJECT, SHA, Column("WHY", prose=True), Column("WHERE"))
+_LOOK_AT = (
+    Column("ITER", right=True),
+    Column("DATE"),
+    SUBJECT,
+    SHA,
+    Column("WHY", prose=True),
+    Column("WHERE"),
+)
 
 
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
@@ -230,17 +287,25 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     yield Line("Look at", "bold")
     shown = []
     for one in worst:
-        number, date, sha = one["iteration"] or "-", (one["ended"] or "-")[:10], short(one["commit"] or "-")
+        number, date, sha = (
+            one["iteration"] or "-",
+            (one["ended"] or "-")[:10],
+            short(one["commit"] or "-"),
+        )
         subject = subject_cell(one["subject"] or ("" if one["commit"] else "work without a commit"))
         where = one["where"] or "-"
-        where = short(where) if where.isalnum() else printable(where)  # a commit, or a line of a transcript
+        where = (
+            short(where) if where.isalnum() else printable(where)
+        )  # a commit, or a line of a transcript
         shown.append((number, date, subject, sha, one["text"], where))
     yield Table(_LOOK_AT, shown)
 
 
 STATE_WORDS = {state: state for state in STATES} | {"lost": "came to nothing"}
 """What people read for the states of units, in the order in which they are shown."""
-_STATES = (*(Column(head, right=head != "STATE") for head in ("STATE", "UNITS", "COST", "TIME", "OUTPUT")),)
+_STATES = (
+    *(Column(head, right=head != "STATE") for head in ("STATE", "UNITS", "COST", "TIME", "OUTPUT")),
+)
 
 
 def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]]:
@@ -250,7 +315,13 @@ def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]
         output = sum(row.values["tokens"]["output"] or 0 for row in some)
         minutes = sum(row.unit.minutes or 0 for row in some)
         cost = cost_text(Group.of(state, some).summary["cost"] if some else None)
-        yield STATE_WORDS.get(state, state), len(some), cost, duration_text(minutes * 60), tokens_text(output)
+        yield (
+            STATE_WORDS.get(state, state),
+            len(some),
+            cost,
+            duration_text(minutes * 60),
+            tokens_text(output),
+        )
 
 
 def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:

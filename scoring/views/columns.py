@@ -41,16 +41,24 @@ class DataColumn(Generic[T]):
 
     def as_dict(self) -> dict[str, str | bool]:
         """Return what is said of the column as plain data."""
-        return {name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")}
+        return {
+            name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")
+        }
 
 
-_KINDS: dict[str, tuple[Kind, str]] = {"text": ("text", ""), "word": ("text", ""), "flag": ("yes/no", "")}
+_KINDS: dict[str, tuple[Kind, str]] = {
+    "text": ("text", ""),
+    "word": ("text", ""),
+    "flag": ("yes/no", ""),
+}
 _KINDS |= {"count": ("integer", ""), "check": ("yes/no", ""), "dollars": ("number", "US dollars")}
 _KINDS |= dict.fromkeys(("share", "score", "any score", "vote", "sum"), ("number", "0 to 1"))
 _KINDS |= {unit: ("number", unit) for unit in ("seconds", "minutes")}
 _MADE: dict[str, Callable[[Any], Any]] = {
     "text?": lambda text: text or None,
-    "score?": lambda score: score.value if score.scored and score.band != BAND_INSUFFICIENT else None,
+    "score?": lambda score: (
+        score.value if score.scored and score.band != BAND_INSUFFICIENT else None
+    ),
     "any score?": lambda score: score.value if score.scored else None,
     "vote?": lambda signal: float(signal.sub_score) if signal.present else None,
     "check?": lambda signal: bool(signal.sub_score) if signal.present else None,
@@ -117,12 +125,18 @@ def _columns(table: str, what: str = "") -> Iterator[DataColumn[Any]]:
         place, unit = (*more, "", "")[:2]
         word = kind.removesuffix("?")
         its_kind, its_unit = _KINDS.get(word, ("integer", word))
-        take = _COMPUTED.get((table, name)) or _at(place + name if place[-1:] in ("", ".") else place, _MADE.get(kind))
-        yield DataColumn(name, its_kind, unit or its_unit, meaning.replace("{what}", what), take, word != kind)
+        take = _COMPUTED.get((table, name)) or _at(
+            place + name if place[-1:] in ("", ".") else place, _MADE.get(kind)
+        )
+        yield DataColumn(
+            name, its_kind, unit or its_unit, meaning.replace("{what}", what), take, word != kind
+        )
 
 
 _LISTED = read_toml((Path(__file__).parent / "columns.toml").read_text("utf-8"))
-_LOG: DataColumn[Any] = DataColumn("log", "text", "", "the log directory, as it was named", lambda of: of.log)
+_LOG: DataColumn[Any] = DataColumn(
+    "log", "text", "", "the log directory, as it was named", lambda of: of.log
+)
 _ITERATION: DataColumn[Any] = DataColumn(
     "iteration", "integer", "", "the number of the iteration", lambda of: of.iteration
 )
@@ -130,7 +144,9 @@ _TASK, *_OF_TASK = _columns("task")
 _RUBRIC, *_OF_GROUP = _columns("group", "task")
 
 TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
-    **{name: (_LOG, _ITERATION, *_columns(name)) for name in ("iterations", "signals", "integrity")},
+    **{
+        name: (_LOG, _ITERATION, *_columns(name)) for name in ("iterations", "signals", "integrity")
+    },
     "sessions": (_LOG, *_columns("session"), *_columns("group", "session")),
     "tasks": (_LOG, _TASK, _RUBRIC, *_OF_TASK, *_OF_GROUP),
     "work": (_LOG, *_columns("work")),
@@ -157,10 +173,18 @@ class Member(NamedTuple):
         """Return an iteration as a member."""
         record, score = one.record, one.score
         used = one.used._replace(spending=billed(one.spending))
-        return cls(record.agent.session_id, record.task_id, SessionIterRef.of(score), score.rubric_version, used)
+        return cls(
+            record.agent.session_id,
+            record.task_id,
+            SessionIterRef.of(score),
+            score.rubric_version,
+            used,
+        )
 
 
-def group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator[tuple[str, DataRow]]:
+def group_rows(
+    log: Path, rubric: Rubric, members: Sequence[Member]
+) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of sessions, and then those of tasks, each by name and rubric version, with their tables."""
     for table, named in (("sessions", "session"), ("tasks", "task")):
         groups: dict[tuple[str, str], list[Member]] = {}
@@ -175,7 +199,9 @@ def group_rows(log: Path, rubric: Rubric, members: Sequence[Member]) -> Iterator
                 yield table, _row(table, log, score.iterations[0], found)
 
 
-def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Iterator[tuple[str, DataRow]]:
+def table_rows(
+    log: Path, rubric: Rubric, examined: Iterable[Examined]
+) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
     members = []
     for one in examined:
@@ -189,7 +215,9 @@ def table_rows(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Itera
     yield from group_rows(log, rubric, members)
 
 
-def rows_of_view(view: LogView, tables: Collection[str] = tuple(TABLES)) -> Iterator[tuple[str, DataRow]]:
+def rows_of_view(
+    view: LogView, tables: Collection[str] = tuple(TABLES)
+) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows that some tables of a log need, each with its table's name; raises as :func:`work_of`."""
     read: list[Known] = []
     keep = read.append if "work" in tables else silent
@@ -197,4 +225,6 @@ def rows_of_view(view: LogView, tables: Collection[str] = tuple(TABLES)) -> Iter
         named = replace(view, subjects="iterations" in tables)
         yield from table_rows(view.iter_log_dir, view.rubric, named.examine(keep))
     if "work" in tables:
-        yield from (("work", _row("work", view.iter_log_dir, 0, row)) for row in work_of(view, *read))
+        yield from (
+            ("work", _row("work", view.iter_log_dir, 0, row)) for row in work_of(view, *read)
+        )

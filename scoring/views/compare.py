@@ -13,7 +13,9 @@ from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalS
 from scoring.score import ScoredLog
 from scoring.statistics import Interval, bootstrap_interval
 
-EQUAL_WITHIN = 1e-9  # values no further apart are equal: weights are decimals, and their sums are not
+EQUAL_WITHIN = (
+    1e-9  # values no further apart are equal: weights are decimals, and their sums are not
+)
 
 DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar", "test_flags")
 """What a rubric's data says beside signals, method and bands."""
@@ -43,7 +45,9 @@ class SpecChange:
         if self.before is None or self.after is None:
             return ()
         names = ("label", "weight", "description", "two_way", "profile")
-        return tuple(name for name in names if getattr(self.before, name) != getattr(self.after, name))
+        return tuple(
+            name for name in names if getattr(self.before, name) != getattr(self.after, name)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,11 @@ class RubricDiff:
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Compare two rubrics, signal by signal."""
     names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
-    return RubricDiff(before, after, tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names))
+    return RubricDiff(
+        before,
+        after,
+        tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,11 @@ class IterationDiff:
     @property
     def change(self) -> float | None:
         """The second value minus the first, in [-1, 1]; None unless both are scored."""
-        return self.after.value - self.before.value if self.before.scored and self.after.scored else None
+        return (
+            self.after.value - self.before.value
+            if self.before.scored and self.after.scored
+            else None
+        )
 
     @property
     def moved(self) -> bool:
@@ -128,7 +140,10 @@ class IterationDiff:
     @property
     def suffices(self) -> bool:
         """Whether both sides are scored on enough evidence, so that the change counts in a mean."""
-        return self.change is not None and BAND_INSUFFICIENT not in (self.before.band, self.after.band)
+        return self.change is not None and BAND_INSUFFICIENT not in (
+            self.before.band,
+            self.after.band,
+        )
 
 
 class Totals(NamedTuple):
@@ -163,10 +178,17 @@ class LogDiff:
             moved=sum(diff.moved for diff in self.iterations),
             mean_change=math.fsum(changes) / len(changes) if changes else None,
             mean_move=math.fsum(moves) / len(moves) if moves else None,
-            band_changes=Counter((diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed),
-            signals={signal: (len(moved), math.fsum(moved) / len(moved)) for signal, moved in effects.items()},
+            band_changes=Counter(
+                (diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed
+            ),
+            signals={
+                signal: (len(moved), math.fsum(moved) / len(moved))
+                for signal, moved in effects.items()
+            },
             interval=bootstrap_interval(changes),
-            insufficient=sum(BAND_INSUFFICIENT in (diff.before.band, diff.after.band) for diff in self.iterations),
+            insufficient=sum(
+                BAND_INSUFFICIENT in (diff.before.band, diff.after.band) for diff in self.iterations
+            ),
         )
 
 
@@ -179,12 +201,17 @@ def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
 def diff_scores(before: Score, after: Score) -> IterationDiff:
     """Attribute the change of one iteration's score to signals; ValueError where the two are not of one iteration."""
     if before.iteration != after.iteration:
-        raise ValueError(f"scores of iterations {before.iteration} and {after.iteration} do not compare")
+        raise ValueError(
+            f"scores of iterations {before.iteration} and {after.iteration} do not compare"
+        )
     first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
     both = [name for name, row in first.items() if row.present and _votes(second.get(name))]
     weighed = sum(second[name].effective_weight for name in both)
     scale = sum(first[name].effective_weight for name in both) / weighed if weighed else 1.0
-    shifts = {name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score) for name in both}
+    shifts = {
+        name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score)
+        for name in both
+    }
     value = sum(row.contribution for row in first.values()) + sum(shifts.values())
     moves = []
     for name in dict.fromkeys((*second, *first)):
@@ -198,7 +225,9 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     return IterationDiff(before, after, tuple(moves))
 
 
-def _causes(before: SignalContribution | None, after: SignalContribution | None, scale: float) -> Iterator[Cause]:
+def _causes(
+    before: SignalContribution | None, after: SignalContribution | None, scale: float
+) -> Iterator[Cause]:
     if _votes(before) != _votes(after):
         yield "presence"
     elif before and after and before.present:

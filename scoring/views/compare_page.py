@@ -7,7 +7,15 @@ from typing import Any
 from rubric.model import FULL_TEXT
 from scoring.text import counted
 from scoring.views import table
-from scoring.views.compare import DATA, IterationDiff, LogDiff, RubricDiff, SignalMove, SpecChange, Totals
+from scoring.views.compare import (
+    DATA,
+    IterationDiff,
+    LogDiff,
+    RubricDiff,
+    SignalMove,
+    SpecChange,
+    Totals,
+)
 
 
 def comparison_page(
@@ -15,18 +23,39 @@ def comparison_page(
 ) -> Iterator[table.Block]:
     """Yield two rubrics side by side, and the iterations of the log at ``source``, if asked for, under both."""
     sides = [table.Column(name, width=max(7, len(name)), right=True) for name in diff.names]
-    columns = (table.Column("SIGNAL", width=20), *sides, table.Column("CHANGE", width=0, right=True))
+    columns = (
+        table.Column("SIGNAL", width=20),
+        *sides,
+        table.Column("CHANGE", width=0, right=True),
+    )
     signals = table.Table(columns, list(map(_spec_row, diff.signals)))
-    yield from (table.Line(f"Rubric {' → '.join(diff.names)}", "bold"), table.Line(), signals, table.Line())
+    yield from (
+        table.Line(f"Rubric {' → '.join(diff.names)}", "bold"),
+        table.Line(),
+        signals,
+        table.Line(),
+    )
     yield from map(table.Line, _summary(diff))
     if source is None:
         return
     yield table.Line()
     if log is None:
-        yield table.Line(f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.", "dim")
+        yield table.Line(
+            f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.",
+            "dim",
+        )
         return
-    columns = (table.ITER, table.TASK, *sides, table.Column("CHANGE", width=7, right=True), table.BAND)
-    rows = [table.TableRow(_iteration_cells(item, tasks), list(_moves(diff, item))) for item in log.iterations]
+    columns = (
+        table.ITER,
+        table.TASK,
+        *sides,
+        table.Column("CHANGE", width=7, right=True),
+        table.BAND,
+    )
+    rows = [
+        table.TableRow(_iteration_cells(item, tasks), list(_moves(diff, item)))
+        for item in log.iterations
+    ]
     full = FULL_TEXT in (diff.before.text, diff.after.text)
     moved = table.Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
     yield from (table.Line(f"Iterations of {source}", "bold"), table.Line(), moved, table.Line())
@@ -56,17 +85,30 @@ def _word(value: object) -> str:
 def _summary(diff: RubricDiff) -> Iterator[str]:
     if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
         yield "The signals that both have keep their proportions to each other."
-    for name, more in (("combination", ""), ("evidence", "; each side is read under its own rules.")):
+    for name, more in (
+        ("combination", ""),
+        ("evidence", "; each side is read under its own rules."),
+    ):
         a, b = (getattr(side, name) for side in (diff.before, diff.after))
-        yield f"{name.capitalize()}: {a} in both." if a == b else f"{name.capitalize()}: {a} → {b}{more}"
+        yield (
+            f"{name.capitalize()}: {a} in both."
+            if a == b
+            else f"{name.capitalize()}: {a} → {b}{more}"
+        )
     for name, (a, b) in diff.changed_data.items():
         if name != "evidence":
             yield f"{name.replace('_', ' ').capitalize()}: {_word(a)} → {_word(b)}"
-    before, after = (", ".join(f"{b.name} from {b.min:g}" for b in side.bands) for side in (diff.before, diff.after))
+    before, after = (
+        ", ".join(f"{b.name} from {b.min:g}" for b in side.bands)
+        for side in (diff.before, diff.after)
+    )
     if diff.before.bands == diff.after.bands:
         yield f"Bands: {before} in both."
     else:
-        yield from (f"Bands of {name}: {bands}" for name, bands in zip(diff.names, (before, after), strict=True))
+        yield from (
+            f"Bands of {name}: {bands}"
+            for name, bands in zip(diff.names, (before, after), strict=True)
+        )
 
 
 def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[table.AnyCell, ...]:
@@ -74,7 +116,9 @@ def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[tab
     change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
     band = table.band_cell(item.after.band)
     if item.band_changed:
-        band = table.Cell(band.value, f"{table.band_text(item.before.band)} → {band.text}", band.style)
+        band = table.Cell(
+            band.value, f"{table.band_text(item.before.band)} → {band.text}", band.style
+        )
     return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
 
 
@@ -83,18 +127,23 @@ def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
     for move in (move for move in moves if set(move.causes) - {"weight"}):
         effect = "" if item.change is None else f"{move.effect:+.3f}  "
         yield f"{move.signal}  {effect}{_why(move)}"
-        details = ["not in this rubric" if row is None else row.detail for row in (move.before, move.after)]
+        details = [
+            "not in this rubric" if row is None else row.detail for row in (move.before, move.after)
+        ]
         if move.before is None or move.after is None or details[0] != details[1]:
             yield from (f"  {name}: {text}" for name, text in zip(diff.names, details, strict=True))
     by_weight = [move for move in moves if move.moved and move.causes == ("weight",)]
     if item.change is not None and by_weight:
         total = sum(move.effect for move in by_weight)
-        yield f"by weight alone  {total:+.3f}  " + ", ".join(f"{m.signal} {m.effect:+.3f}" for m in by_weight)
+        yield f"by weight alone  {total:+.3f}  " + ", ".join(
+            f"{m.signal} {m.effect:+.3f}" for m in by_weight
+        )
 
 
 def _why(move: SignalMove) -> str:
     before, after = (
-        table.number(row.sub_score) if row and row.present else "absent" for row in (move.before, move.after)
+        table.number(row.sub_score) if row and row.present else "absent"
+        for row in (move.before, move.after)
     )
     parts = dict.fromkeys(move.causes, f"{before} → {after}")
     if "weight" in parts and move.before and move.after:
@@ -106,18 +155,42 @@ def _why(move: SignalMove) -> str:
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     rows = [("MOVED", f"{totals.moved} of {counted(totals.iterations, 'iteration')}")]
     if totals.mean_change is not None:
-        over = "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
-        sure = "" if totals.interval is None else f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+        over = (
+            "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
+        )
+        sure = (
+            ""
+            if totals.interval is None
+            else f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+        )
         rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
     if totals.insufficient:
-        rows.append(("LEFT OUT", f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean"))
+        rows.append(
+            (
+                "LEFT OUT",
+                f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean",
+            )
+        )
     changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
-    rows.append(("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}"))
+    rows.append(
+        ("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}")
+    )
     moved = totals.signals.items()
-    return rows + [("SIGNAL", f"{name} moved {n}, by {mean:+.4f} on average") for name, (n, mean) in moved]
+    return rows + [
+        ("SIGNAL", f"{name} moved {n}, by {mean:+.4f} on average") for name, (n, mean) in moved
+    ]
 
 
-_ROW = ("present", "source", "applicable", "sub_score", "detail", "nominal_weight", "effective_weight", "contribution")
+_ROW = (
+    "present",
+    "source",
+    "applicable",
+    "sub_score",
+    "detail",
+    "nominal_weight",
+    "effective_weight",
+    "contribution",
+)
 _RUBRIC = ("version", "combination", *DATA)
 
 
@@ -126,7 +199,10 @@ def comparison_payload(
 ) -> dict[str, Any]:
     """Return the whole comparison as JSON; ``a`` is the first rubric and ``b`` the second."""
     one, other = diff.before, diff.after
-    bands = ({"bands": [_picked(band, "name", "min") for band in rubric.bands]} for rubric in (one, other))
+    bands = (
+        {"bands": [_picked(band, "name", "min") for band in rubric.bands]}
+        for rubric in (one, other)
+    )
     return {
         "a": _picked(one, *_RUBRIC) | next(bands),
         "b": _picked(other, *_RUBRIC) | next(bands),
@@ -182,5 +258,8 @@ def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
 
 def _totals(totals: Totals) -> dict[str, Any]:
     bands = [{"a": a, "b": b, "iterations": n} for (a, b), n in sorted(totals.band_changes.items())]
-    moved = [{"signal": s, "moved": count, "mean_effect": mean} for s, (count, mean) in totals.signals.items()]
+    moved = [
+        {"signal": s, "moved": count, "mean_effect": mean}
+        for s, (count, mean) in totals.signals.items()
+    ]
     return totals._asdict() | {"band_changes": bands, "signals": moved}

@@ -16,7 +16,9 @@ from scoring.views.table import AnyCell, Block, Cell, Line, Table, as_cell
 _GAP = 2
 _BELOW = 4  # by how many spaces what goes below a row is moved to the right
 _LEAST = 20  # the least width in which a text is folded beside another
-_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")  # before a line's text: spaces, a mark, or a name
+_START = re.compile(
+    r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?"
+)  # before a line's text: spaces, a mark, or a name
 
 
 def draw(blocks: Iterable[Block], console: Console) -> None:
@@ -24,7 +26,9 @@ def draw(blocks: Iterable[Block], console: Console) -> None:
     for block in blocks:
         if block.only in (None, "terminal"):
             if isinstance(block, Line):
-                parts = iter([_hung(Text(style=block.style).join(map(_text, block.cells())), console.width)])
+                parts = iter(
+                    [_hung(Text(style=block.style).join(map(_text, block.cells())), console.width)]
+                )
             else:
                 parts = _table(block, console.width)
             for part in parts:
@@ -34,7 +38,9 @@ def draw(blocks: Iterable[Block], console: Console) -> None:
 def folded_text(text: str, width: int) -> str:
     """Return text with every line folded between words to a width."""
     screen = io.StringIO()
-    console = Console(file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False)
+    console = Console(
+        file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False
+    )
     draw((Line([Cell(line)]) for line in text.splitlines()), console)
     return unpadded(screen.getvalue())
 
@@ -94,7 +100,10 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     texts = [[_text(cell, row.style) for cell in row.cells] for row in rows]
     if any(row.notes for row in rows):
         notes = [Text("\n".join(map(visible, row.notes)), row.style) for row in rows]
-        lines = [[*heads, Text(table.notes, "bold")], *([*row, note] for row, note in zip(texts, notes, strict=True))]
+        lines = [
+            [*heads, Text(table.notes, "bold")],
+            *([*row, note] for row, note in zip(texts, notes, strict=True)),
+        ]
     else:
         lines = [heads, *texts] if heads else texts
     if _sum(widths := _widths(lines)) <= width:
@@ -123,7 +132,10 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     for row, line in zip(rows, texts, strict=True):
         yield _row([line[n] for n in kept], *how)
         moved = [n for n, text in enumerate(line) if n not in kept and text.plain not in ("", "-")]
-        named = [line[n] if table.columns[n].prose else Text.assemble((f"{heads[n]} ", "dim"), line[n]) for n in moved]
+        named = [
+            line[n] if table.columns[n].prose else Text.assemble((f"{heads[n]} ", "dim"), line[n])
+            for n in moved
+        ]
         yield from ([_below(Text(" " * _GAP).join(named), width)] if named else [])
         yield from (_below(Text(visible(note), row.style), width) for note in row.notes)
 
@@ -137,7 +149,9 @@ def _sum(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _beside_or_below(texts: Sequence[Text], widths: Sequence[int], width: int) -> Iterator[RenderableType]:
+def _beside_or_below(
+    texts: Sequence[Text], widths: Sequence[int], width: int
+) -> Iterator[RenderableType]:
     *first, last = texts
     room = width - _sum([*widths[: len(first)], 0])
     if room >= _LEAST and (_has_room(last, room) or not _has_room(last, width - _BELOW)):

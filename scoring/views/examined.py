@@ -35,11 +35,16 @@ from scoring.text import as_utf8, counted, cut, short
 from scoring.views.spending import Spending, Used, kept_prices, spending_of
 
 if TYPE_CHECKING:
-    from scoring.outcomes.outcome import Outcome, OutcomeRules  # loaded where outcomes are asked for
+    from scoring.outcomes.outcome import (
+        Outcome,
+        OutcomeRules,
+    )  # loaded where outcomes are asked for
 
 _SUBJECT = 200  # characters of the subject of a commit
 
-ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]  # where a score comes from: the file on disk, or this very pass
+ScoreOrigin: TypeAlias = Literal[
+    "sidecar", "computed"
+]  # where a score comes from: the file on disk, or this very pass
 
 
 class Examined(Frozen, frozen=True):
@@ -62,12 +67,20 @@ class Examined(Frozen, frozen=True):
     @property
     def harness(self) -> str | None:
         """What ran the agent, as the entry says, else the harness with the most output tokens in its lines."""
-        return self.record.agent.harness or (self.facts.transcripts and self.facts.transcripts.harness) or None
+        return (
+            self.record.agent.harness
+            or (self.facts.transcripts and self.facts.transcripts.harness)
+            or None
+        )
 
     @property
     def model(self) -> str | None:
         """The model that it ran, likewise."""
-        return self.record.agent.model or (self.facts.transcripts and self.facts.transcripts.model) or None
+        return (
+            self.record.agent.model
+            or (self.facts.transcripts and self.facts.transcripts.model)
+            or None
+        )
 
     @property
     def spending(self) -> Spending | None:
@@ -78,7 +91,9 @@ class Examined(Frozen, frozen=True):
     def used(self) -> Used:
         """The same, with what became of the work."""
         landing, outcome = self.facts.landing, self.outcome
-        stayed = None if landing.unknown is not None else landing.landed and landing.reverted_by is None
+        stayed = (
+            None if landing.unknown is not None else landing.landed and landing.reverted_by is None
+        )
         defective = True if landing.reverted_by is not None else outcome and outcome.defective
         return Used(self.spending, stayed, None if defective is None else not defective)
 
@@ -86,31 +101,50 @@ class Examined(Frozen, frozen=True):
     def differs(self) -> bool:
         """Whether the evidence would give another value today than the sidecar of the same rubric holds."""
         old, new = self.score, self.computed
-        return old.rubric_version == new.rubric_version and (old.scored, old.value) != (new.scored, new.value)
+        return old.rubric_version == new.rubric_version and (old.scored, old.value) != (
+            new.scored,
+            new.value,
+        )
 
     @property
     def by_evidence(self) -> "Examined":
         """The same with the score that the evidence gives, unless the sidecar rests on evidence that is gone."""
-        return replace(self, score=self.computed, origin="computed") if self.state.name == "stale" else self
+        return (
+            replace(self, score=self.computed, origin="computed")
+            if self.state.name == "stale"
+            else self
+        )
 
 
 def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
     """Return the subject of an iteration's commit, else what its entry says of the work; "" where neither is known."""
-    return subjects_by_iteration(repo_dir, [(facts.record, facts.landing.sha)])[facts.record.iteration]
+    return subjects_by_iteration(repo_dir, [(facts.record, facts.landing.sha)])[
+        facts.record.iteration
+    ]
 
 
-def subjects_by_iteration(repo_dir: Path, works: Iterable[tuple[IterationRecord, str | None]]) -> dict[int, str]:
+def subjects_by_iteration(
+    repo_dir: Path, works: Iterable[tuple[IterationRecord, str | None]]
+) -> dict[int, str]:
     """Return the same of entries, each with its commit."""
     every, subjects = list(works), dict[str, str]()
     with contextlib.suppress(GitError):
         subjects = subjects_of(repo_dir, [sha for _, sha in every if sha])
-    return {record.iteration: subjects.get(sha or "") or record.impl.summary for record, sha in every}
+    return {
+        record.iteration: subjects.get(sha or "") or record.impl.summary for record, sha in every
+    }
 
 
 def named_commit(sha: str | None, subject: str) -> str:
     """Return a commit by its short SHA and subject, as a line; "" where neither is known."""
     text = cut(as_utf8(subject), _SUBJECT)
-    return f"Commit {short(sha)}{f': {text}' if text else ''}" if sha else f"Work: {text}" if text else ""
+    return (
+        f"Commit {short(sha)}{f': {text}' if text else ''}"
+        if sha
+        else f"Work: {text}"
+        if text
+        else ""
+    )
 
 
 def landing_text(landing: Landing) -> str:
@@ -122,11 +156,19 @@ def landings_text(landings: Sequence[Landing]) -> str:
     """Return how many of some iterations landed, as a line."""
     count = Counter(map(_fate, landings))
     fates = [f"{count[_LANDED]} landed", counted(count[_REVERTED], "was reverted", "were reverted")]
-    fates += [f"{count[_MISSING]} did not land", counted(count[_UNKNOWN], "is unclear", "are unclear")]
+    fates += [
+        f"{count[_MISSING]} did not land",
+        counted(count[_UNKNOWN], "is unclear", "are unclear"),
+    ]
     return f"Of {counted(len(landings), 'iteration')} {', '.join(fates)}."
 
 
-_LANDED, _REVERTED, _MISSING, _UNKNOWN = "Landed", "Reverted", "Did not land", "Not known whether it landed"
+_LANDED, _REVERTED, _MISSING, _UNKNOWN = (
+    "Landed",
+    "Reverted",
+    "Did not land",
+    "Not known whether it landed",
+)
 
 
 def _fate(landing: Landing) -> str:
@@ -177,7 +219,9 @@ class LogView(Frozen, frozen=True):
         became: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         how = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
-        marks = fingerprints(None if self.recompute else sources.cache_dir, log, rubric, keeps=False)
+        marks = fingerprints(
+            None if self.recompute else sources.cache_dir, log, rubric, keeps=False
+        )
         with marks as known, kept_prices(sources.cache_dir):
             for (one,) in how(records, log, sources, rubric):
                 if became is None:
@@ -189,15 +233,22 @@ class LogView(Frozen, frozen=True):
                 if kept is not None:
                     was = read_provenance(log, n) if one.provenance else None
                     edited = known.is_edited(n, one.inputs, emit(kept.as_dict()))
-                    state = state_of(kept, rubric, one.facts, one.signals, was, one.provenance, edited)
+                    state = state_of(
+                        kept, rubric, one.facts, one.signals, was, one.provenance, edited
+                    )
                 origin: ScoreOrigin = "sidecar" if kept else "computed"
                 scores, subject = (one.persisted, kept or one.persisted), subjects.get(n, "")
-                yield Examined(one.facts, one.signals, *scores, origin, became.get(n), state, subject)
+                yield Examined(
+                    one.facts, one.signals, *scores, origin, became.get(n), state, subject
+                )
         if became is not None and whole:
             read(Known(opened[0], became.values()))
 
     def _outcomes(
-        self, records: Sequence[IterationRecord], chosen: Sequence[IterationRecord], evidence: Evidence
+        self,
+        records: Sequence[IterationRecord],
+        chosen: Sequence[IterationRecord],
+        evidence: Evidence,
     ) -> "dict[int, Outcome]":
         if self.outcomes is None:
             return {}

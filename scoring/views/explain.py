@@ -58,7 +58,9 @@ class Explanation:
     @property
     def raises(self) -> list[ExplainedSignal]:
         """What would have raised the score, most first."""
-        return sorted((s for s in self.signals if s.could_add >= _WORTH_SAYING), key=lambda s: -s.could_add)
+        return sorted(
+            (s for s in self.signals if s.could_add >= _WORTH_SAYING), key=lambda s: -s.could_add
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -77,7 +79,9 @@ class Explanation:
             "window": window_text(one.facts.window) if one.facts.window else None,
             "attribution": chain_payload(one.facts) or kept_payload(self.kept),
             "signals": [asdict(signal) for signal in self.signals],
-            "would_have_raised": [{"signal": s.signal, "by": s.could_add, "advice": s.advice} for s in self.raises],
+            "would_have_raised": [
+                {"signal": s.signal, "by": s.could_add, "advice": s.advice} for s in self.raises
+            ],
             "integrity": [observation.as_dict() for observation in one.signals.integrity],
             **claims_payload(one.facts),
             "outcome": one.outcome and {"horizon_days": self.horizon_days, **one.outcome.as_dict()},
@@ -85,7 +89,11 @@ class Explanation:
 
 
 def explain(
-    one: Examined, entry: EntryPlaces | None, kept: OwnLines | None = None, days: float = 0, subject: str = ""
+    one: Examined,
+    entry: EntryPlaces | None,
+    kept: OwnLines | None = None,
+    days: float = 0,
+    subject: str = "",
 ) -> Explanation:
     """Explain a score; ``entry`` is where the fields are, ``days`` how long the work was watched."""
     votes = sum(row.nominal_weight for row in one.score.breakdown if row.present)
@@ -93,7 +101,9 @@ def explain(
     return Explanation(one, signals, str(entry.path) if entry else None, kept, days, subject)
 
 
-def _explained(row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None) -> ExplainedSignal:
+def _explained(
+    row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None
+) -> ExplainedSignal:
     cost = could_add = row.effective_weight - row.contribution
     if not row.applicable:
         could_add = 0.0
@@ -119,7 +129,9 @@ def _explained(row: SignalContribution, votes: float, one: Examined, entry: Entr
     )
 
 
-def explanation_text(explanation: Explanation, terminal: bool = False, meaning: Meaning | None = None) -> str:
+def explanation_text(
+    explanation: Explanation, terminal: bool = False, meaning: Meaning | None = None
+) -> str:
     """Return what became of it and why it scored so; without a ``meaning`` of scores the text of old rubrics."""
     return "".join(printable(line) + "\n" for line in _lines(explanation, terminal, meaning))
 
@@ -137,7 +149,9 @@ def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> I
         yield f"Iteration {score.iteration}{task} has no score: no signal is present."
     if named := named_commit(one.facts.landing.sha, explanation.subject):
         yield named
-    provenance = "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
+    provenance = (
+        "the score of its sidecar" if one.origin == "sidecar" else "scored now, nothing written"
+    )
     if meaning:
         yield from filter(None, (landing_text(one.facts.landing), became))
         yield f"{score_text(meaning, score, score.bounds)}."
@@ -148,7 +162,11 @@ def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> I
         yield f"This score is {one.state}."
     if one.differs:
         now = f"{one.computed.value:.3f}" if one.computed.scored else "no score"
-        would = f"With evidence lost it would be {now}" if one.state.lost else f"The evidence gives {now} today"
+        would = (
+            f"With evidence lost it would be {now}"
+            if one.state.lost
+            else f"The evidence gives {now} today"
+        )
         yield f"{would}; 'da-score iteration {score.iteration} --recompute' takes that over."
     if explanation.entry:
         yield f"Entry: {explanation.entry}"
@@ -182,13 +200,20 @@ def _lines(explanation: Explanation, bounds: bool, meaning: Meaning | None) -> I
         yield f"  +{signal.could_add:.3f}  {signal.label}{missing}{advice}"
     if not explanation.raises:
         could_vote = any(s.applicable for s in silent)
-        others = "the signals that did not vote could only lower it" if could_vote else "every signal voted"
+        others = (
+            "the signals that did not vote could only lower it"
+            if could_vote
+            else "every signal voted"
+        )
         yield f"  nothing: every vote is full and {others}"
     words = list(claim_lines(one.facts))
     if one.signals.integrity or words:
         word = "observed" if meaning else "seen"
         yield from ("", f"What was claimed, and what was {word}")
-        yield from (f"  {line}" for line in (*(_claim(claim, word) for claim in one.signals.integrity), *words))
+        yield from (
+            f"  {line}"
+            for line in (*(_claim(claim, word) for claim in one.signals.integrity), *words)
+        )
     if became and not meaning:
         yield from ("", "What became of it, which has no part in the score", f"  {became}")
 
@@ -237,7 +262,9 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
     """Yield the chain in words, of lines now or as ``kept`` when the sidecar was written; nothing without either."""
     observed, landing, was = facts.observed, facts.landing, list[str]()
     if kept and kept.method:
-        was = [f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}"]
+        was = [
+            f"when the sidecar was written, {_named('session', kept.sessions)}, found by {kept.method}"
+        ]
     if observed is None:
         yield from was
         return
@@ -247,7 +274,9 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
             fate = f", taken back by {short(landing.reverted_by)}"
         elif landing.landed and landing.commit and landing.commit != landing.sha:
             fate = f", on the trunk as {short(landing.commit)}"
-        names = f", names {_named('checkpoint', observed.checkpoints)}" if observed.checkpoints else ""
+        names = (
+            f", names {_named('checkpoint', observed.checkpoints)}" if observed.checkpoints else ""
+        )
         yield f"commit {short(landing.sha)}{fate}{names}"
     elif landing.field:
         yield f"commit {cut(landing.field, _LONGEST_NAME)}, which is not here"
@@ -284,14 +313,26 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
         missing = f", what {work.missing} of these did is not counted here" if work.missing else ""
         parts.append(f"{counted(work.agents, 'sub-agent')} started{missing}")
     if reviews := observed.tests.reviewing:
-        parts.append(f"{counted(reviews, 'test run')} of sub-agents that edited no code, without a vote")
+        parts.append(
+            f"{counted(reviews, 'test run')} of sub-agents that edited no code, without a vote"
+        )
     if work.compactions:
         parts.append(f"context compacted {counted(work.compactions, 'time')}")
     if parts:
         yield "; ".join(parts)
     ended = facts.transcripts.ended if facts.transcripts else None
-    made = work.edits or work.agents or observed.by_agents or any(seen.kind == "commit" for seen in observed.seen)
-    if facts.window and ended and not made and (minutes := (facts.window.end - ended) // (60 * NS)) > 0:
+    made = (
+        work.edits
+        or work.agents
+        or observed.by_agents
+        or any(seen.kind == "commit" for seen in observed.seen)
+    )
+    if (
+        facts.window
+        and ended
+        and not made
+        and (minutes := (facts.window.end - ended) // (60 * NS)) > 0
+    ):
         yield f"no edit tool was used in these lines, which end {counted(minutes, 'minute')} before the commit"
     if observed.by_agents is not None:
         yield f"agents wrote at least {int(observed.by_agents * 100)} % of the lines that its commit adds"

@@ -47,7 +47,13 @@ class CsvWriter(Writer):
         """Write a row."""
         values = clean(row).values()
         self._csv.writerow(
-            "" if v is None else str(v).lower() if isinstance(v, bool) else csv_field(v) if isinstance(v, str) else v
+            ""
+            if v is None
+            else str(v).lower()
+            if isinstance(v, bool)
+            else csv_field(v)
+            if isinstance(v, str)
+            else v
             for v in values
         )
 
@@ -96,7 +102,11 @@ class ParquetWriter(Writer):
         self._writer.close()
 
 
-FORMATS: dict[str, type[Writer]] = {"csv": CsvWriter, "jsonl": JsonlWriter, "parquet": ParquetWriter}
+FORMATS: dict[str, type[Writer]] = {
+    "csv": CsvWriter,
+    "jsonl": JsonlWriter,
+    "parquet": ParquetWriter,
+}
 """Every format, by the ending of its files."""
 
 
@@ -109,20 +119,36 @@ def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
     """Return the schema of a table as one of Arrow."""
     import pyarrow as pa
 
-    types = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64(), "yes/no": pa.bool_()}
+    types = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "yes/no": pa.bool_(),
+    }
     about = [{"meaning": c.meaning, "unit": c.unit} for c in columns]
-    return pa.schema([pa.field(c.name, types[c.kind], c.may_miss, m) for c, m in zip(columns, about, strict=True)])
+    return pa.schema(
+        [
+            pa.field(c.name, types[c.kind], c.may_miss, m)
+            for c, m in zip(columns, about, strict=True)
+        ]
+    )
 
 
 def require(extra: str, *modules: str) -> None:
     """Make sure that optional packages are there; InputError says how to install one that is not."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
-        how = f", of the extra {extra!r}: {installing(extra)}" if extra else f": pip install {' '.join(missing)}"
+        how = (
+            f", of the extra {extra!r}: {installing(extra)}"
+            if extra
+            else f": pip install {' '.join(missing)}"
+        )
         raise InputError(f"this needs {' and '.join(missing)}{how}")
 
 
-def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]) -> None:
+def write_streams(
+    rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]
+) -> None:
     """Write tables to streams that are open already, by the names of the tables; rows of other tables are left out."""
     writers = {table: FORMATS[form](TABLES[table], out) for table, out in streams.items()}
     for name, row in rows:
@@ -135,7 +161,9 @@ def write_streams(rows: Iterable[tuple[str, DataRow]], form: str, streams: Mappi
 def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
     """Write tables to files by name; they appear together at the end, or after a WriteError up to the failed one."""
     with contextlib.ExitStack() as files:
-        streams = {table: files.enter_context(atomic_stream(path, 0o644)) for table, path in paths.items()}
+        streams = {
+            table: files.enter_context(atomic_stream(path, 0o644)) for table, path in paths.items()
+        }
         write_streams(rows, form, streams)
 
 

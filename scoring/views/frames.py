@@ -59,5 +59,8 @@ def pandas(table: str, *log: Path | str, **how: Any) -> Any:
 
     found = list(rows(table, *log, **how))
     return pd.DataFrame(
-        {c.name: pd.array([row[c.name] for row in found], dtype=_PANDAS[c.kind]) for c in TABLES[table]}
+        {
+            c.name: pd.array([row[c.name] for row in found], dtype=_PANDAS[c.kind])
+            for c in TABLES[table]
+        }
     )

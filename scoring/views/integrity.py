@@ -33,7 +33,10 @@ class IntegritySummary:
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data."""
-        return {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in self.__slots__}
+        return {
+            name: list(v) if isinstance(v := getattr(self, name), tuple) else v
+            for name in self.__slots__
+        }
 
 
 def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
@@ -50,7 +53,9 @@ def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
         deltas = [delta for _, delta in found]
         mean, worst = (sum(deltas) / len(deltas), min(deltas)) if deltas else (None, None)
         iterations = tuple(iteration for iteration, _ in found)
-        rows.append(IntegritySummary(role, signal, len(found), len(over), mean, worst, iterations, over))
+        rows.append(
+            IntegritySummary(role, signal, len(found), len(over), mean, worst, iterations, over)
+        )
     return rows
 
 
@@ -68,16 +73,22 @@ class WordsSummary(NamedTuple):
         confirmed, without, against, rest = self
         found = []
         if compared := confirmed + without + against:
-            found = [f"{confirmed} of {compared} confirmed, {without} without a run, {against} against the last run"]
+            found = [
+                f"{confirmed} of {compared} confirmed, {without} without a run, {against} against the last run"
+            ]
         if rest:
-            found.append(f"{counted(rest, 'more claim' if compared else 'claim')} with nothing to compare with")
+            found.append(
+                f"{counted(rest, 'more claim' if compared else 'claim')} with nothing to compare with"
+            )
         return f"Claims in words that tests pass: {'; '.join(found) or 'no claims found'}."
 
 
 def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
     """Count the claims in words of a log, one that iterations share once; None under rules that look at no words."""
     looked = [one for one in observed if one is not None]
-    results = Counter({claim.where: claim.result for one in looked for claim in one.claims}.values())
+    results = Counter(
+        {claim.where: claim.result for one in looked for claim in one.claims}.values()
+    )
     counts = (results[result] for result in ("confirmed", "no run", "last run failed", None))
     return WordsSummary(*counts) if looked else None
 
@@ -90,9 +101,24 @@ def integrity_page(
     for row in rows:
         deltas = ("-" if d is None else f"{d:+.3f}" for d in (row.mean_delta, row.worst_delta))
         over = spans(row.over_claimed) or "-"
-        cells: list[AnyCell] = [row.role, row.signal, row.comparable, row.over_claims, *deltas, over]
+        cells: list[AnyCell] = [
+            row.role,
+            row.signal,
+            row.comparable,
+            row.over_claims,
+            *deltas,
+            over,
+        ]
         found.append(TableRow(cells, style="red" if row.over_claims else ""))
-    yield from (Line(f"Claimed against observed — {source}", "bold"), Line(), Table(_COLUMNS, found), Line())
-    yield Line("Deltas are observed minus claimed: below 0 the agent claimed more than was observed.", "dim")
+    yield from (
+        Line(f"Claimed against observed — {source}", "bold"),
+        Line(),
+        Table(_COLUMNS, found),
+        Line(),
+    )
+    yield Line(
+        "Deltas are observed minus claimed: below 0 the agent claimed more than was observed.",
+        "dim",
+    )
     if words:
         yield from (Line(), Line(words.text))

@@ -23,7 +23,9 @@ _NEAR = 1  # decimals of a distance that count
 T = TypeVar("T")
 
 
-def labels_of(log_dir: Path, iterations: Iterable[int], warn: Warn) -> dict[int, tuple[LabelRecord, ...]]:
+def labels_of(
+    log_dir: Path, iterations: Iterable[int], warn: Warn
+) -> dict[int, tuple[LabelRecord, ...]]:
     """Return the labels of those iterations that have any; ``warn`` hears what of the files was passed over."""
     found = {}
     for n in iterations:
@@ -64,10 +66,23 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
     if not rows:
         yield Line("No labels; 'da-score label next' says where to begin.")
         return
-    heads = ("ITER", "ACTOR", "ROLE", "CORRECT", "SCOPE", "HALLUCINATION", "EDITS", "UPDATED", "NOTE")
+    heads = (
+        "ITER",
+        "ACTOR",
+        "ROLE",
+        "CORRECT",
+        "SCOPE",
+        "HALLUCINATION",
+        "EDITS",
+        "UPDATED",
+        "NOTE",
+    )
     cells = []
     for row in rows:
-        given = ("-" if row[k] is None else str(row[k]) for k in ("correctness", "scope_judgement", "hallucination"))
+        given = (
+            "-" if row[k] is None else str(row[k])
+            for k in ("correctness", "scope_judgement", "hallucination")
+        )
         role = f"{row['role']}, overrides" if row["admin_override"] else row["role"]
         note = cut(" ".join(row["note"].split()), _NOTE_WIDTH)
         updated = row["updated_at"][:16].replace("T", " ")
@@ -76,7 +91,9 @@ def list_page(rows: Sequence[dict[str, Any]]) -> Iterator[Block]:
 
 
 def candidates(
-    scores: Sequence[tuple[PersistedScore, str]], labels: Mapping[int, Sequence[LabelRecord]], actor: str | None
+    scores: Sequence[tuple[PersistedScore, str]],
+    labels: Mapping[int, Sequence[LabelRecord]],
+    actor: str | None,
 ) -> list[dict[str, Any]]:
     """Return what to label (by ``actor``) as plain data: first scores far from the mean of their neighbours."""
     values = [score.without(HUMAN_LABEL) for score, _ in scores]
@@ -89,9 +106,19 @@ def candidates(
         near = [known[0] for side in sides if (known := [v for v in side if v is not None])]
         mean = sum(near) / len(near) if near else None
         weight = coverage_of([row for row in score.breakdown if row.signal != HUMAN_LABEL]).weight
-        one = {"iteration": score.iteration, "task_id": task_id, "value": value, "neighbours": mean, "coverage": weight}
-        found.append(one | {"distance": 0.0 if value is None or mean is None else abs(value - mean)})
-    return sorted(found, key=lambda one: (-round(one["distance"], _NEAR), one["coverage"], one["iteration"]))
+        one = {
+            "iteration": score.iteration,
+            "task_id": task_id,
+            "value": value,
+            "neighbours": mean,
+            "coverage": weight,
+        }
+        found.append(
+            one | {"distance": 0.0 if value is None or mean is None else abs(value - mean)}
+        )
+    return sorted(
+        found, key=lambda one: (-round(one["distance"], _NEAR), one["coverage"], one["iteration"])
+    )
 
 
 def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
@@ -102,7 +129,9 @@ def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
     first = waiting[0]
     task = f" ({cut(printable(first['task_id']), 80)})" if first["task_id"] else ""
     yield Line(f"Iteration {first['iteration']}{task}: most can be learned from its label.", "bold")
-    value, near = (number(first[key] or 0, first[key] is not None) for key in ("value", "neighbours"))
+    value, near = (
+        number(first[key] or 0, first[key] is not None) for key in ("value", "neighbours")
+    )
     weight = f"{first['coverage'] * 100:.1f} % of the weight"
     yield Line(f"Score {value} without labels, neighbours {near}; rests on {weight}.")
     wait = f"{counted(total, 'iteration')} {'waits' if len(waiting) == 1 else 'wait'}"
@@ -112,7 +141,10 @@ def next_page(waiting: Sequence[dict[str, Any]], total: int) -> Iterator[Block]:
 # Agreement: Krippendorff's alpha takes any number of people and labels that are missing; Cohen's kappa, weighted by the
 # square of the distance, takes two people on what both labelled. Both are 1 for full agreement and 0 for chance.
 
-SCALES: dict[str, Sequence[Any]] = {"correctness": label_words.CORRECTNESS, "scope": label_words.SCOPES}
+SCALES: dict[str, Sequence[Any]] = {
+    "correctness": label_words.CORRECTNESS,
+    "scope": label_words.SCOPES,
+}
 SCALES |= {"hallucination": label_words.HALLUCINATIONS}
 """The judgements, with their values from the worst to the best."""
 
@@ -130,7 +162,9 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
         for a, n in of.items():
             total[a] += times * n
             for b, m in of.items():
-                together[a, b] = together.get((a, b), 0) + times * n * (m - (a == b)) / (len(unit) - 1)
+                together[a, b] = together.get((a, b), 0) + times * n * (m - (a == b)) / (
+                    len(unit) - 1
+                )
 
     @cache
     def distance(a: float, b: float) -> float:
@@ -174,30 +208,50 @@ class LabelAgreement:
             "iterations": self.iterations,
             "actors": list(self.actors),
             "draws": DRAWS,
-            "alpha": {name: {"level": "ordinal", **found._asdict()} for name, found in self.alpha.items()},
+            "alpha": {
+                name: {"level": "ordinal", **found._asdict()} for name, found in self.alpha.items()
+            },
             "kappa": [
-                {"actors": list(pair), "weights": "quadratic", **{name: m._asdict() for name, m in found.items()}}
+                {
+                    "actors": list(pair),
+                    "weights": "quadratic",
+                    **{name: m._asdict() for name, m in found.items()},
+                }
                 for pair, found in self.kappa.items()
             ],
             "score": {"measure": "spearman", **self.score._asdict()},
         }
 
 
-def agreement(given: Mapping[int, Mapping[str, Judgement]], scores: Sequence[tuple[float, float]]) -> LabelAgreement:
+def agreement(
+    given: Mapping[int, Mapping[str, Judgement]], scores: Sequence[tuple[float, float]]
+) -> LabelAgreement:
     """Measure agreement in what each person said last of each iteration; ``scores`` are pairs with labels' values."""
     actors = sorted({actor for said in given.values() for actor in said})
-    pairs = [pair for pair in combinations(actors, 2) if any(said.keys() >= {*pair} for said in given.values())]
+    pairs = [
+        pair
+        for pair in combinations(actors, 2)
+        if any(said.keys() >= {*pair} for said in given.values())
+    ]
 
     def ranks(name: str, people: Sequence[str]) -> list[list[float]]:
-        judged = ([getattr(said[one], name) for one in people if one in said] for said in given.values())
-        units = ([float(SCALES[name].index(value)) for value in unit if value is not None] for unit in judged)
+        judged = (
+            [getattr(said[one], name) for one in people if one in said] for said in given.values()
+        )
+        units = (
+            [float(SCALES[name].index(value)) for value in unit if value is not None]
+            for unit in judged
+        )
         return [unit for unit in units if len(unit) > 1]
 
     return LabelAgreement(
         len(given),
         tuple(actors),
         {name: _measured(ranks(name, actors), krippendorff_alpha) for name in SCALES},
-        {pair: {name: _measured(ranks(name, pair), weighted_kappa) for name in SCALES} for pair in pairs},
+        {
+            pair: {name: _measured(ranks(name, pair), weighted_kappa) for name in SCALES}
+            for pair in pairs
+        },
         _measured(scores, lambda both: spearman([a for a, _ in both], [b for _, b in both])),
     )
 
@@ -206,11 +260,20 @@ def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | No
     return Measured(len(values), statistic(values), resampled(values, statistic))
 
 
-def agreement_of(labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[PersistedScore]) -> LabelAgreement:
+def agreement_of(
+    labels: dict[int, tuple[LabelRecord, ...]], scores: Sequence[PersistedScore]
+) -> LabelAgreement:
     """Measure how far the people of a log agree, and the score with them. Readonly labels do not count."""
     latest = {n: latest_labels(found) for n, found in labels.items()}
-    given = {n: {one.actor: one.latest.judgement for one in found if one.latest} for n, found in latest.items()}
-    given = {n: said for n, said in given.items() if any(not judgement.is_empty for judgement in said.values())}
+    given = {
+        n: {one.actor: one.latest.judgement for one in found if one.latest}
+        for n, found in latest.items()
+    }
+    given = {
+        n: said
+        for n, said in given.items()
+        if any(not judgement.is_empty for judgement in said.values())
+    }
     pairs = []
     for score in scores:
         value = score.without(HUMAN_LABEL)
@@ -225,11 +288,19 @@ def agreement_page(found: LabelAgreement) -> Iterator[Block]:
     if not found.iterations:
         yield Line("No labels; 'da-score label next' says where to begin.")
         return
-    yield Line(f"{counted(found.iterations, 'labelled iteration')}, {counted(len(found.actors), 'person', 'people')}.")
-    kappa = {f"{a} and {b}: {name}": m for (a, b), by in found.kappa.items() for name, m in by.items()}
+    yield Line(
+        f"{counted(found.iterations, 'labelled iteration')}, {counted(len(found.actors), 'person', 'people')}."
+    )
+    kappa = {
+        f"{a} and {b}: {name}": m for (a, b), by in found.kappa.items() for name, m in by.items()
+    }
     score = {"Spearman's rank correlation": found.score}
     for title, head, rows in (
-        ("Krippendorff's alpha, ordinal, over iterations that two or more people labelled", "JUDGEMENT", found.alpha),
+        (
+            "Krippendorff's alpha, ordinal, over iterations that two or more people labelled",
+            "JUDGEMENT",
+            found.alpha,
+        ),
         ("Cohen's kappa, weighted by the square, per two people", "PEOPLE", kappa),
         ("The score, without what labels add to it, against the labels", "MEASURE", score),
     ):
@@ -237,5 +308,10 @@ def agreement_page(found: LabelAgreement) -> Iterator[Block]:
         for name, (n, value, interval) in rows.items():
             between = "{:.3f} to {:.3f}".format(*interval) if interval else "-"
             cells.append((name, n, number(value or 0, value is not None), between))
-        columns = (Column(head), Column("N", right=True), Column("VALUE", right=True), Column("95 % INTERVAL"))
+        columns = (
+            Column(head),
+            Column("N", right=True),
+            Column("VALUE", right=True),
+            Column("95 % INTERVAL"),
+        )
         yield from (Line(), Line(title, "bold"), Table(columns, cells, indent=2)) if rows else ()

@@ -13,7 +13,12 @@ from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
-_STYLES = {"SHIP": "bold green", "ASK": "bold cyan", "ESCALATE": "bold red", "CONTINUE": "bold yellow"}
+_STYLES = {
+    "SHIP": "bold green",
+    "ASK": "bold cyan",
+    "ESCALATE": "bold red",
+    "CONTINUE": "bold yellow",
+}
 _QUOTED = 200
 
 
@@ -22,23 +27,34 @@ def advice_view(advice: dict[str, Any]) -> list[Block]:
     following = advice["next_action"]
     if advice["first_next_action"]:
         following += f" First: {quote(cut(advice['first_next_action'], _QUOTED))}"
-    rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [("Next", following)]
+    rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [
+        ("Next", following)
+    ]
     if advice["flags"]:
-        rows.append(("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"])))
+        rows.append(
+            ("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"]))
+        )
     if observations := advice.get("observations"):
         rows.append(("Sure", _sure(observations["confidence"])))
         rows.append(("Seen", _seen(observations["structural_agreement_by_round"])))
     lines = [TableRow((Cell(label, style="bold"), text)) for label, text in rows]
     lines.append(TableRow((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
     return [
-        Line((Cell(advice["signal"], style=_STYLES[advice["signal"]]), f"  as of round {advice['round']}")),
+        Line(
+            (
+                Cell(advice["signal"], style=_STYLES[advice["signal"]]),
+                f"  as of round {advice['round']}",
+            )
+        ),
         Line(only="terminal"),
         Table((Column("", width=5), Column("")), lines, heads=False),
     ]
 
 
 def _sure(confidence: dict[str, Any]) -> str:
-    others = ", ".join(f"{count} say {signal}" for signal, count in sorted(confidence["others"].items()))
+    others = ", ".join(
+        f"{count} say {signal}" for signal, count in sorted(confidence["others"].items())
+    )
     agreed = confidence["settings"] - sum(confidence["others"].values())
     said = f"{agreed} of {confidence['settings']} neighbouring settings give the same signal"
     return f"{said}; {others}" if others else said
@@ -48,7 +64,10 @@ def _seen(agreement: list[dict[str, Any]]) -> str:
     by_class: dict[str, list[int]] = {}
     for row in agreement:
         by_class.setdefault(f"{row['agreement']} by {row['agent']}", []).append(row["round"])
-    return "; ".join(f"{name} in {_rounds(rounds)}" for name, rounds in by_class.items()) or "no two agents are named"
+    return (
+        "; ".join(f"{name} in {_rounds(rounds)}" for name, rounds in by_class.items())
+        or "no two agents are named"
+    )
 
 
 def _rounds(numbers: list[int]) -> str:
@@ -70,15 +89,22 @@ def calibration_lines(
         low, high = c.agreement.interval
         share = "-" if c.agreement.share is None else f"{c.agreement.share:.3f}"
         of_classes = (c.agreement_on("novelty"), c.agreement_on("readiness"))
-        agreed, *classes = (f"{a.agreed} of {a.total}" if a.total else "-" for a in (c.agreement, *of_classes))
-        yield _padded((str(c.setting), agreed, share, f"{low:.3f} to {high:.3f}", *classes), _WIDTHS)
+        agreed, *classes = (
+            f"{a.agreed} of {a.total}" if a.total else "-" for a in (c.agreement, *of_classes)
+        )
+        yield _padded(
+            (str(c.setting), agreed, share, f"{low:.3f} to {high:.3f}", *classes), _WIDTHS
+        )
     if left_out:
         yield f"L2 not measured: {left_out}"
     for c in found:
         yield from ("", *_details(c))
     rows = [(file, "no label") for file in collection.unlabelled]
     rows += [(file, f"broken: {why}") for file, why in collection.broken]
-    rows += [(file, "not named as a transcript is (.json, .jsonl, .ndjson)") for file in collection.others]
+    rows += [
+        (file, "not named as a transcript is (.json, .jsonl, .ndjson)")
+        for file in collection.others
+    ]
     yield from ("", "Not counted") if rows else ()
     yield from (f"  {file}: {why}" for file, why in rows)
 
@@ -90,14 +116,21 @@ def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
 def _details(c: Calibration) -> Iterator[str]:
     confusion = c.confusion()
     yield str(c.setting)
-    for cells in (("EXPECTED", *confusion), *((wanted, *map(str, by.values())) for wanted, by in confusion.items())):
+    for cells in (
+        ("EXPECTED", *confusion),
+        *((wanted, *map(str, by.values())) for wanted, by in confusion.items()),
+    ):
         yield "  " + _padded(cells, repeat(12))
     for o in c.outcomes:
         if not o.agrees:
             yield f"  {o.file}: expected {o.expected.signal}, found {o.found.signal} by the rule {o.rule}"
             yield f"    {o.why}"
         if o.other_classes:
-            lead = "    the label wants" if not o.agrees else f"  {o.file}: the same signal, but the label wants"
+            lead = (
+                "    the label wants"
+                if not o.agrees
+                else f"  {o.file}: the same signal, but the label wants"
+            )
             yield f"{lead} {'; '.join(o.other_classes)}"
 
 
@@ -115,15 +148,32 @@ def _status(verdict: MeetingVerdict) -> Cell:
     return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
 
-def meeting_view(verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name: str, config_name: str) -> list[Block]:
+def meeting_view(
+    verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name: str, config_name: str
+) -> list[Block]:
     """Return the rounds of a meeting as a table, and the reasons of each in words."""
     limits = f"{config.round_limits.min_rounds} to {config.round_limits.max_rounds} rounds"
-    columns = [Column("ROUND", width=5, right=True), Column("STATUS", width=17), Column("STRENGTH", width=8)]
-    columns += [Column("MAY END", width=7), *(Column(head, width=6, right=True) for head in _SCORES)]
+    columns = [
+        Column("ROUND", width=5, right=True),
+        Column("STATUS", width=17),
+        Column("STRENGTH", width=8),
+    ]
+    columns += [
+        Column("MAY END", width=7),
+        *(Column(head, width=6, right=True) for head in _SCORES),
+    ]
     rows = []
     for v in verdicts:
         scores = (f"{rounded(getattr(v.scores, name)):.{PLACES}f}" for name in _SCORES.values())
-        rows.append((v.round_index, _status(v), v.strength or "-", "yes" if v.ending_allowed else "no", *scores))
+        rows.append(
+            (
+                v.round_index,
+                _status(v),
+                v.strength or "-",
+                "yes" if v.ending_allowed else "no",
+                *scores,
+            )
+        )
     blocks: list[Block] = [
         Line(f"Deliberation — {name} · config {config_name}, {limits}", "bold"),
         Line(),
@@ -154,13 +204,18 @@ def _round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
         parts.append(f"{used.time_used * 100:.0f} % of the time")
     if used.cost_total is not None:
         parts.append(f"cost {words(used.cost_total)}")
-    differences = [f"{d.field} {said(d.stated)}, computed {said(d.computed)}" for d in verdict.stated_differences]
+    differences = [
+        f"{d.field} {said(d.stated)}, computed {said(d.computed)}"
+        for d in verdict.stated_differences
+    ]
     messages = []
     if new := verdict.from_messages:
         judge = "not counted by the judge"
         if new.judge_share is not None:
             judge = f"the judge: {new.judge_novel} new, {new.judge_repeated} repeated ({words(new.judge_share)})"
-        messages.append(f"{new.novel} new, {new.repeated} repeated by {new.matched_by} ({words(new.share)}); {judge}")
+        messages.append(
+            f"{new.novel} new, {new.repeated} repeated by {new.matched_by} ({words(new.share)}); {judge}"
+        )
     for label, lines in (
         ("why", [*verdict.reasons, f"(rule {verdict.rule})"]),
         ("to say", [verdict.facilitator_prompt]),

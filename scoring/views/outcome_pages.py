@@ -11,11 +11,29 @@ from rubric import Rubric
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
-from scoring.outcomes.validity import BEFORE_LANDING, LEAST_LINES, LEAST_OF_A_KIND, Case, Foretold, Validity, case_of
+from scoring.outcomes.validity import (
+    BEFORE_LANDING,
+    LEAST_LINES,
+    LEAST_OF_A_KIND,
+    Case,
+    Foretold,
+    Validity,
+    case_of,
+)
 from scoring.sidecars.fingerprint import score_mark
 from scoring.text import counted, printable, short
 from scoring.views.examined import Examined
-from scoring.views.table import NAMED, AnyCell, Block, Cell, Column, Line, Table, band_text, named_cells
+from scoring.views.table import (
+    NAMED,
+    AnyCell,
+    Block,
+    Cell,
+    Column,
+    Line,
+    Table,
+    band_text,
+    named_cells,
+)
 
 
 def _outcome_row(one: Outcome, record: IterationRecord, subject: str) -> Sequence[AnyCell]:
@@ -30,7 +48,10 @@ def _outcome_row(one: Outcome, record: IterationRecord, subject: str) -> Sequenc
 
 
 def outcomes_page(
-    outcomes: Sequence[Outcome], records: Iterable[IterationRecord], subjects: Mapping[int, str], horizon_days: float
+    outcomes: Sequence[Outcome],
+    records: Iterable[IterationRecord],
+    subjects: Mapping[int, str],
+    horizon_days: float,
 ) -> Iterator[Block]:
     """Yield what became of the work of a log, a row for each iteration with its subject, and a line that counts it."""
     if not outcomes:
@@ -56,20 +77,30 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
     """Return in a sentence what became of the work of an iteration."""
     within = f"within {horizon_days:g} days"
     if outcome.status == "not_landed":
-        return "No commit of the trunk brought this work, so nothing can be said of what became of it."
+        return (
+            "No commit of the trunk brought this work, so nothing can be said of what became of it."
+        )
     if outcome.status == "too_young":
         return f"It landed less than {horizon_days:g} days before the newest commit of the trunk: too young to tell."
-    parts = [f"{within} {outcome.lines_changed} of the {outcome.lines_added} lines of code that it added were changed"]
+    parts = [
+        f"{within} {outcome.lines_changed} of the {outcome.lines_added} lines of code that it added were changed"
+    ]
     if outcome.lines_fixed:
         parts.append(f"{outcome.lines_fixed} of them by what is called a fix")
     if outcome.reverted_by:
         parts.append(f"it was reverted by {short(outcome.reverted_by)}")
-    text = ", ".join(parts) if outcome.lines_added else "; ".join(("it added no line of code", *parts[1:]))
+    text = (
+        ", ".join(parts)
+        if outcome.lines_added
+        else "; ".join(("it added no line of code", *parts[1:]))
+    )
     verdict = "It counts as defective." if outcome.defective else "It does not count as defective."
     return f"{text[0].upper()}{text[1:]}. {verdict}"
 
 
-def with_cases(examined: Iterable[Examined], version: str, cases: list[Case], marks: list[bytes]) -> Iterator[Examined]:
+def with_cases(
+    examined: Iterable[Examined], version: str, cases: list[Case], marks: list[bytes]
+) -> Iterator[Examined]:
     """Yield the iterations of a pass; ``cases`` gets those under one rubric with a known outcome, ``marks`` all."""
     for one in examined:
         marks.append(score_mark(one.score, one.facts))
@@ -79,7 +110,13 @@ def with_cases(examined: Iterable[Examined], version: str, cases: list[Case], ma
         yield one
 
 
-_FORETOLD = (Column("FIGURE"), Column("N", right=True), Column("AUC", right=True), Column("95 % INTERVAL"), Column(""))
+_FORETOLD = (
+    Column("FIGURE"),
+    Column("N", right=True),
+    Column("AUC", right=True),
+    Column("95 % INTERVAL"),
+    Column(""),
+)
 _BY_RANK = (_FORETOLD[0], _FORETOLD[1], Column("SPEARMAN", right=True), *_FORETOLD[3:])
 _BANDS = (Column("BAND"), Column("N", right=True), Column("SOUND", right=True))
 
@@ -102,7 +139,10 @@ def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
     """Yield how a score compares with that of another rubric; None where it is the first."""
     if gain and gain["interval"]:
         change = "{:+.2f} ({:+.2f} to {:+.2f})".format(gain["gain"], *gain["interval"])
-        yield from (Line(), Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}"))
+        yield from (
+            Line(),
+            Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}"),
+        )
     yield Line()
 
 
@@ -120,7 +160,9 @@ def validity_sentences(found: Validity) -> Iterator[str]:
     what = "foretell" if found.measure == "spearman" else "foretell which work"
     yield f"Does the score of rubric {found.rubric} {what} {about}?"
     score = found.score
-    cases = counted(score.n, "iteration") + ("" if found.outcome == "reward" else f" of {LEAST_LINES} lines or more")
+    cases = counted(score.n, "iteration") + (
+        "" if found.outcome == "reward" else f" of {LEAST_LINES} lines or more"
+    )
     if score.auc is None:
         numbers = f"{cases}, and nothing to compare"
     elif found.measure == "spearman":
@@ -128,7 +170,11 @@ def validity_sentences(found: Validity) -> Iterator[str]:
     else:
         good, bad, none = ("sound work", "defective work", "not sound")
         if found.outcome == "reward":
-            good, bad, none = ("a run with a higher reward", "another one of its task", "below the full reward")
+            good, bad, none = (
+                "a run with a higher reward",
+                "another one of its task",
+                "below the full reward",
+            )
         elif found.outcome == "landed":
             good, bad, none = ("work that landed", "work that came to nothing", "came to nothing")
         chance = f"{good} scores higher than {bad} with a chance of {_figure(score)}"
@@ -148,7 +194,11 @@ def validity_parts(found: Validity) -> dict[str, dict[str, Foretold]]:
     """Return the figures by part, under the names that people read."""
     names = {"lines_added": "fewer lines added", "constant": "a constant"}
     baselines = {names.get(name, name): value for name, value in found.baselines.items()}
-    enough = {"where there is enough evidence": found.sufficient} if found.sufficient.n < found.score.n else {}
+    enough = (
+        {"where there is enough evidence": found.sufficient}
+        if found.sufficient.n < found.score.n
+        else {}
+    )
     observed = {name: value for name, value in found.observed.items() if value.n}
     return {
         "The score and what it must beat": {"score": found.score, **enough, **baselines},
@@ -164,7 +214,13 @@ def validity_row(found: Validity, name: str, one: Foretold) -> tuple[str, int, s
     zero = 0.0 if found.measure == "spearman" else 0.5
     known = one.interval if one.rarer >= LEAST_OF_A_KIND else None
     clear = known is not None and not known.low <= zero <= known.high
-    return name, one.n, figure, interval, "" if not clear else "clear" if (one.auc or 0) > zero else "the wrong way"
+    return (
+        name,
+        one.n,
+        figure,
+        interval,
+        "" if not clear else "clear" if (one.auc or 0) > zero else "the wrong way",
+    )
 
 
 def _figure(one: Foretold) -> str:
@@ -192,7 +248,11 @@ def fit_lines(fit: Fit, rubric: Rubric, out: Path | None) -> Iterator[str]:
 
 def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> str:
     """Return a fitted rubric as a file, which begins with where its weights come from."""
-    gain = "{:+.4f} ({:+.4f} to {:+.4f})".format(fit.gain, *fit.interval) if fit.interval else "unknown"
+    gain = (
+        "{:+.4f} ({:+.4f} to {:+.4f})".format(fit.gain, *fit.interval)
+        if fit.interval
+        else "unknown"
+    )
     old, new = ("unknown" if value is None else f"{value:.4f}" for value in (fit.before, fit.after))
     head = [
         f"Weights fitted by da-score rubric fit to the outcome {fit.outcome!r} at {horizon_days:g} days.",
@@ -200,7 +260,9 @@ def rubric_text(fitted: Rubric, base: Rubric, fit: Fit, horizon_days: float) -> 
         f"Out of sample, {counted(fit.n, 'iteration')} of newer sessions: AUC {old} before, {new} after.",
         f"Gain {gain}, 95 % interval by session; {'above chance' if fit.holds else 'it may be chance'}.",
     ]
-    data = {name: value for name, value in asdict(fitted).items() if name not in ("signals", "bands")}
+    data = {
+        name: value for name, value in asdict(fitted).items() if name not in ("signals", "bands")
+    }
     lines = [f"# {printable(line)}" for line in head]
     lines += [f"{name}: {json.dumps(value)}" for name, value in data.items()]
     for name, items in (("signals", fitted.signals), ("bands", fitted.bands)):

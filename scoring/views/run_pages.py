@@ -46,7 +46,9 @@ class RunShown(Frozen, frozen=True):
     sessions: bool = False
 
 
-def run_page(scored: LogSummary, source: Path, written: tuple[int, int] | None, more: RunShown) -> Iterator[Block]:
+def run_page(
+    scored: LogSummary, source: Path, written: tuple[int, int] | None, more: RunShown
+) -> Iterator[Block]:
     """Yield what became of the work, then the scores of a log, then what to look at.
 
     ``written`` counts the iteration and session sidecars that were written; None when none were meant to be. Under
@@ -72,7 +74,9 @@ def run_page(scored: LogSummary, source: Path, written: tuple[int, int] | None, 
 
 def _old_page(scored: LogSummary, source: Path, written: tuple[int, int] | None) -> Iterator[Block]:
     yield Line(f"Outcome scoring — rubric {scored.rubric.version}")
-    yield Line(f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}")
+    yield Line(
+        f"Iterations: {len(scored.lines)}   Sessions: {len(scored.sessions)}   Source: {source}"
+    )
     yield Line()
     cells = ((o, table.number(o.value, o.scored), table.band_cell(o.band)) for o in scored.lines)
     yield Table(_OLD, [(o.iteration, o.task_id, value, band, o.date) for o, value, band in cells])
@@ -87,12 +91,16 @@ def scores_head(
     meaning: Meaning, rubric: str, scores: Sequence[tuple[float | None, str]], source: Path | str
 ) -> Iterator[Line]:
     """Yield what scores are worth here, and what they are: numbers and bands only where they foretell something."""
-    enough = [(value, band) for value, band in scores if value is not None and band != BAND_INSUFFICIENT]
+    enough = [
+        (value, band) for value, band in scores if value is not None and band != BAND_INSUFFICIENT
+    ]
     yield Line(f"{meaning.name}s under rubric {rubric}: {meaning}", "bold")
     text = f"{counted(len(scores), 'iteration')} in {source}, {len(enough)} with enough evidence"
     if enough and meaning.means_something:
         bands = Counter(band for _, band in enough)
-        listed = ", ".join(f"{count} {table.band_text(band)}" for band, count in bands.most_common())
+        listed = ", ".join(
+            f"{count} {table.band_text(band)}" for band, count in bands.most_common()
+        )
         text += f"; mean {sum(value for value, _ in enough) / len(enough):.3f}: {listed}"
     yield Line(text)
 
@@ -107,7 +115,10 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
     columns = [*table.NAMED, score, table.BOUNDS, table.BAND, table.COVERAGE, Column("DATE"), LOST]
     yield Table(columns, [_iteration_row(line, more) for line in shown], full=True)
     if len(shown) < len(lines):
-        yield Line(f"The last {len(shown)} of {counted(len(lines), 'iteration')}; --all shows every one.", "dim")
+        yield Line(
+            f"The last {len(shown)} of {counted(len(lines), 'iteration')}; --all shows every one.",
+            "dim",
+        )
     if scored.sessions and (more.sessions or len(scored.sessions) < _FEW_SESSIONS):
         members = {line.iteration: line for line in lines}
         columns = [score if one == table.SCORE else one for one in SESSIONS]
@@ -118,14 +129,21 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
 
 
 def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[table.AnyCell, ...]:
-    value, bounds = table.number(line.value, line.scored), table.bounds_text(line.bounds, line.scored)
+    value, bounds = (
+        table.number(line.value, line.scored),
+        table.bounds_text(line.bounds, line.scored),
+    )
     lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
     band = table.band_cell(line.band, more.meaning.means_something)
-    named = table.named_cells(line.iteration, line.task_id, more.subjects.get(line.commit) or line.summary, line.commit)
+    named = table.named_cells(
+        line.iteration, line.task_id, more.subjects.get(line.commit) or line.summary, line.commit
+    )
     return *named, value, bounds, band, table.coverage_cell(line.coverage), line.date, lost
 
 
-def run_payload(scored: LogSummary, items: Iterable[object] = (), more: RunShown | None = None) -> dict[str, Any]:
+def run_payload(
+    scored: LogSummary, items: Iterable[object] = (), more: RunShown | None = None
+) -> dict[str, Any]:
     """Return a whole scored log with its ``items`` of :func:`run_item`, and with ``more`` what became of the work."""
     members = {line.iteration: line for line in scored.lines}
     became: dict[str, Any] = {}

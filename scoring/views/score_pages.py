@@ -17,13 +17,29 @@ from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import score_text, spending_section
 from scoring.views.spending import Spending, spending_of
-from scoring.views.table import Block, Column, Line, Place, Table, TableRow, band_text, number, pairs
+from scoring.views.table import (
+    Block,
+    Column,
+    Line,
+    Place,
+    Table,
+    TableRow,
+    band_text,
+    number,
+    pairs,
+)
 
 _BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
 _BREAKDOWN += [Column(head, width=8, right=True) for head in ("SUBSCORE", "WEIGHT", "CONTRIB")]
-_BREAKDOWN += [Column("DETAIL", width=60, cut=True, only="pipe"), Column("DETAIL", only="terminal", prose=True)]
+_BREAKDOWN += [
+    Column("DETAIL", width=60, cut=True, only="pipe"),
+    Column("DETAIL", only="terminal", prose=True),
+]
 _HOOK_WIDTHS = {"RULE_ID": 40, "SENTINEL_ID": 32, "LIFECYCLE": 22, "RESULT": 10}
-_HOOKS = [*(Column(head, width=n, cut=True) for head, n in _HOOK_WIDTHS.items()), Column("INTERVENTION", width=0)]
+_HOOKS = [
+    *(Column(head, width=n, cut=True) for head, n in _HOOK_WIDTHS.items()),
+    Column("INTERVENTION", width=0),
+]
 
 
 def iteration_page(
@@ -50,11 +66,16 @@ def iteration_page(
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
     yield Line(str(score.coverage), "dim", only=only)
     if state is not None:
-        yield Line(f"This score is {state}", "dim" if state.name == "current" else "bold yellow", only=only)
+        yield Line(
+            f"This score is {state}", "dim" if state.name == "current" else "bold yellow", only=only
+        )
     yield Line()
     yield Table(_BREAKDOWN, list(map(_breakdown_row, score.breakdown)), full=full)
     if hooks:
-        records = [(h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class) for h in hooks]
+        records = [
+            (h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class)
+            for h in hooks
+        ]
         yield from _section("Hook outcome sources", Table(_HOOKS, records, full=full))
     if deliberation is not None:
         votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
@@ -64,10 +85,16 @@ def iteration_page(
     if objectives is not None:
         yield from (Line(only="terminal"), Line("Observed, not scored", "bold", only="terminal"))
         rows = [
-            (name, "-" if not value["present"] else "yes" if value["sub_score"] else "no", str(value["detail"]))
+            (
+                name,
+                "-" if not value["present"] else "yes" if value["sub_score"] else "no",
+                str(value["detail"]),
+            )
             for name, value in objectives.as_dict().items()
         ]
-        yield Table((Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)), rows, only="terminal")
+        yield Table(
+            (Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)), rows, only="terminal"
+        )
     yield from spending_section(spending, full)
     yield from (Line(), Line(f"Source: {source}", "dim"))
 
@@ -94,13 +121,19 @@ def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
         rows = [
             ("SIGNAL", stop["signal"]),
             ("SCORE", number(deliberation.value.sub_score)),
-            ("NOVELTY", f"{parts['novelty_rate']:.3f} {novelty}, low in the last {low} of {rounds} rounds"),
+            (
+                "NOVELTY",
+                f"{parts['novelty_rate']:.3f} {novelty}, low in the last {low} of {rounds} rounds",
+            ),
             ("READINESS", f"{parts['action_readiness']:.2f} {readiness}"),
             ("RATIONALE", stop["rationale"]),
             ("NEXT", meter["hint"]),
         ]
         if meter["flags"]:
-            flags = (f["flag"] + ("" if f["round"] is None else f" (round {f['round']})") for f in meter["flags"])
+            flags = (
+                f["flag"] + ("" if f["round"] is None else f" (round {f['round']})")
+                for f in meter["flags"]
+            )
             rows.append(("FLAGS", ", ".join(flags)))
     return [*rows, ("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
 
@@ -114,7 +147,10 @@ def score_payload(
 ) -> dict[str, Any]:
     """Return one iteration as data, with what is known beside its score; what is scored now is current."""
     attributed = {"attribution": attribution} if attribution else {}
-    worth = {"state": state.name if state else "current", "state_reason": state.reason or None if state else None}
+    worth = {
+        "state": state.name if state else "current",
+        "state_reason": state.reason or None if state else None,
+    }
     used = {"spending": spending.as_dict()} if spending else {}
     return {**score.payload(), **worth, **deliberation_dict(deliberation), **attributed, **used}
 
@@ -160,7 +196,12 @@ def claims_payload(facts: IterationFacts) -> dict[str, Any]:
     """Return the claims in words as data; nothing where lines are not attributed."""
     if facts.observed is None:
         return {}
-    return {"claims": [{"kind": of.kind, "result": of.result, "where": of.where} for of in facts.observed.claims]}
+    return {
+        "claims": [
+            {"kind": of.kind, "result": of.result, "where": of.where}
+            for of in facts.observed.claims
+        ]
+    }
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:

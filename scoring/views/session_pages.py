@@ -18,12 +18,20 @@ from scoring.views.spending import Spending, spending_lines
 SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
 SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVERAGE]
 _BEGINNING = 8
-_MEMBERS = [table.ITER, *(column._replace(only="full") for column in table.NAMED[1:]), table.SCORE, table.BOUNDS]
+_MEMBERS = [
+    table.ITER,
+    *(column._replace(only="full") for column in table.NAMED[1:]),
+    table.SCORE,
+    table.BOUNDS,
+]
 _MEMBERS += [table.BAND, table.COVERAGE, table.Column("STATE", only="full", prose=True)]
 
 
 def session_rows(
-    sessions: Sequence[SessionScore], members: Mapping[int, Rested], intervals: bool, graded: bool = True
+    sessions: Sequence[SessionScore],
+    members: Mapping[int, Rested],
+    intervals: bool,
+    graded: bool = True,
 ) -> list[tuple[table.AnyCell, ...]]:
     """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
     beginnings = _beginnings([session.session_id for session in sessions])
@@ -69,7 +77,9 @@ def session_page(
     name = f"Session {session.session_id}"
     if not full:
         value, band = table.number(session.value, session.scored), table.band_text(session.band)
-        yield table.Line(f"{name}   rubric {session.rubric_version}   score {value}   band {band}", only="pipe")
+        yield table.Line(
+            f"{name}   rubric {session.rubric_version}   score {value}   band {band}", only="pipe"
+        )
         yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
     only: table.Place | None = None if full else "terminal"
     yield table.Line(name, "bold", only=only)
@@ -104,7 +114,9 @@ def spending_section(found: Spending | None, full: bool = False) -> Iterator[tab
         yield from (table.Line(text, only=only) for text in lines)
 
 
-def score_text(meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None) -> str:
+def score_text(
+    meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None
+) -> str:
     """Return a score with its bounds and with what it is worth here; a grade only where that means something."""
     band = table.band_cell(score.band, meaning.means_something).text
     between = f" {table.bounds_text(bounds)}" if bounds and score.scored else ""
@@ -134,7 +146,10 @@ def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | No
     if not counting or not all(n in members for n in counting):
         return None
     known = [members[n].bounds for n in counting]
-    return Bounds(sum(bounds.low for bounds in known) / len(known), sum(bounds.high for bounds in known) / len(known))
+    return Bounds(
+        sum(bounds.low for bounds in known) / len(known),
+        sum(bounds.high for bounds in known) / len(known),
+    )
 
 
 def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str, Any]:
@@ -171,9 +186,14 @@ def session_payload(
     """Return one session as JSON: its sidecar, bounds, interval, coverage, and with ``states`` what that is worth."""
     bounds, interval, worth = _bounds(session, members), _interval(session), {}
     if states is not None:
-        names = {state.name for state in (*states.values(), *([sidecar] if states or sidecar != CURRENT else []))}
+        names = {
+            state.name
+            for state in (*states.values(), *([sidecar] if states or sidecar != CURRENT else []))
+        }
         worth = {
-            "state": next((name for name in ("stale", "unverified", "current") if name in names), None),
+            "state": next(
+                (name for name in ("stale", "unverified", "current") if name in names), None
+            ),
             "state_reason": sidecar.reason or None,
             "states": [
                 {"iteration": n, "state": state.name, "state_reason": state.reason or None}

@@ -22,8 +22,12 @@ from scoring.store import Store, stamp_of
 
 _OUTPUT = 1000
 
-Rates: TypeAlias = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]  # of a token, in the order of `price`
-_rates: dict[tuple[str, int, int], Rates | None] = {}  # by model, step and day since 1970, as far as they were asked
+Rates: TypeAlias = tuple[
+    Decimal, Decimal, Decimal, Decimal, Decimal
+]  # of a token, in the order of `price`
+_rates: dict[
+    tuple[str, int, int], Rates | None
+] = {}  # by model, step and day since 1970, as far as they were asked
 _kept = msgspec.msgpack.Decoder(dict[tuple[str, int, int], Rates | None])
 
 
@@ -31,14 +35,23 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     """Return what tokens cost in US dollars, at a time (ns since 1970) or now; None where the model is not known."""
     if not spent.model:
         return None
-    day, behind = (time_ns() if time is None else time) // NS // 86_400, spent.model.rpartition("/")[2]
+    day, behind = (
+        (time_ns() if time is None else time) // NS // 86_400,
+        spent.model.rpartition("/")[2],
+    )
     # Without the provider in front, or the cloud, where the price lists do not have these.
     names = dict.fromkeys((spent.model, behind, behind.rpartition("anthropic.")[2]))
     rates = next(filter(None, (_rates_of(name, spent.step, day) for name in names)), None)
     if rates is None:
         return None
     for_minutes = spent.cache_write_tokens - spent.cache_write_1h_tokens
-    counts = spent.input_tokens, spent.output_tokens, spent.cache_read_tokens, for_minutes, spent.cache_write_1h_tokens
+    counts = (
+        spent.input_tokens,
+        spent.output_tokens,
+        spent.cache_read_tokens,
+        for_minutes,
+        spent.cache_write_1h_tokens,
+    )
     return float(sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0)))
 
 
@@ -83,7 +96,12 @@ def _asked(model: str, step: int, day: int) -> Rates | None:
     return fresh / size, output, cached[0] / size, cached[1] / size, for_an_hour / size
 
 
-KINDS = ("input", "output", "cache_read", "cache_write")  # the kinds of tokens that have prices of their own
+KINDS = (
+    "input",
+    "output",
+    "cache_read",
+    "cache_write",
+)  # the kinds of tokens that have prices of their own
 
 TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
 """Where the tokens come from: responses in transcripts, each once; lines, where one response may be in several (the
@@ -134,14 +152,18 @@ class Spending(Frozen, frozen=True, dict=True):
     def _priced(self) -> tuple[float | None, list[str]]:
         if self.parts:
             parts = [part.cost for part in self.parts if part.cost is not None]
-            return sum(parts) if parts else None, sorted({name for part in self.parts for name in part.unpriced})
+            return sum(parts) if parts else None, sorted(
+                {name for part in self.parts for name in part.unpriced}
+            )
         if not self.has_price:
             return None, []
         if self.source == "lines":  # lines have a response several times, and its tokens as often
             return None, [""]
         costs = [(one.model, price(one, self.ended)) for one in self.spent]
         known = [cost for _, cost in costs if cost is not None]
-        return sum(known) if known else None, sorted({model for model, cost in costs if cost is None})
+        return sum(known) if known else None, sorted(
+            {model for model, cost in costs if cost is None}
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -174,7 +196,12 @@ def spending_of(facts: IterationFacts) -> Spending | None:
         return Spending("transcripts" if seen.harnesses else "lines", seen.stated, *times, shared)
     if record.session_tokens is not None:
         said = record.session_tokens
-        claimed = said.input_tokens, said.output_tokens, said.cache_read_tokens, said.cache_creation_tokens
+        claimed = (
+            said.input_tokens,
+            said.output_tokens,
+            said.cache_read_tokens,
+            said.cache_creation_tokens,
+        )
         if any(counts := [max(count, 0) for count in claimed]):
             return Spending("entry", (Spent(model, 0, 0, *counts),), *times, shared)
     return Spending(None, (), *times, shared) if times[0] is not None else None
@@ -182,7 +209,11 @@ def spending_of(facts: IterationFacts) -> Spending | None:
 
 def billed(found: Spending | None) -> Spending | None:
     """Return the same with a cost only where transcripts show the tokens, as in the ledger; a claim has none."""
-    return replace(found, has_price=False) if found and found.source in ("checkpoint", "entry") else found
+    return (
+        replace(found, has_price=False)
+        if found and found.source in ("checkpoint", "entry")
+        else found
+    )
 
 
 def together(found: Iterable[Spending | None]) -> Spending | None:
@@ -272,7 +303,9 @@ def duration_text(seconds: float | None) -> str:
     hours, minutes = divmod(round(seconds / 60), 60)
     if hours >= 48:
         return f"{hours + (minutes >= 30):,} h"
-    return f"{minutes} min" if not hours else f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return (
+        f"{minutes} min" if not hours else f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    )
 
 
 def price_note(found: Spending) -> str:
@@ -290,7 +323,9 @@ def spending_lines(found: Spending | None) -> list[str]:
     """Return what an iteration or a session used in at most three lines; none where nothing is known."""
     if found is None:
         return []
-    counts = ", ".join(f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in found.tokens.items())
+    counts = ", ".join(
+        f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in found.tokens.items()
+    )
     facts = [
         "" if found.cost is None else f"cost {cost_text(found.cost)}",
         "" if found.seconds is None else f"{duration_text(found.seconds)} from first to last line",
@@ -298,5 +333,9 @@ def spending_lines(found: Spending | None) -> list[str]:
         "" if found.shared_with is None else f"shared with iteration {found.shared_with}",
         "as the entry says" if found.source == "entry" else "",
     ]
-    used, note = (f"tokens {tokens_text(found.total_tokens)}: {counts}", price_note(found)) if found.spent else ("", "")
+    used, note = (
+        (f"tokens {tokens_text(found.total_tokens)}: {counts}", price_note(found))
+        if found.spent
+        else ("", "")
+    )
     return list(filter(None, (used, " · ".join(filter(None, facts)), note)))

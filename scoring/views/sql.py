@@ -18,7 +18,11 @@ from scoring.views.formats import require, write_directory
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "yes/no": "BOOLEAN"}
 _AT_ONCE = 1024
 
-VIEWS = {"by_month": ("month", "substr(ended, 1, 7)"), "by_model": ("model",) * 2, "by_harness": ("harness",) * 2}
+VIEWS = {
+    "by_month": ("month", "substr(ended, 1, 7)"),
+    "by_model": ("model",) * 2,
+    "by_harness": ("harness",) * 2,
+}
 """The views that sum up ``work``, each by one column, with what is in that (docs/TABLES.md, "Ready to plot")."""
 
 _Z = 1.959963984540054  # of the normal distribution, for intervals of 95 %: those of :func:`scoring.statistics.wilson`
@@ -65,7 +69,9 @@ def ask(sql: str, rows: Iterable[tuple[str, DataRow]]) -> Iterator[Answer]:
 def named_in(sql: str) -> list[str]:
     """Return the tables that a statement may need, by their names in it; a view needs ``work``."""
     words = set(re.findall(r"\w+", sql.lower()))
-    return [table for table in TABLES if table in words or (table == "work" and words & VIEWS.keys())]
+    return [
+        table for table in TABLES if table in words or (table == "work" and words & VIEWS.keys())
+    ]
 
 
 @contextlib.contextmanager
@@ -96,12 +102,16 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
     try:
         with _ends_when_interrupted():
             if not db.extract_statements(sql):
-                raise InputError("query: there is no statement in it; ask for something, as in 'from iterations'")
+                raise InputError(
+                    "query: there is no statement in it; ask for something, as in 'from iterations'"
+                )
             found = db.execute(sql)
             names = tuple(column[0] for column in found.description or ())
             yield Answer(names, chain.from_iterable(iter(lambda: found.fetchmany(_AT_ONCE), [])))
     except duckdb.Error as e:
-        lines = filter(None, map(str.strip, str(e).splitlines()))  # without the picture of where, which needs lines
+        lines = filter(
+            None, map(str.strip, str(e).splitlines())
+        )  # without the picture of where, which needs lines
         wrong = " ".join(line for line in lines if not line.startswith(("LINE ", "^"))) or "failed"
         raise InputError(f"query: {wrong}; the tables are {', '.join((*tables, *VIEWS))}") from e
 

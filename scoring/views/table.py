@@ -14,7 +14,10 @@ from scoring.text import as_utf8, cut, printable, short
 Place: TypeAlias = Literal["pipe", "terminal"]
 
 _GAP = "  "
-_SUBJECT, _BRIEF = 72, 40  # how many characters of a subject are shown, and where there is little room
+_SUBJECT, _BRIEF = (
+    72,
+    40,
+)  # how many characters of a subject are shown, and where there is little room
 
 _GRADES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
 BAND_STYLES = _GRADES | {"insufficient": "dim", "unscored": "dim"}
@@ -109,8 +112,12 @@ class Table(NamedTuple):
         lines = [[column.head for column in table.columns]] if self.heads else []
         for row in table.table_rows():
             texts = [as_cell(cell).shown() for cell in row.cells]
-            cuts = [column.width if column.cut and not self.full else None for column in table.columns]
-            lines.append([t if most is None else cut(t, most) for t, most in zip(texts, cuts, strict=True)])
+            cuts = [
+                column.width if column.cut and not self.full else None for column in table.columns
+            ]
+            lines.append(
+                [t if most is None else cut(t, most) for t, most in zip(texts, cuts, strict=True)]
+            )
         fits = self.full or any(column.width is None for column in table.columns)
         widths = [
             max(map(len, texts)) if self.full or column.width is None else column.width
@@ -122,12 +129,17 @@ class Table(NamedTuple):
             padded = [f"{cell:<{width}}" for cell, width in zip(line[:-1], widths, strict=False)]
             shown = " " * self.indent + _GAP.join([*padded, *line[-1:]])
             text += (shown.rstrip(" ") if fits else shown) + "\n"
-            text += "".join(" " * (self.indent + self.notes_indent) + printable(note) + "\n" for note in below)
+            text += "".join(
+                " " * (self.indent + self.notes_indent) + printable(note) + "\n" for note in below
+            )
         return text
 
     def shown_in(self, *places: str | None) -> "Table":
         """Return the table with the columns that are for some places; full text leaves out those without any text."""
-        rows, shown = self.table_rows(), [n for n, column in enumerate(self.columns) if column.only in places]
+        rows, shown = (
+            self.table_rows(),
+            [n for n, column in enumerate(self.columns) if column.only in places],
+        )
         if "full" in places and rows:
             shown = [n for n in shown if any(as_cell(row.cells[n]).shown() for row in rows)]
         rows = [row._replace(cells=[row.cells[n] for n in shown]) for row in rows]
@@ -200,7 +212,11 @@ def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
 
 def coverage_cell(coverage: Coverage) -> Cell:
     """Return what a score rests on as a cell, in brief ``6/8 · 83 %``."""
-    return Cell(None, str(coverage), brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %")
+    return Cell(
+        None,
+        str(coverage),
+        brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %",
+    )
 
 
 def subject_cell(subject: str) -> Cell:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.attribution.sightings import STOPPED
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.evidence.transcripts.sightings import STOPPED
 from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.sidecars.provenance import time_stamp
@@ -19,7 +19,12 @@ from scoring.text import counted
 from scoring.views.examined import Known, LogView
 from scoring.views.spending import Spending, cost_text, kept_prices
 
-JUDGED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")  # it is decided whether it landed
+JUDGED: tuple[State, ...] = (
+    "landed",
+    "reverted",
+    "lost",
+    "unclear",
+)  # it is decided whether it landed
 STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
 NOTHING: tuple[State, ...] = ("lost", "reverted")  # the trunk has nothing of it
 MOST_LOOKED_AT = 5
@@ -46,7 +51,9 @@ def tokens_of(unit: Unit, cached: frozenset[str]) -> dict[str, int | None]:
     outputs = [one.output_tokens for one in every if one.output_tokens or one in found]
     stating = [one.cache_creation_tokens for one in found if one.name not in cached]
     given, written = sum(one.input_tokens for one in found), sum(stating)
-    if unit.counted and len(stating) == len(found):  # of a response for which nothing was written, too
+    if unit.counted and len(stating) == len(
+        found
+    ):  # of a response for which nothing was written, too
         given = sum(one.input_tokens for one in unit.counted.spent)
         written = sum(one.cache_write_tokens for one in unit.counted.spent)
     return {
@@ -69,7 +76,9 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
     """Return the row of a unit."""
     harness, session = unit.session or (None, None)
     found = unit.counted
-    nothing = unit.kind == "talk" and found and not (found.turns or found.spent)  # no response that was billed
+    nothing = (
+        unit.kind == "talk" and found and not (found.turns or found.spent)
+    )  # no response that was billed
     cost = 0.0 if nothing else spending_of_unit(unit).cost
     values = {
         **{name: getattr(unit, name) for name in ("unit", "kind", "state", "iteration")},
@@ -97,7 +106,9 @@ def work_row(unit: Unit, cached: frozenset[str]) -> WorkRow:
 
 def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
     """Return the rows of units, in their order, with the prices that ``cache_dir`` keeps."""
-    cached = frozenset(harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached)
+    cached = frozenset(
+        harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached
+    )
     with kept_prices(cache_dir):
         return [work_row(unit, cached) for unit in units]
 
@@ -109,7 +120,11 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
     """
     sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
     rules = view.outcomes or OutcomeRules()
-    records = known.evidence.records if known else sources.entries([view.rubric], view.iter_log_dir, view.broken)
+    records = (
+        known.evidence.records
+        if known
+        else sources.entries([view.rubric], view.iter_log_dir, view.broken)
+    )
     by, chosen = view.selection, view.selection.numbers(records)
     takes_others = by.last is None and by.task is None and by.only is None
 
@@ -119,7 +134,11 @@ def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
         return takes_others and (by.since is None or is_since(unit, by.since))
 
     try:
-        found = ledger_of(*known, rules) if known else ledger(records, view.iter_log_dir, sources, rules)
+        found = (
+            ledger_of(*known, rules)
+            if known
+            else ledger(records, view.iter_log_dir, sources, rules)
+        )
     except NotARepositoryError:
         raise
     except GitError as e:
@@ -140,7 +159,10 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "judged": len(judged),
         "defective": sum(judged),
         "cost": _cost(rows),
-        **{f"cost_{of}": _cost(row for row in rows if row.unit.state == of) for of in ("landed", "lost", "talk")},
+        **{
+            f"cost_{of}": _cost(row for row in rows if row.unit.state == of)
+            for of in ("landed", "lost", "talk")
+        },
         "came_to_nothing": {
             "units": len(nothing),
             "lost": states["lost"],
@@ -167,7 +189,10 @@ _BY: dict[str, Callable[[WorkRow], str]] = {
 
 def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
     """Return the same by harness, model and month."""
-    return {name: [_group(key, some) for key, some in sorted(grouped(rows, of).items())] for name, of in _BY.items()}
+    return {
+        name: [_group(key, some) for key, some in sorted(grouped(rows, of).items())]
+        for name, of in _BY.items()
+    }
 
 
 def grouped(rows: Iterable[WorkRow], of: Callable[[WorkRow], str]) -> dict[str, list[WorkRow]]:
@@ -183,7 +208,13 @@ def _group(name: str, rows: Sequence[WorkRow]) -> dict[str, Any]:
     kept = {key: whole[key] for key in ("units", "landed", "lost", "judged", "defective")}
     landed = _share(whole["landed"], sum(whole[name] for name in JUDGED))
     defective = _share(whole["defective"], whole["judged"])
-    return {"name": name, **kept, "landed_share": landed, "defective_share": defective, "cost": whole["cost"]}
+    return {
+        "name": name,
+        **kept,
+        "landed_share": landed,
+        "defective_share": defective,
+        "cost": whole["cost"],
+    }
 
 
 def _share(part: int, whole: int) -> dict[str, float | None]:
@@ -193,17 +224,29 @@ def _share(part: int, whole: int) -> dict[str, float | None]:
 
 def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
     """Return the units that are worth a look, worst and dearest first; failed first and passed later come last."""
-    passed = {name: unit.ended or 0 for unit in (row.unit for row in rows) if unit.last_passed for name in unit.lines}
+    passed = {
+        name: unit.ended or 0
+        for unit in (row.unit for row in rows)
+        if unit.last_passed
+        for name in unit.lines
+    }
     found = []
     for row in rows:
         if said := _why(row):
             reason, text, where = said
-            mended = reason == "tests_failed" and any(passed.get(n, 0) > (row.unit.ended or 0) for n in row.unit.lines)
+            mended = reason == "tests_failed" and any(
+                passed.get(n, 0) > (row.unit.ended or 0) for n in row.unit.lines
+            )
             place = len(_REASONS) if mended else _REASONS.index(reason)
             text += "; a later run of the same session passed" if mended else ""
-            if where and ".db:" in where and len(row.unit.lines) == 1:  # no editor opens a line of a database
+            if (
+                where and ".db:" in where and len(row.unit.lines) == 1
+            ):  # no editor opens a line of a database
                 where += f" (session {row.values['session_id']})"
-            one = {key: row.values.get(key) for key in ("unit", "iteration", "ended", "subject", "commit")}
+            one = {
+                key: row.values.get(key)
+                for key in ("unit", "iteration", "ended", "subject", "commit")
+            }
             one |= {"unit": row.unit.unit, "reason": reason, "text": text, "where": where}
             found.append((place, -(row.cost or 0), row.unit.unit, one))
     return [one for *_, one in sorted(found, key=lambda one: one[:3])[:MOST_LOOKED_AT]]
@@ -212,14 +255,24 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
 def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     unit, outcome = row.unit, row.unit.outcome
     seen = [one.observed for one in unit.entries if one.observed]
-    places = {key: f"{at.path}:{at.line}" for one in seen for at in one.seen for key in (at.kind, at.what)}
+    places = {
+        key: f"{at.path}:{at.line}" for one in seen for at in one.seen for key in (at.kind, at.what)
+    }
     stops = sum(one.corrections.stops for one in seen)
     if unit.state == "reverted" and unit.landing:
-        return "reverted", f"reverted by {(unit.landing.reverted_by or '')[:12]}", unit.landing.reverted_by
+        return (
+            "reverted",
+            f"reverted by {(unit.landing.reverted_by or '')[:12]}",
+            unit.landing.reverted_by,
+        )
     if unit.state == "landed" and unit.last_passed is False:
         return "tests_failed", "landed, and the last test run before it failed", places.get("tests")
     if outcome and outcome.reverted_by:
-        return "defective", f"taken back by {outcome.reverted_by[:12]}, and landed again", outcome.reverted_by
+        return (
+            "defective",
+            f"taken back by {outcome.reverted_by[:12]}, and landed again",
+            outcome.reverted_by,
+        )
     if outcome and outcome.main_fix:
         sha, lines = outcome.main_fix
         share = f"{lines} of its {outcome.lines_added} lines of code"
@@ -227,7 +280,11 @@ def _why(row: WorkRow) -> tuple[Reason, str, str | None] | None:
     if unit.state == "lost" and unit.counted:
         cost = f", cost {cost_text(row.cost)}" if row.cost else ""
         written = f", {counted(unit.lines_written, 'line')} written" if unit.lines_written else ""
-        return "lost", f"came to nothing{cost}{written}", unit.commit or unit.first_line[1] or unit.unit
+        return (
+            "lost",
+            f"came to nothing{cost}{written}",
+            unit.commit or unit.first_line[1] or unit.unit,
+        )
     if stops >= LEAST_STOPS:
         where = next(filter(None, map(places.get, STOPPED)), None)
         return "corrected", f"interrupted or refused {counted(stops, 'time')}", where

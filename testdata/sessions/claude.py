@@ -21,7 +21,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessions.world import CLAUDE, CLI, LOOP_STATE, MS, NOTHING, TESTS, Deed, Totals, World, rfc3339, write_lines
+from sessions.world import (
+    CLAUDE,
+    CLI,
+    LOOP_STATE,
+    MS,
+    NOTHING,
+    TESTS,
+    Deed,
+    Totals,
+    World,
+    rfc3339,
+    write_lines,
+)
 
 Line = dict[str, Any]
 
@@ -42,11 +54,16 @@ class Usage(NamedTuple):
             "input_tokens": self.given,
             "cache_creation_input_tokens": self.created,
             "cache_read_input_tokens": self.read,
-            "cache_creation": {"ephemeral_5m_input_tokens": self.created, "ephemeral_1h_input_tokens": 0},
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": self.created,
+                "ephemeral_1h_input_tokens": 0,
+            },
             "output_tokens": self.output,
             "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
             "service_tier": "standard",
-            "iterations": [{"input_tokens": self.given, "output_tokens": self.output, "type": "message"}],
+            "iterations": [
+                {"input_tokens": self.given, "output_tokens": self.output, "type": "message"}
+            ],
         }
 
 
@@ -97,7 +114,11 @@ class ClaudeSession:
         self.session_id = session_id or world.uuid4()
         self.sidechain = agent is not None
         project = (home or world.claude) / "projects" / slug(self.cwd)
-        usual = f"{self.session_id}/subagents/agent-{agent}.jsonl" if agent else f"{self.session_id}.jsonl"
+        usual = (
+            f"{self.session_id}/subagents/agent-{agent}.jsonl"
+            if agent
+            else f"{self.session_id}.jsonl"
+        )
         self.path = path or project / usual
         self.lines: list[Line] = []
         self.pace = (20, 900)
@@ -124,20 +145,31 @@ class ClaudeSession:
 
     def thinking(self) -> Block:
         """Return a thinking block."""
-        return Block({"type": "thinking", "thinking": self._words(), "signature": self.world.token("E", 60)})
+        return Block(
+            {"type": "thinking", "thinking": self._words(), "signature": self.world.token("E", 60)}
+        )
 
     def tool(self, name: str, given: Mapping[str, Any], checks: int = 0) -> Block:
         """Return a tool use; ``checks`` says what it is evidence of."""
-        use = {"type": "tool_use", "id": self.world.token("toolu_01"), "name": name, "input": dict(given)}
+        use = {
+            "type": "tool_use",
+            "id": self.world.token("toolu_01"),
+            "name": name,
+            "input": dict(given),
+        }
         return Block(use, checks)
 
     def bash(self, command: str = "ls -la", *, tests: bool = False) -> Block:
         """Return a shell command, which runs tests or does not."""
-        return self.tool("Bash", {"command": command, "description": "Run it"}, CLI | (TESTS if tests else 0))
+        return self.tool(
+            "Bash", {"command": command, "description": "Run it"}, CLI | (TESTS if tests else 0)
+        )
 
     def read(self, path: str = "README.md", *, loop_state: bool = False) -> Block:
         """Return the reading of a file, which is the loop state or is not."""
-        return self.tool("Read", {"file_path": str(self.cwd / path)}, LOOP_STATE if loop_state else 0)
+        return self.tool(
+            "Read", {"file_path": str(self.cwd / path)}, LOOP_STATE if loop_state else 0
+        )
 
     def ask(self, text: str | None = None, **more: Any) -> None:
         """Write what the user says, whose content is a string."""
@@ -181,9 +213,12 @@ class ClaudeSession:
         usage = usage or self.usage()
         if outputs:
             usage = usage._replace(output=max(outputs))
-        head = {"id": world.token("msg_01"), "type": "message", "role": "assistant", "model": MODEL} | dict(
-            message or {}
-        )
+        head = {
+            "id": world.token("msg_01"),
+            "type": "message",
+            "role": "assistant",
+            "model": MODEL,
+        } | dict(message or {})
         request = {"requestId": world.token("req_011")}
         for n, block in enumerate(blocks):
             stated = usage._replace(output=outputs[n]) if outputs else usage
@@ -220,16 +255,28 @@ class ClaudeSession:
         """Write the result of a tool use. ``plain`` leaves ``is_error`` out of one that did not fail, as often seen."""
         self.results([use], [failed], plain=plain, **more)
 
-    def results(self, uses: Sequence[Block], failed: Sequence[bool], *, plain: bool = True, **more: Any) -> None:
+    def results(
+        self, uses: Sequence[Block], failed: Sequence[bool], *, plain: bool = True, **more: Any
+    ) -> None:
         """Write the results of several tool uses on one line."""
         content: list[Line] = []
         for use, wrong in zip(uses, failed, strict=True):
-            item: Line = {"tool_use_id": use.tool_id, "type": "tool_result", "content": self._words()}
+            item: Line = {
+                "tool_use_id": use.tool_id,
+                "type": "tool_result",
+                "content": self._words(),
+            }
             if wrong or not plain:
                 item["is_error"] = wrong
             content.append(item)
         stamp = self.world.tick()
-        told = {"stdout": self._words(), "stderr": "", "interrupted": False, "isImage": False, "is_error": True}
+        told = {
+            "stdout": self._words(),
+            "stderr": "",
+            "interrupted": False,
+            "isImage": False,
+            "is_error": True,
+        }
         self._add(
             "user",
             stamp,
@@ -248,8 +295,14 @@ class ClaudeSession:
                     self.read("loop-state.md", loop_state=True),
                 ]
             else:
-                uses = [self.tool("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"})]
-                uses += [self.tool("Grep", {"pattern": "pytest loop-state.md"})] if rng.random() < 0.5 else []
+                uses = [
+                    self.tool("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"})
+                ]
+                uses += (
+                    [self.tool("Grep", {"pattern": "pytest loop-state.md"})]
+                    if rng.random() < 0.5
+                    else []
+                )
             thought = [self.thinking()] if rng.random() < 0.4 else []
             self.respond(*thought, self.text(), *uses)
             for use in uses:
@@ -292,7 +345,10 @@ class ClaudeSession:
 
     def as_bytes(self) -> list[bytes]:
         """Return the lines as they are written."""
-        return [json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() for line in self.lines]
+        return [
+            json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
+            for line in self.lines
+        ]
 
     def save(self) -> Path:
         """Write the transcript, and return where it went."""
@@ -320,7 +376,9 @@ class ClaudeSession:
 
     def _enter(self, stamp: int, totals: Totals = NOTHING, name: str = "") -> None:
         here = self.world.is_here(self.cwd)
-        self.world.book.enter(Deed(stamp * MS, CLAUDE, here, totals, self.session_id, self.path.name), name)
+        self.world.book.enter(
+            Deed(stamp * MS, CLAUDE, here, totals, self.session_id, self.path.name), name
+        )
 
     def _words(self) -> str:
         some = (

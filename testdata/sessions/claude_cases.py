@@ -14,7 +14,11 @@ def plain(root: Path, seed: int = 0, *, turns: int = 5) -> Truth:
     for _ in range(2):
         session.ask()
         for n in range(turns):
-            use = session.bash("pytest -q", tests=True) if n == 0 else session.tool("Edit", {"file_path": "a.py"})
+            use = (
+                session.bash("pytest -q", tests=True)
+                if n == 0
+                else session.tool("Edit", {"file_path": "a.py"})
+            )
             session.respond(use)
             session.result(use, failed=n == 1)
         session.respond(session.text())
@@ -29,7 +33,11 @@ def streaming(root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "sam
     session = ClaudeSession(world)
     for _ in range(4):
         session.ask()
-        content = [session.thinking(), session.text(), *(session.bash("make") for _ in range(blocks - 2))]
+        content = [
+            session.thinking(),
+            session.text(),
+            *(session.bash("make") for _ in range(blocks - 2)),
+        ]
         counts = sorted(world.rng.sample(range(1, 900), blocks), reverse=outputs == "falling")
         session.respond(*content, outputs=None if outputs == "same" else counts)
         for use in content[2:]:
@@ -55,7 +63,9 @@ def shuffled(root: Path, seed: int = 0) -> Truth:
     session = ClaudeSession(world)
     for _ in range(3):
         session.ask()
-        session.respond(session.text(), session.text(), session.thinking(), outputs=[5, 6, 700], split=30_000)
+        session.respond(
+            session.text(), session.text(), session.thinking(), outputs=[5, 6, 700], split=30_000
+        )
         session.work(1)
     session.repeat(session.lines[:], restamp=True)
     world.rng.shuffle(session.lines)
@@ -89,7 +99,8 @@ def subagents(root: Path, seed: int = 0, *, beside: bool = False) -> Truth:
     session.work(2)
     for below in ("", "workflows/wf_12ab"):
         task = session.tool(
-            "Task", {"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}
+            "Task",
+            {"description": "look", "prompt": "look around", "subagent_type": "general-purpose"},
         )
         session.respond(session.text(), task)
         agent = session.subagent(below=below, beside=beside)
@@ -110,7 +121,9 @@ def subagents(root: Path, seed: int = 0, *, beside: bool = False) -> Truth:
     session.save()
     outputs = session.path.with_suffix("") / "tool-results"
     outputs.mkdir(parents=True, exist_ok=True)
-    (outputs / "toolu_01x.txt").write_text('{"type":"assistant","message":{"usage":{"input_tokens":1}}}\n')
+    (outputs / "toolu_01x.txt").write_text(
+        '{"type":"assistant","message":{"usage":{"input_tokens":1}}}\n'
+    )
     return world.truth()
 
 
@@ -218,10 +231,16 @@ def compaction(root: Path, seed: int = 0) -> Truth:
             level="info",
             compactMetadata={"trigger": trigger, "preTokens": 155_123},
         )
-        session.ask("This session is being continued …", isCompactSummary=True, isVisibleInTranscriptOnly=True)
+        session.ask(
+            "This session is being continued …",
+            isCompactSummary=True,
+            isVisibleInTranscriptOnly=True,
+        )
         world.mark()
     session.work(2, checks=True)
-    session.bare({"type": "summary", "summary": "Fix the parser", "leafUuid": session.lines[-1]["uuid"]})
+    session.bare(
+        {"type": "summary", "summary": "Fix the parser", "leafUuid": session.lines[-1]["uuid"]}
+    )
     session.save()
     return world.truth()
 
@@ -243,7 +262,14 @@ def api_errors(root: Path, seed: int = 0) -> Truth:
     nothing = Usage(0, 0, 0, 0)
     said = Block({"type": "text", "text": "API Error: 529 Overloaded"})
     own = {"model": "<synthetic>", "stop_reason": "stop_sequence"}
-    session.respond(said, usage=nothing, counted=False, message=own, without=["requestId"], isApiErrorMessage=True)
+    session.respond(
+        said,
+        usage=nothing,
+        counted=False,
+        message=own,
+        without=["requestId"],
+        isApiErrorMessage=True,
+    )
     session.respond(said, usage=nothing, counted=False, message=own, without=["requestId"])
     session.respond(said, usage=Usage(7, 8, 9, 10), counted=False, isApiErrorMessage=True)
     session.respond(session.text(), isApiErrorMessage=False)
@@ -303,10 +329,19 @@ def harness_lines(root: Path, seed: int = 0) -> Truth:
     """Everything that the harness writes for itself, with counts inside that are none of this session's."""
     world = World(root, seed)
     session = ClaudeSession(world, version="2.1.20")
-    snapshot = {"messageId": world.uuid4(), "trackedFileBackups": {}, "timestamp": rfc3339(world.now_ms)}
-    session.bare({"type": "file-history-snapshot", "messageId": snapshot["messageId"], "snapshot": snapshot})
+    snapshot = {
+        "messageId": world.uuid4(),
+        "trackedFileBackups": {},
+        "timestamp": rfc3339(world.now_ms),
+    }
+    session.bare(
+        {"type": "file-history-snapshot", "messageId": snapshot["messageId"], "snapshot": snapshot}
+    )
     session.work(2)
-    noise = {"type": "assistant", "message": {"id": "msg_01noise", "usage": Usage(5, 5, 5, 5).as_json()}}
+    noise = {
+        "type": "assistant",
+        "message": {"id": "msg_01noise", "usage": Usage(5, 5, 5, 5).as_json()},
+    }
     session.own(
         "progress",
         data={"type": "agent_progress", "message": noise, "agentId": "12ab34cd"},
@@ -314,8 +349,16 @@ def harness_lines(root: Path, seed: int = 0) -> Truth:
         parentToolUseID="toolu_01",
     )
     session.own("system", subtype="turn_duration", durationMs=61_400, isMeta=False)
-    session.own("system", subtype="local_command", content="<command-name>/model</command-name>", level="info")
-    session.own("attachment", attachment={"type": "todo", "content": [{"type": "tool_result", "is_error": True}]})
+    session.own(
+        "system",
+        subtype="local_command",
+        content="<command-name>/model</command-name>",
+        level="info",
+    )
+    session.own(
+        "attachment",
+        attachment={"type": "todo", "content": [{"type": "tool_result", "is_error": True}]},
+    )
     session.ask("<local-command-stdout>Exit code: 1</local-command-stdout>", isMeta=True)
     session.bare({"type": "custom-title", "customTitle": "Parser", "sessionId": session.session_id})
     session.bare({"type": "last-prompt", "lastPrompt": "go", "sessionId": session.session_id})
@@ -331,7 +374,9 @@ def shared_ids(root: Path, seed: int = 0) -> Truth:
     shared = world.token("msg_01")
     for output in (700, 400):
         session.ask()
-        session.respond(session.text(), session.text(), outputs=[output, output], message={"id": shared})
+        session.respond(
+            session.text(), session.text(), outputs=[output, output], message={"id": shared}
+        )
     copied = session.lines[-1]
     world.mark()
     agent = session.subagent()
@@ -348,7 +393,11 @@ def sparse_usage(root: Path, seed: int = 0) -> Truth:
     """Usage as gateways state it: counts that are null or missing are 0, no usage is no response."""
     world = World(root, seed)
     session = ClaudeSession(world)
-    for gone in (("cache_read_input_tokens",), ("cache_creation_input_tokens", "cache_creation"), ("service_tier",)):
+    for gone in (
+        ("cache_read_input_tokens",),
+        ("cache_creation_input_tokens", "cache_creation"),
+        ("service_tier",),
+    ):
         for null in (True, False):
             session.ask()
             usage = session.usage()
@@ -419,4 +468,6 @@ def _also_true(world: World, output: int) -> None:
     deeds = world.book.deeds
     at = max(n for n, deed in enumerate(deeds) if deed.totals.turns)
     found = deeds[at]
-    deeds[at] = found._replace(totals=found.totals._replace(output_tokens=found.totals.output_tokens + output))
+    deeds[at] = found._replace(
+        totals=found.totals._replace(output_tokens=found.totals.output_tokens + output)
+    )

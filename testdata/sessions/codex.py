@@ -23,7 +23,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessions.world import CLI, CODEX, LOOP_STATE, MS, NOTHING, TESTS, Deed, Totals, World, rfc3339, write_lines
+from sessions.world import (
+    CLI,
+    CODEX,
+    LOOP_STATE,
+    MS,
+    NOTHING,
+    TESTS,
+    Deed,
+    Totals,
+    World,
+    rfc3339,
+    write_lines,
+)
 from sessions.zstd import compressed
 
 Line = dict[str, Any]
@@ -123,7 +135,13 @@ class CodexRollout:
             contexts: whether turns begin with a line that says where they work, as they did not at first.
             begun: False leaves the first line to who makes a fork.
         """
-        self.world, self.cwd, self.v7, self.writes, self.version = world, cwd or world.repo, v7, writes, version
+        self.world, self.cwd, self.v7, self.writes, self.version = (
+            world,
+            cwd or world.repo,
+            v7,
+            writes,
+            version,
+        )
         self.source, self.contexts = source, contexts
         world.tick()
         self.id = world.uuid7()
@@ -182,7 +200,12 @@ class CodexRollout:
         return Tokens(given, cached, rng.randint(20, 3_000), written)
 
     def tokens(
-        self, used: Tokens | None = None, *, totals: bool = True, last: bool = True, afresh: bool = False
+        self,
+        used: Tokens | None = None,
+        *,
+        totals: bool = True,
+        last: bool = True,
+        afresh: bool = False,
     ) -> None:
         """Write the token count after a response, and enter the response in the book.
 
@@ -200,7 +223,9 @@ class CodexRollout:
             info["total_token_usage"] = self.sums.as_json(writes=self.writes)
         if last:
             info["last_token_usage"] = used.as_json(writes=self.writes)
-        stamp = self.event("token_count", info=info | {"model_context_window": 272_000}, rate_limits=self._limits())
+        stamp = self.event(
+            "token_count", info=info | {"model_context_window": 272_000}, rate_limits=self._limits()
+        )
         created = used.written if self.writes else used.given - used.cached
         self._enter(stamp, Totals(1, used.given, used.output, used.cached, created))
 
@@ -260,26 +285,41 @@ class CodexRollout:
 
     def tests(self, failed: bool = False) -> None:
         """Run a test command."""
-        self.call(exit_code(int(failed)), failed, tool="shell_command", command="pytest -q", checks=CLI | TESTS)
+        self.call(
+            exit_code(int(failed)),
+            failed,
+            tool="shell_command",
+            command="pytest -q",
+            checks=CLI | TESTS,
+        )
 
     def loop_state(self) -> None:
         """Read the loop state."""
         command = "sed -n '1,80p' .agents/active/loop-state.md"
-        self.call(exited(0), failed=False, tool="exec_command", command=command, checks=CLI | LOOP_STATE)
+        self.call(
+            exited(0), failed=False, tool="exec_command", command=command, checks=CLI | LOOP_STATE
+        )
 
     def work(self, turns: int = 2, *, checks: bool = False) -> None:
         """Do what threads mostly do: reason, call tools, count tokens. ``checks`` has all checks met."""
         rng = self.world.rng
         for turn in range(turns):
             self.turn()
-            self.item("reasoning", summary=[], content=None, encrypted_content=self.world.token("gAAAA", 80))
+            self.item(
+                "reasoning",
+                summary=[],
+                content=None,
+                encrypted_content=self.world.token("gAAAA", 80),
+            )
             if checks and turn == 0:
                 self.tests()
                 self.loop_state()
             for _ in range(rng.randint(1, 3)):
                 code = rng.choice((0, 0, 1, 127))
                 self.tokens()
-                form, tool = rng.choice(((old_json, "shell"), (exit_code, "shell_command"), (exited, "exec_command")))
+                form, tool = rng.choice(
+                    ((old_json, "shell"), (exit_code, "shell_command"), (exited, "exec_command"))
+                )
                 output = form(code)
                 self.call(output if rng.random() < 0.7 else listed(output), code != 0, tool=tool)
                 if rng.random() < 0.3:
@@ -290,7 +330,10 @@ class CodexRollout:
     def compact(self) -> None:
         """Compact the context; the items that are kept are no new calls."""
         kept = [line["payload"] for line in self.lines if line["type"] == "response_item"]
-        self.add("compacted", {"message": "What was done …", "replacement_history": copy.deepcopy(kept[-4:])})
+        self.add(
+            "compacted",
+            {"message": "What was done …", "replacement_history": copy.deepcopy(kept[-4:])},
+        )
         self.event("context_compacted")
 
     def fork(
@@ -313,7 +356,12 @@ class CodexRollout:
             v7: whether the fork's turns have UUIDs that carry their time (default: as here).
             archived: whether the fork was put into the archive.
         """
-        spawn = {"parent_thread_id": self.id, "depth": 1, "agent_nickname": None, "agent_role": None}
+        spawn = {
+            "parent_thread_id": self.id,
+            "depth": 1,
+            "agent_nickname": None,
+            "agent_role": None,
+        }
         child = CodexRollout(
             self.world,
             cwd or self.cwd,
@@ -356,7 +404,10 @@ class CodexRollout:
 
     def as_bytes(self) -> list[bytes]:
         """Return the lines as they are written."""
-        return [json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() for line in self.lines]
+        return [
+            json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
+            for line in self.lines
+        ]
 
     def save(self, *, zstd: bool = False, frames: int = 1) -> Path:
         """Write the rollout, plain or compressed into a number of frames, and return where it went."""
@@ -375,7 +426,10 @@ class CodexRollout:
 
     def _limits(self) -> Line:
         used = round(self.world.rng.random() * 100, 1)
-        return {"primary": {"used_percent": used, "window_minutes": 300, "resets_at": 1_776_020_000}, "secondary": None}
+        return {
+            "primary": {"used_percent": used, "window_minutes": 300, "resets_at": 1_776_020_000},
+            "secondary": None,
+        }
 
     def _enter(self, stamp: int, totals: Totals = NOTHING) -> None:
         here = self.world.is_here(self.cwd)
@@ -384,7 +438,14 @@ class CodexRollout:
 
 def patch_end(success: bool) -> Line:
     """Return the event after a patch."""
-    return {"type": "patch_apply_end", "turn_id": "1", "stdout": "", "stderr": "", "success": success, "changes": {}}
+    return {
+        "type": "patch_apply_end",
+        "turn_id": "1",
+        "stdout": "",
+        "stderr": "",
+        "success": success,
+        "changes": {},
+    }
 
 
 def mcp_end(result: Line) -> Line:
@@ -401,11 +462,21 @@ def mcp_end(result: Line) -> Line:
 def _invocation(tool: str, command: str, call_id: str) -> tuple[str, Line]:
     """Return how a tool is called: the kind of the item, and its keys."""
     if tool == "local_shell_call":
-        action = {"type": "exec", "command": ["bash", "-lc", command], "timeout_ms": 10_000, "working_directory": None}
+        action = {
+            "type": "exec",
+            "command": ["bash", "-lc", command],
+            "timeout_ms": 10_000,
+            "working_directory": None,
+        }
         return tool, {"id": None, "call_id": call_id, "status": "completed", "action": action}
     if tool == "exec":
         code = f"const r = await tools.exec_command({json.dumps({'cmd': command})});\ntext(r.output);\n"
-        return "custom_tool_call", {"status": "completed", "call_id": call_id, "name": tool, "input": code}
+        return "custom_tool_call", {
+            "status": "completed",
+            "call_id": call_id,
+            "name": tool,
+            "input": code,
+        }
     if tool in ("apply_patch", "exec without a command"):
         given = (
             "*** Begin Patch\n*** Update File: loop-state.md\n+pytest\n*** End Patch"
@@ -413,7 +484,12 @@ def _invocation(tool: str, command: str, call_id: str) -> tuple[str, Line]:
             else command
         )
         name = tool.split()[0]
-        return "custom_tool_call", {"status": "completed", "call_id": call_id, "name": name, "input": given}
+        return "custom_tool_call", {
+            "status": "completed",
+            "call_id": call_id,
+            "name": name,
+            "input": given,
+        }
     arguments = {
         "shell": {"command": ["bash", "-lc", command], "workdir": ".", "timeout_ms": 10_000},
         "shell_command": {"command": command, "workdir": "."},

@@ -105,7 +105,11 @@ def cache_writes(root: Path, seed: int = 0) -> Truth:
     """Token counts that state cache writes, which are then the creation, also when there are none."""
     world = World(root, seed)
     thread = CodexRollout(world, writes=True)
-    for used in (Tokens(9_000, 5_000, 90, 1_500), Tokens(9_000, 8_000, 90, 0), Tokens(400, 0, 10, 400)):
+    for used in (
+        Tokens(9_000, 5_000, 90, 1_500),
+        Tokens(9_000, 8_000, 90, 0),
+        Tokens(400, 0, 10, 400),
+    ):
         thread.turn()
         thread.tokens(used)
         thread.tokens()
@@ -283,13 +287,29 @@ def ancient(root: Path, seed: int = 0) -> Truth:
     thread = CodexRollout(world)
     thread.work(2)
     thread.event("item_completed", item={"type": "CommandExecution", "exit_code": 1})
-    thread.add("world_state", {"type": "token_count_of_another_kind", "info": {"last_token_usage": None}})
+    thread.add(
+        "world_state", {"type": "token_count_of_another_kind", "info": {"last_token_usage": None}}
+    )
     thread.save()
     lines = [
-        {"id": world.uuid4(), "timestamp": "2025-06-01T10:00:00.000Z", "instructions": None, "git": {}},
+        {
+            "id": world.uuid4(),
+            "timestamp": "2025-06-01T10:00:00.000Z",
+            "instructions": None,
+            "git": {},
+        },
         {"record_type": "state"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Exit code: 1"}]},
-        {"type": "function_call", "name": "shell", "arguments": '{"command":["pytest"]}', "call_id": "call_1"},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "Exit code: 1"}],
+        },
+        {
+            "type": "function_call",
+            "name": "shell",
+            "arguments": '{"command":["pytest"]}',
+            "call_id": "call_1",
+        },
         {"type": "function_call_output", "call_id": "call_1", "output": old_json(1)},
     ]
     old = thread.path.with_name("rollout-2025-06-01T10-00-00-" + world.uuid4() + ".jsonl")
@@ -315,8 +335,12 @@ def exit_forms(root: Path, seed: int = 0) -> Truth:
     thread.tokens()
     thread.call(script("completed"), failed=False, tool="exec")
     thread.call(script("failed"), failed=True, tool="exec")
-    thread.call("Script completed\nWall time 0.2 seconds\nOutput:\nScript failed", failed=False, tool="exec")
-    thread.call("Script failed\nWall time 0.2 seconds\nOutput:\nScript completed", failed=True, tool="exec")
+    thread.call(
+        "Script completed\nWall time 0.2 seconds\nOutput:\nScript failed", failed=False, tool="exec"
+    )
+    thread.call(
+        "Script failed\nWall time 0.2 seconds\nOutput:\nScript completed", failed=True, tool="exec"
+    )
     thread.tokens()
     thread.save()
     return world.truth()
@@ -334,12 +358,22 @@ def without_verdicts(root: Path, seed: int = 0, *, marked: bool = False) -> Trut
     thread.call(listed(running()), None, tool="exec_command")
     thread.call(script("running"), None, tool="exec")
     thread.call("Plan updated", None, tool="update_plan")
-    thread.call("Wall time: 0.3 seconds\nOutput:\nExit code: 1\nScript failed", None, tool="shell_command")
+    thread.call(
+        "Wall time: 0.3 seconds\nOutput:\nExit code: 1\nScript failed", None, tool="shell_command"
+    )
     notes = OUTPUT if marked else OUTPUT.replace("Output:", "")
     thread.call(f"L1: # Notes\n{notes}", None, tool="read_file")
-    thread.call(json_output := '{"output":"Exit code: 1","metadata":{"duration_seconds":0.1}}', None, tool="shell")
+    thread.call(
+        json_output := '{"output":"Exit code: 1","metadata":{"duration_seconds":0.1}}',
+        None,
+        tool="shell",
+    )
     thread.call(listed(json_output), None, tool="shell")
-    thread.call([{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}], None, tool="view_image")
+    thread.call(
+        [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}],
+        None,
+        tool="view_image",
+    )
     thread.call([], None, tool="exec_command")
     thread.call(None, None, tool="exec_command")
     thread.tokens()
@@ -353,15 +387,31 @@ def events_that_decide(root: Path, seed: int = 0) -> Truth:
     thread = CodexRollout(world)
     thread.turn()
     good, bad = {"Ok": {"content": [], "isError": False}}, {"Ok": {"content": [], "isError": True}}
-    for result, failed in ((good, False), ({"Ok": {"content": []}}, False), (bad, True), ({"Err": "no answer"}, True)):
-        thread.call("Exit code: 1 is what the page says", failed, tool="mcp__docs__search", ends=[mcp_end(result)])
+    for result, failed in (
+        (good, False),
+        ({"Ok": {"content": []}}, False),
+        (bad, True),
+        ({"Err": "no answer"}, True),
+    ):
+        thread.call(
+            "Exit code: 1 is what the page says",
+            failed,
+            tool="mcp__docs__search",
+            ends=[mcp_end(result)],
+        )
     for success in (True, False):
         thread.call("Updated a.py", not success, tool="apply_patch", ends=[patch_end(success)])
         thread.call(old_json(0), not success, tool="apply_patch", ends=[patch_end(success)])
         thread.call(exit_code(0), not success, tool="apply_patch", ends=[patch_end(success)])
         thread.call(exit_code(1), failed=True, tool="apply_patch", ends=[patch_end(success)])
         thread.call(None, not success, tool="apply_patch", ends=[patch_end(success)])
-    code = {"type": "exec_command_end", "exit_code": 0, "stdout": OUTPUT, "stderr": "", "aggregated_output": OUTPUT}
+    code = {
+        "type": "exec_command_end",
+        "exit_code": 0,
+        "stdout": OUTPUT,
+        "stderr": "",
+        "aggregated_output": OUTPUT,
+    }
     thread.call(exited(0), failed=False, tool="exec_command", ends=[code])
     thread.tokens()
     thread.save()
@@ -392,7 +442,13 @@ def checks(root: Path, seed: int = 0) -> Truth:
             thread.call(exited(0), failed=False, tool=tool, command=command, checks=CLI | found)
             thread.tokens()
             world.mark()
-    for tool in ("apply_patch", "exec without a command", "update_plan", "write_stdin", "mcp__docs__search"):
+    for tool in (
+        "apply_patch",
+        "exec without a command",
+        "update_plan",
+        "write_stdin",
+        "mcp__docs__search",
+    ):
         thread.turn()
         thread.call("Done", None, tool=tool, command="pytest loop-state.md", checks=0)
         thread.tokens()

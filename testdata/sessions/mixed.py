@@ -9,7 +9,17 @@ from sessions.place_cases import damaged_lines, folders
 from sessions.world import Truth, World
 
 _HARMLESS = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates", "stamps")
-_FATES = ("active", "active", "active", "damaged", "archived", "both", "packed", "packed archive", "beside")
+_FATES = (
+    "active",
+    "active",
+    "active",
+    "damaged",
+    "archived",
+    "both",
+    "packed",
+    "packed archive",
+    "beside",
+)
 
 
 class _Machine:
@@ -65,8 +75,13 @@ class _Machine:
         frames = self.rng.randint(1, 3)
         if fate in ("both", "beside"):
             lines = thread.lines
-            thread.path, thread.lines = (archive if fate == "both" else active), lines[: len(lines) // 2]
-            self.written.add(thread.save(zstd=fate == "beside" or self.rng.random() < 0.5, frames=frames))
+            thread.path, thread.lines = (
+                (archive if fate == "both" else active),
+                lines[: len(lines) // 2],
+            )
+            self.written.add(
+                thread.save(zstd=fate == "beside" or self.rng.random() < 0.5, frames=frames)
+            )
             thread.path, thread.lines = active, lines
         elif fate in ("archived", "packed archive"):
             thread.path = archive
@@ -94,7 +109,9 @@ class _Machine:
         return self.rng.choice(self.threads)
 
     def _session(self) -> None:
-        session = ClaudeSession(self.world, self.rng.choice(self.folders), home=self.rng.choice(self.homes))
+        session = ClaudeSession(
+            self.world, self.rng.choice(self.folders), home=self.rng.choice(self.homes)
+        )
         session.work(self.rng.randint(1, 4), checks=self.rng.random() < 0.3)
         self.sessions.append(session)
 
@@ -118,9 +135,15 @@ class _Machine:
         parent = self._some_session()
         if parent.agent:
             return
-        agent = parent.subagent(below=self.rng.choice(("", "deep/er")), beside=self.rng.random() < 0.3)
+        agent = parent.subagent(
+            below=self.rng.choice(("", "deep/er")), beside=self.rng.random() < 0.3
+        )
         if self.rng.random() < 0.5:
-            changed = {"isSidechain": True, "agentId": agent.agent, "requestId": lambda: self.world.token("req_011")}
+            changed = {
+                "isSidechain": True,
+                "agentId": agent.agent,
+                "requestId": lambda: self.world.token("req_011"),
+            }
             own = [line for line in parent.lines if not line.get("isSidechain")]
             agent.repeat(own, restamp=True, **changed)
         agent.work(self.rng.randint(1, 3))
@@ -139,14 +162,20 @@ class _Machine:
         session = self._some_session()
         said = Block({"type": "text", "text": "API Error: 529 Overloaded"})
         own = {"model": "<synthetic>"}
-        session.respond(said, usage=Usage(0, 0, 0, 0), counted=False, message=own, isApiErrorMessage=True)
+        session.respond(
+            said, usage=Usage(0, 0, 0, 0), counted=False, message=own, isApiErrorMessage=True
+        )
 
     def _compact(self) -> None:
         if self.rng.random() < 0.5:
             self._some_thread().compact()
         else:
             session = self._some_session()
-            session.own("system", subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 155_123})
+            session.own(
+                "system",
+                subtype="compact_boundary",
+                compactMetadata={"trigger": "auto", "preTokens": 155_123},
+            )
             session.ask("Continued …", isCompactSummary=True)
 
     def _move(self) -> None:
@@ -161,7 +190,9 @@ class _Machine:
 
     def _thread(self) -> None:
         rng = self.rng
-        thread = CodexRollout(self.world, rng.choice(self.folders), v7=rng.random() < 0.7, writes=rng.random() < 0.3)
+        thread = CodexRollout(
+            self.world, rng.choice(self.folders), v7=rng.random() < 0.7, writes=rng.random() < 0.3
+        )
         thread.work(rng.randint(1, 3), checks=rng.random() < 0.3)
         self.threads.append(thread)
 
@@ -170,7 +201,9 @@ class _Machine:
 
     def _fork(self) -> None:
         parent, rng = self._some_thread(), self.rng
-        child = parent.fork(cwd=rng.choice(self.folders), spawned=rng.random() < 0.5, replay=rng.random() < 0.8)
+        child = parent.fork(
+            cwd=rng.choice(self.folders), spawned=rng.random() < 0.5, replay=rng.random() < 0.8
+        )
         child.work(rng.randint(1, 2))
         self.threads.append(child)
 
@@ -181,7 +214,9 @@ class _Machine:
         thread.call(script("completed"), failed=False, tool="exec")
         success = rng.random() < 0.5
         thread.call(exit_code(0), not success, tool="apply_patch", ends=[patch_end(success)])
-        thread.call("no page", failed=True, tool="mcp__docs__search", ends=[mcp_end({"Err": "no answer"})])
+        thread.call(
+            "no page", failed=True, tool="mcp__docs__search", ends=[mcp_end({"Err": "no answer"})]
+        )
         thread.tokens()
         thread.no_tokens()
 
@@ -203,7 +238,10 @@ def stages(root: Path, seed: int = 0, *, size: int = 40, times: int = 3) -> Iter
     """
     world = World(root, seed)
     machine = _Machine(world)
-    for home, text in ((world.claude, '{"display":"go","timestamp":1}\n'), (world.codex, '{"ts":1,"text":"go"}\n')):
+    for home, text in (
+        (world.claude, '{"display":"go","timestamp":1}\n'),
+        (world.codex, '{"ts":1,"text":"go"}\n'),
+    ):
         home.mkdir(parents=True)
         (home / "history.jsonl").write_text(text)
     for _ in range(times):

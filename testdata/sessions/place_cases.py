@@ -18,7 +18,11 @@ def folders(world: World) -> dict[str, Path]:
     repository's name; ``way-out`` is a link inside that leads there.
     """
     repo = world.repo
-    linked, inside, through = world.root / "linked", repo / ".worktrees" / "feature", world.root / "through"
+    linked, inside, through = (
+        world.root / "linked",
+        repo / ".worktrees" / "feature",
+        world.root / "through",
+    )
     git(repo, "worktree", "add", "-q", str(linked), "-b", "side")
     git(repo, "worktree", "add", "-q", str(inside), "-b", "feature")
     through.symlink_to(repo, target_is_directory=True)
@@ -125,7 +129,9 @@ def linked_places(root: Path, seed: int = 0) -> Truth:
     session.save()
     thread.work(2, checks=True)
     thread.save()
-    (world.claude / "projects" / "again").symlink_to(world.claude / "projects", target_is_directory=True)
+    (world.claude / "projects" / "again").symlink_to(
+        world.claude / "projects", target_is_directory=True
+    )
     return world.truth()
 
 
@@ -143,7 +149,18 @@ BROKEN = (
 )
 """Lines that say nothing, or that are no lines."""
 
-DAMAGES = ("broken", "blank", "crlf", "half", "unended", "bytes", "surrogates", "stamps", "large", "oversize")
+DAMAGES = (
+    "broken",
+    "blank",
+    "crlf",
+    "half",
+    "unended",
+    "bytes",
+    "surrogates",
+    "stamps",
+    "large",
+    "oversize",
+)
 """What :func:`damaged` can do to the files."""
 
 
@@ -191,7 +208,9 @@ def damaged_lines(world: World, lines: list[bytes], how: str) -> bytes:
     if how == "large":
         lines = [*lines[:-1], b'{"odd":"' + b"x" * 3 * MIB + b'",' + lines[-1][1:]]
     if how == "oversize":
-        lines.insert(len(lines) // 2, b'{"odd":"' + b"x" * 17 * MIB + b'",' + _unseen(world, lines)[1:])
+        lines.insert(
+            len(lines) // 2, b'{"odd":"' + b"x" * 17 * MIB + b'",' + _unseen(world, lines)[1:]
+        )
     whole = end.join(lines)
     return whole if how == "unended" else whole + end
 
@@ -203,11 +222,15 @@ def _restated(line: bytes, number: int) -> bytes:
         return line
     time = datetime.fromisoformat(found["timestamp"])
     if number % 3 == 0:
-        found["timestamp"] = time.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat("T", "milliseconds")
+        found["timestamp"] = time.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat(
+            "T", "milliseconds"
+        )
     elif number % 3 == 1:
         found["timestamp"] = time.isoformat("T", "microseconds").replace("+00:00", "Z")
     else:
-        found["timestamp"] = time.isoformat("T", "milliseconds").replace(".", ",").replace("+00:00", "-00:00")
+        found["timestamp"] = (
+            time.isoformat("T", "milliseconds").replace(".", ",").replace("+00:00", "-00:00")
+        )
     return json.dumps(found, ensure_ascii=False).encode()
 
 
@@ -216,7 +239,10 @@ def _unseen(world: World, lines: list[bytes]) -> bytes:
     for line in lines:
         found = json.loads(line) if line.startswith(b"{") else {}
         if "usage" in (found.get("message") or {}):
-            found["message"]["id"], found["requestId"] = world.token("msg_01"), world.token("req_011")
+            found["message"]["id"], found["requestId"] = (
+                world.token("msg_01"),
+                world.token("req_011"),
+            )
             return json.dumps(found).encode()
         info = (found.get("payload") or {}).get("info")
         if info:

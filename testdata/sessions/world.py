@@ -215,7 +215,13 @@ class World:
     def uuid7(self, time_ms: int | None = None) -> str:
         """Return a UUID that carries a time (default: now)."""
         stamp = self.now_ms if time_ms is None else time_ms
-        bits = stamp << 80 | 7 << 76 | self.rng.getrandbits(12) << 64 | 2 << 62 | self.rng.getrandbits(62)
+        bits = (
+            stamp << 80
+            | 7 << 76
+            | self.rng.getrandbits(12) << 64
+            | 2 << 62
+            | self.rng.getrandbits(62)
+        )
         return str(UUID(int=bits))
 
     def truth(self, *folders: Path) -> Truth:
@@ -223,7 +229,10 @@ class World:
         if not self._marks or self._marks[-1] < self.now_ms * MS:
             self.tick()
             self.mark()
-        windows = tuple(Window(start, end) for start, end in zip([None, *self._marks], self._marks, strict=False))
+        windows = tuple(
+            Window(start, end)
+            for start, end in zip([None, *self._marks], self._marks, strict=False)
+        )
         chosen = folders or (self.claude / "projects", self.codex / "sessions")
         return Truth(
             self.repo,
@@ -269,7 +278,9 @@ def git(path: Path, *arguments: str) -> None:
             f"GIT_{role}_EMAIL": f"{role.lower()}@example.org",
             f"GIT_{role}_DATE": f"{START_MS // 1000} +0000",
         }
-    subprocess.run(["git", "-C", str(path), *arguments], env=environment, check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-C", str(path), *arguments], env=environment, check=True, capture_output=True
+    )
 
 
 def write_lines(path: Path, lines: Iterable[bytes], end: bytes = b"\n") -> None:

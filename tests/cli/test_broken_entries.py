@@ -88,7 +88,9 @@ class TestLenient:
         assert found.out.startswith("iteration 9  score ")
         (line,) = found.err.splitlines()
         assert line.startswith("da-score: warning: ")
-        assert all(name in line for name in ("iter-2.yaml: line 3", "iter-5.yaml", "historical.yaml"))
+        assert all(
+            name in line for name in ("iter-2.yaml: line 3", "iter-5.yaml", "historical.yaml")
+        )
         assert da_score("close-task", "9", "--strict", *LENIENT).status == 1
 
     @pytest.mark.usefixtures("broken")
@@ -121,7 +123,11 @@ class TestStrict:
     @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     def test_nothing_is_shown_or_written_and_every_broken_file_is_listed(
-        self, da_score: DaScore, broken: Project, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+        self,
+        da_score: DaScore,
+        broken: Project,
+        monkeypatch: pytest.MonkeyPatch,
+        command: tuple[str, ...],
     ) -> None:
         monkeypatch.setenv("DA_SCORE_RUBRIC", STRICT[1])
         before = tree(broken.log)
@@ -130,7 +136,9 @@ class TestStrict:
         assert found.out == ""
         assert tree(broken.log) == before
 
-    def test_backfill_names_the_first_as_the_error_of_the_log(self, da_score: DaScore, broken: Project) -> None:
+    def test_backfill_names_the_first_as_the_error_of_the_log(
+        self, da_score: DaScore, broken: Project
+    ) -> None:
         found = da_score("backfill", "--json", *STRICT)
         assert found.status == 1
         (log,) = json.loads(found.out)["logs"]

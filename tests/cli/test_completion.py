@@ -31,7 +31,12 @@ class TestCompletion:
 
     @pytest.mark.parametrize(("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
     def test_installs_a_script_that_the_shell_reads_when_it_starts(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shell: str, start: str
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        shell: str,
+        start: str,
     ) -> None:
         for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "ZDOTDIR"):
             monkeypatch.delenv(name, raising=False)
@@ -61,12 +66,16 @@ class TestCompletion:
     ) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-        assert da_score("completion", "fish", "--install").out.endswith("; to undo it, remove the file.\n")
+        assert da_score("completion", "fish", "--install").out.endswith(
+            "; to undo it, remove the file.\n"
+        )
         script = tmp_path / ".config/fish/completions/da-score.fish"
         assert script.read_text() == da_score("completion", "fish").out
         assert [path.name for path in tmp_path.iterdir()] == [".config"]
 
-    def test_names_the_shells_that_it_knows(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_names_the_shells_that_it_knows(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("SHELL", "/bin/tcsh")
         found = da_score("completion")
         assert (found.status, one_line(found)) == (
@@ -75,7 +84,9 @@ class TestCompletion:
         )
 
     @pytest.fixture
-    def complete(self, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Complete:
+    def complete(
+        self, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    ) -> Complete:
         """Ask for what may stand at the end of a line, the way bash does."""
 
         def complete(words: str) -> set[str]:
@@ -125,7 +136,13 @@ class TestCompletion:
         self, monkeypatch: pytest.MonkeyPatch, complete: Complete, project: Path, tmp_path: Path
     ) -> None:
         (tmp_path / "log").mkdir()
-        for name in ("iter-12.yaml", "iter-3.score.yaml", "session-a b.score.yaml", "iter-x.yaml", "xiter-7.yaml"):
+        for name in (
+            "iter-12.yaml",
+            "iter-3.score.yaml",
+            "session-a b.score.yaml",
+            "iter-x.yaml",
+            "xiter-7.yaml",
+        ):
             (tmp_path / "log" / name).write_bytes(b"")
         line = f"da-score iteration --iter-log-dir {tmp_path / 'log'} "
         assert complete(line) == {"12"}

@@ -36,7 +36,9 @@ class TestWhereTheLogIs:
     def test_is_no_folder_that_is_not_there(self, da_score: DaScore, tmp_path: Path) -> None:
         place = tmp_path / "place"
         for said in ("there is no such folder", "is no folder"):
-            assert one_line(da_score("run", "--repo-dir", place)).startswith(f"--repo-dir '{place}': {said}")
+            assert one_line(da_score("run", "--repo-dir", place)).startswith(
+                f"--repo-dir '{place}': {said}"
+            )
             place.write_text("")
 
     @pytest.mark.usefixtures("project")
@@ -52,22 +54,34 @@ class TestSession:
         assert da_score("run").status == 0
         (project / LOG / "session-5c0e-other.score.yaml").write_text("")
         found = one_line(da_score("session", "5c0e"))
-        assert found == "several sessions begin with '5c0e': 5c0e-other, 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+        assert (
+            found
+            == "several sessions begin with '5c0e': 5c0e-other, 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+        )
 
     def test_says_that_its_scores_are_current_or_stale(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:
         assert da_score("run").status == 0
         found = da_score("session", "5c0e", "--json").json
-        assert (found["state"], [one["state"] for one in found["states"]]) == ("current", ["current"] * 4)
+        assert (found["state"], [one["state"] for one in found["states"]]) == (
+            "current",
+            ["current"] * 4,
+        )
         entry = project / LOG / "iter-4.yaml"
         entry.write_text(entry.read_text().replace("retries: ", "retries: 3"))
         found = da_score("session", "5c0e")
-        assert "warning: session 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310: iteration 4 stale: " in found.err
+        assert (
+            "warning: session 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310: iteration 4 stale: "
+            in found.err
+        )
         assert "stale" not in found.out
         assert "its sidecar is stale: it says 0.707, its iterations give 0.700" in found.err
         assert da_score("session", "5c0e", "--json").json["state"] == "stale"
-        assert any("good" not in line and "stale" in line for line in lines_of(on_a_terminal("session", "5c0e")[1]))
+        assert any(
+            "good" not in line and "stale" in line
+            for line in lines_of(on_a_terminal("session", "5c0e")[1])
+        )
 
     @pytest.mark.parametrize(
         ("old", "new", "says"),
@@ -76,7 +90,11 @@ class TestSession:
             ("band: good\n", "band: excellent\n", "it says 0.707, its iterations give 0.707"),
             ("value: 0.2882276115106456", "value: 0.9", "it says 0.707, its iterations give 0.707"),
             ("    - 5\n", "", "it is of iterations 3-4, 6, and the log has 3-6; it says 0.707"),
-            ("rubric_version: 2.1.0", "rubric_version: 2.0.2", "it says 0.707, its iterations give 0.7"),
+            (
+                "rubric_version: 2.1.0",
+                "rubric_version: 2.0.2",
+                "it says 0.707, its iterations give 0.7",
+            ),
             ("rubric_version: 2.1.0", "rubric_version: mine", "it is of rubric mine"),
             ("", "", ""),
         ],
@@ -100,7 +118,12 @@ class TestSession:
         sidecar.write_text(text.replace(old, new, 1))
         found, shown = da_score("session", "5c0e", "--json"), da_score("session", "5c0e")
         if not says:
-            assert (found.json, found.err, before["state"], before["state_reason"]) == (before, "", "current", None)
+            assert (found.json, found.err, before["state"], before["state_reason"]) == (
+                before,
+                "",
+                "current",
+                None,
+            )
             return
         assert found.json["state"] == "stale"
         assert found.json["state_reason"].startswith(says)
@@ -134,7 +157,9 @@ class TestWarnings:
         (project.parent / "transcripts" / "claude").mkdir()
         said = da_score("run", "--rubric", "2.3.0", *options).err.splitlines()
         assert len(said) == lines
-        assert [n for n, line in enumerate(said) if line.endswith("(and 1 more like it; -v says each)")] == together
+        assert [
+            n for n, line in enumerate(said) if line.endswith("(and 1 more like it; -v says each)")
+        ] == together
 
 
 class TestChoice:
@@ -150,18 +175,26 @@ class TestChoice:
             pytest.param(["--since", "2026-03-04", "--last", "1"], [9], id="both"),
         ],
     )
-    def test_is_the_same_everywhere(self, da_score: DaScore, options: list[str], chosen: list[int]) -> None:
+    def test_is_the_same_everywhere(
+        self, da_score: DaScore, options: list[str], chosen: list[int]
+    ) -> None:
         run = da_score("run", "--no-write", "--json", *options).json["iterations"]
         records = da_score("records", *options).json
-        asked = da_score("query", "select iteration from iterations order by 1", "--json", *options).json
-        assert [[one["iteration"] for one in rows] for rows in (run, records, asked)] == [chosen] * 3
+        asked = da_score(
+            "query", "select iteration from iterations order by 1", "--json", *options
+        ).json
+        assert [[one["iteration"] for one in rows] for rows in (run, records, asked)] == [
+            chosen
+        ] * 3
 
     @pytest.mark.usefixtures("project")
     def test_is_made_among_labels_too(self, da_score: DaScore) -> None:
         for n in (3, 9):
             assert da_score("label", n, "--correctness", "3", "--as", "ann").status == 0
         assert [one["iteration"] for one in da_score("label", "list", "--json").json] == [3, 9]
-        assert [one["iteration"] for one in da_score("label", "list", "--json", "--last", "2").json] == [9]
+        assert [
+            one["iteration"] for one in da_score("label", "list", "--json", "--last", "2").json
+        ] == [9]
 
 
 class TestGates:
@@ -174,7 +207,9 @@ class TestGates:
             pytest.param(["--min-low", "0.1"], ["--min-low", "0.5"], [2, 5], id="the lower bound"),
         ],
     )
-    def test_of_evidence(self, da_score: DaScore, holds: list[str], fails: list[str], by: list[int]) -> None:
+    def test_of_evidence(
+        self, da_score: DaScore, holds: list[str], fails: list[str], by: list[int]
+    ) -> None:
         assert da_score("check", *holds).status == 0
         found = da_score("check", *fails)
         assert (found.status, found.out.count("FAIL  iteration")) == (3, len(by))
@@ -187,13 +222,17 @@ class TestGates:
         text = re.sub("summary: .*", "summary: no", entry.read_text())
         entry.write_text(re.sub("commit: .*", "commit: deadbeef12", text))
         found = da_score("check", "--no-unresolved-commits")
-        said = "FAIL  iteration 4: no-unresolved-commits: commit deadbeef12 is not in this repository"
+        said = (
+            "FAIL  iteration 4: no-unresolved-commits: commit deadbeef12 is not in this repository"
+        )
         assert (found.status, found.out.splitlines()[0]) == (3, said)
 
 
 @pytest.mark.usefixtures("scored")
 def test_a_rubric_that_does_not_exist_is_said_alone(da_score: DaScore) -> None:
-    found = da_score("explain", "3", "--rubric", "9.9.9", "--trunk", "main", "--transcripts", "auto")
+    found = da_score(
+        "explain", "3", "--rubric", "9.9.9", "--trunk", "main", "--transcripts", "auto"
+    )
     assert (found.status, "9.9.9" in one_line(found)) == (1, True)
 
 
@@ -233,9 +272,7 @@ class TestRun:
         told = da_score("run", "--no-write", "--rubric", rubric).err
         said = f"iteration 3: rubric {rubric} reads the claim True as false; write true"
         assert (told.count(said), told.count("as false")) == (len(numbers), len(numbers))
-        line = (
-            f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 2.3.0; write true'
-        )
+        line = f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 2.3.0; write true'
         assert (line in da_score("lint").out) == (claim in ("True", "TRUE"))
 
     @pytest.mark.slow
@@ -245,12 +282,18 @@ class TestRun:
         assert da_score("run").status == 0
         shutil.rmtree(project.parent / "transcripts" / "claude")
         (project.parent / "transcripts" / "claude").mkdir()
-        found = {one["iteration"]: one for one in da_score("run", "-q", "--no-write", "--json").json["iterations"]}
+        found = {
+            one["iteration"]: one
+            for one in da_score("run", "-q", "--no-write", "--json").json["iterations"]
+        }
         assert found[5]["lost"] == ["correction_pressure", "token_efficiency"]
         assert "lost" not in found[9]
         lines = lines_of(on_a_terminal("run", "--no-write")[1])
         at = next(n for n, line in enumerate(lines) if line.startswith("   5  "))
-        assert any(line.endswith("lost: correction_pressure, token_efficiency") for line in lines[at : at + 3])
+        assert any(
+            line.endswith("lost: correction_pressure, token_efficiency")
+            for line in lines[at : at + 3]
+        )
 
 
 @pytest.mark.usefixtures("scored")
@@ -260,18 +303,29 @@ def test_the_key_fact_stands_beside_a_detail(da_score: DaScore) -> None:
     assert rows["token_efficiency"]["fact"] == "cache hit rate 0.82 over 6 turns"
     assert rows["correction_pressure"]["fact"] == "2 of 5 tool calls failed"
     assert rows["hook_outcomes"]["fact"] is None
-    facts = {one["signal"]: one["fact"] for one in da_score("explain", "5", "--json").json["signals"]}
+    facts = {
+        one["signal"]: one["fact"] for one in da_score("explain", "5", "--json").json["signals"]
+    }
     assert facts["tests"] == "unit: fail"
     assert "load: fail" not in da_score("iteration", "5").out
 
 
-def test_all_test_flags_of_schema_2_are_claims_from_3_0_0_on(da_score: DaScore, project: Path) -> None:
+def test_all_test_flags_of_schema_2_are_claims_from_3_0_0_on(
+    da_score: DaScore, project: Path
+) -> None:
     entry = project / LOG / "iter-3.yaml"
-    entry.write_text("schema_version: 2\niteration: 3\ntask_id: redirect\nimpl: {tests_total_pass: true}\n")
+    entry.write_text(
+        "schema_version: 2\niteration: 3\ntask_id: redirect\nimpl: {tests_total_pass: true}\n"
+    )
     old, new = (
-        {row["signal"]: row for row in da_score("explain", "3", "--rubric", v, "--json").json["signals"]}
+        {
+            row["signal"]: row
+            for row in da_score("explain", "3", "--rubric", v, "--json").json["signals"]
+        }
         for v in ("2.1.0", "3.0.0")
     )
-    assert [(old[s]["present"], new[s]["present"]) for s in ("tests", "verifier")] == [(False, True)] * 2
+    assert [(old[s]["present"], new[s]["present"]) for s in ("tests", "verifier")] == [
+        (False, True)
+    ] * 2
     assert old["verifier"]["advice"] == "list verifiers with a status in the entry"
     assert new["tests"]["sources"] == [f"impl.tests_total_pass at {LOG}/iter-3.yaml:4"]

@@ -27,7 +27,9 @@ pytestmark = pytest.mark.sampled(3)
 
 
 class TestWarnings:
-    def test_are_one_line_each_on_standard_error(self, da_score: DaScore, project: Path, tmp_path: Path) -> None:
+    def test_are_one_line_each_on_standard_error(
+        self, da_score: DaScore, project: Path, tmp_path: Path
+    ) -> None:
         clean = da_score("run", "--json", "--no-write")
         missing = tmp_path / "missing"
         more = [f"../transcripts/{name}" for name in ("claude", "codex")]
@@ -50,15 +52,24 @@ class TestWarnings:
         assert da_score("iteration", "3", "--rubric", "./same.yaml") == shown
 
     @pytest.mark.slow
-    def test_tell_of_hook_outcomes_that_cannot_be_shown(self, da_score: DaScore, project: Path) -> None:
+    def test_tell_of_hook_outcomes_that_cannot_be_shown(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         assert da_score("run").status == 0
         shown = da_score("iteration", "3")
         (project / LOG / "iter-3.hook-outcomes.yaml").write_text("records: [\n")
         found = da_score("iteration", "3")
-        assert (found.status, found.out) == (0, re.sub(r"Hook outcome sources:\n(.+\n)+\n", "", shown.out))
+        assert (found.status, found.out) == (
+            0,
+            re.sub(r"Hook outcome sources:\n(.+\n)+\n", "", shown.out),
+        )
         stale, hooks = found.err.splitlines()
-        assert stale.startswith("da-score: warning: iteration 3: its sidecar is stale: it says 0.933, the evidence th")
-        assert hooks.startswith("da-score: warning: the hook outcomes of iteration 3 cannot be shown: line ")
+        assert stale.startswith(
+            "da-score: warning: iteration 3: its sidecar is stale: it says 0.933, the evidence th"
+        )
+        assert hooks.startswith(
+            "da-score: warning: the hook outcomes of iteration 3 cannot be shown: line "
+        )
 
 
 def overwrite(name: str, text: str) -> Callable[[Path], None]:
@@ -80,7 +91,9 @@ class Mistake:
     prepare: Callable[[Path], None] = nothing
 
 
-MISSING_LOG = r"missing: no such file or directory; name the iteration log with --iter-log-dir, or make one"
+MISSING_LOG = (
+    r"missing: no such file or directory; name the iteration log with --iter-log-dir, or make one"
+)
 
 
 ERRORS = {
@@ -109,14 +122,18 @@ ERRORS = {
         ["session", "nobody"],
         rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
     ),
-    "a session that is a way out": Mistake(["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"),
+    "a session that is a way out": Mistake(
+        ["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"
+    ),
     "a session's sidecar of the wrong kind": Mistake(
         ["session", "x"],
         rf"{LOG}/session-x\.score\.yaml: line 1: value: 'high' where a number belongs; this is no score sidecar",
         overwrite(f"{LOG}/session-x.score.yaml", "value: high\n"),
     ),
     "a sidecar that is a directory": Mistake(
-        ["iteration", "3"], rf"{LOG}/iter-3\.score\.yaml: is a directory", overwrite(f"{LOG}/iter-3.score.yaml/x", "")
+        ["iteration", "3"],
+        rf"{LOG}/iter-3\.score\.yaml: is a directory",
+        overwrite(f"{LOG}/iter-3.score.yaml/x", ""),
     ),
     "a sidecar that cannot be written": Mistake(
         ["run"],
@@ -125,48 +142,83 @@ ERRORS = {
     ),
     **{
         f"an unknown rubric for {command}": Mistake(
-            [command, *rest, "--rubric", "9.9.9"], r"rubric '9\.9\.9' is not released; released: 2\.0\.2, 2\.1\.0"
+            [command, *rest, "--rubric", "9.9.9"],
+            r"rubric '9\.9\.9' is not released; released: 2\.0\.2, 2\.1\.0",
         )
         for command, *rest in (["run"], ["signals"], ["iteration", "3", "--recompute"])
     },
-    "an unknown rubric to show": Mistake(["rubric", "show", "9"], r"rubric '9' is not released; released: 2\.0\.2, "),
-    "a rubric file that is not there": Mistake(["run", "--rubric", "x.yaml"], r"x\.yaml: no such rubric file"),
-    "a rubric file that is not YAML": Mistake(["run", "--rubric", "./x"], r"x: not YAML: ", overwrite("x", "a: [\n\n")),
+    "an unknown rubric to show": Mistake(
+        ["rubric", "show", "9"], r"rubric '9' is not released; released: 2\.0\.2, "
+    ),
+    "a rubric file that is not there": Mistake(
+        ["run", "--rubric", "x.yaml"], r"x\.yaml: no such rubric file"
+    ),
+    "a rubric file that is not YAML": Mistake(
+        ["run", "--rubric", "./x"], r"x: not YAML: ", overwrite("x", "a: [\n\n")
+    ),
     "settings that are not TOML": Mistake(
-        ["run"], r"\.agents/da-score\.toml: not TOML: ", overwrite(".agents/da-score.toml", "rubric = \n")
+        ["run"],
+        r"\.agents/da-score\.toml: not TOML: ",
+        overwrite(".agents/da-score.toml", "rubric = \n"),
     ),
     "a file for a rubric": Mistake(
-        ["run", "--rubric", "notes"], r"rubric 'notes' is not released; released: 2\.0\.2,", overwrite("notes", "")
+        ["run", "--rubric", "notes"],
+        r"rubric 'notes' is not released; released: 2\.0\.2,",
+        overwrite("notes", ""),
     ),
-    "a file for a folder": Mistake(["backfill", "notes"], "notes: not a directory", overwrite("notes", "")),
+    "a file for a folder": Mistake(
+        ["backfill", "notes"], "notes: not a directory", overwrite("notes", "")
+    ),
     "no folder": Mistake(["backfill", "nothing"], "nothing: no such directory"),
     "an iteration below 0": Mistake(
         ["iteration", "--", "-1"],
         rf"{LOG}/iter--1\.yaml: no entry for iteration -1 in this log; numbers begin with 0",
     ),
-    "a demo over something": Mistake(["demo", "."], r"\.: not empty; name a directory that is empty or does not"),
+    "a demo over something": Mistake(
+        ["demo", "."], r"\.: not empty; name a directory that is empty or does not"
+    ),
 }
 
 
 USAGE = {
     "an unknown command": (["zzz"], r"No such command 'zzz'\. \(see 'da-score --help'\)"),
-    "a misspelled command": (["itration"], r"No such command 'itration'\. Did you mean 'iteration'\? \(see .*\)"),
-    "an unknown inner command": (["rubric", "score"], r"No such command 'score'.*\(see 'da-score rubric --help'\)"),
-    "an unknown option": (["run", "--frobnicate"], r"No such option:? '?--frobnicate'?.*\(see 'da-score run --help'\)"),
-    "an unknown option before the command": (["--frobnicate", "run"], r"No such option:? '?--frobnicate'?"),
-    "no iteration": (["iteration"], r"Missing argument 'ITERATION'.*\(see 'da-score iteration --help'\)"),
+    "a misspelled command": (
+        ["itration"],
+        r"No such command 'itration'\. Did you mean 'iteration'\? \(see .*\)",
+    ),
+    "an unknown inner command": (
+        ["rubric", "score"],
+        r"No such command 'score'.*\(see 'da-score rubric --help'\)",
+    ),
+    "an unknown option": (
+        ["run", "--frobnicate"],
+        r"No such option:? '?--frobnicate'?.*\(see 'da-score run --help'\)",
+    ),
+    "an unknown option before the command": (
+        ["--frobnicate", "run"],
+        r"No such option:? '?--frobnicate'?",
+    ),
+    "no iteration": (
+        ["iteration"],
+        r"Missing argument 'ITERATION'.*\(see 'da-score iteration --help'\)",
+    ),
     "no session": (["session"], r"Missing argument 'ID'"),
     "too much": (["run", "extra"], r"Got unexpected extra argument \(extra\)"),
     "an option without its value": (["run", "--rubric"], r"Option '--rubric' requires an argument"),
     "a flag with a value": (["run", "--no-write=1"], r"Option '--no-write' does not take a value"),
-    "no processes": (["run", "--processes", "0"], r"Invalid value for '--processes': 0 is not in the range x>=1"),
+    "no processes": (
+        ["run", "--processes", "0"],
+        r"Invalid value for '--processes': 0 is not in the range x>=1",
+    ),
     "an unknown shell": (["completion", "tcsh"], r"'tcsh' is not one of 'bash', 'zsh', 'fish'"),
 }
 
 
 class TestErrors:
     @pytest.mark.parametrize("mistake", ERRORS.values(), ids=ERRORS)
-    def test_are_one_line_that_says_what_and_where(self, da_score: DaScore, project: Path, mistake: Mistake) -> None:
+    def test_are_one_line_that_says_what_and_where(
+        self, da_score: DaScore, project: Path, mistake: Mistake
+    ) -> None:
         mistake.prepare(project)
         found = da_score(*mistake.arguments)
         message = one_line(found)
@@ -175,7 +227,9 @@ class TestErrors:
 
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(("arguments", "said"), USAGE.values(), ids=USAGE)
-    def test_of_usage_name_the_help(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+    def test_of_usage_name_the_help(
+        self, da_score: DaScore, arguments: list[str], said: str
+    ) -> None:
         found = da_score(*arguments)
         message = one_line(found)
         assert re.search(said, message), message
@@ -190,7 +244,12 @@ class TestErrors:
         ],
     )
     def test_of_variables(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        variable: str,
+        value: str,
+        said: str,
     ) -> None:
         monkeypatch.setenv(variable, value)
         found = da_score("run", "--no-write")
@@ -207,11 +266,20 @@ class TestErrors:
         ids=["ours", "click's", "an interruption"],
     )
     def test_do_not_look_like_bugs(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, said: str
+        self,
+        da_score: DaScore,
+        monkeypatch: pytest.MonkeyPatch,
+        error: BaseException,
+        status: int,
+        said: str,
     ) -> None:
         monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
         found = da_score("records")
-        assert (found.status, found.out, found.err.strip()) == (status, "", f"da-score: error: {said}")
+        assert (found.status, found.out, found.err.strip()) == (
+            status,
+            "",
+            f"da-score: error: {said}",
+        )
 
     @pytest.mark.parametrize(
         ("error", "said"),
@@ -227,7 +295,10 @@ class TestErrors:
     ) -> None:
         monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
         found = da_score("records")
-        assert one_line(found) == f"internal error, please report it: {said} (DA_SCORE_TRACEBACK=1 shows where)"
+        assert (
+            one_line(found)
+            == f"internal error, please report it: {said} (DA_SCORE_TRACEBACK=1 shows where)"
+        )
         assert found.status == 1
         monkeypatch.setenv("DA_SCORE_TRACEBACK", "1")
         with pytest.raises(type(error)):
@@ -236,18 +307,24 @@ class TestErrors:
     @pytest.mark.slow
     def test_are_silent_where_standard_error_is_closed(self, tmp_path: Path) -> None:
         script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
-        done = subprocess.run(["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            ["bash", "-c", script, sys.executable], stdout=subprocess.PIPE, check=False
+        )
         assert (done.returncode, done.stdout) == (1, b"")
 
     @pytest.mark.usefixtures("scored")
     def test_of_a_session_name_those_that_are_known(self, da_score: DaScore) -> None:
-        assert da_score("session", "x").err.endswith(f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n")
+        assert da_score("session", "x").err.endswith(
+            f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n"
+        )
 
     @pytest.mark.slow
     def test_an_interruption_while_it_starts_is_silent(self, project: Path) -> None:
         for tenths in range(2, 12, 2):
             command = [sys.executable, "-m", "scoring", "run", "--no-write"]
-            with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with subprocess.Popen(
+                command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            ) as process:
                 time.sleep(tenths / 10)
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=300)
@@ -289,7 +366,9 @@ class TestReaderThatIsGone:
     @pytest.mark.slow
     def test_may_never_have_been_there(self, project: Path) -> None:
         script = '"$0" -m scoring run >&-'
-        done = subprocess.run(["bash", "-c", script, sys.executable], stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            ["bash", "-c", script, sys.executable], stderr=subprocess.PIPE, check=False
+        )
         assert (done.returncode, done.stderr) == (0, b"")
         assert len(list((project / LOG).glob("*.score.yaml"))) == 11
 
@@ -298,8 +377,13 @@ class TestReaderThatIsGone:
     def test_is_not_a_full_disk_which_is_an_error_and_no_bug(self, command: str) -> None:
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
-                [sys.executable, "-m", "scoring", command], stdout=full, stderr=subprocess.PIPE, check=False
+                [sys.executable, "-m", "scoring", command],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
             )
         assert done.returncode == 1
-        assert re.fullmatch(b"da-score: error: .*no space left on device.*\n", done.stderr, re.IGNORECASE)
+        assert re.fullmatch(
+            b"da-score: error: .*no space left on device.*\n", done.stderr, re.IGNORECASE
+        )
         assert b"internal error" not in done.stderr

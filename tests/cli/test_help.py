@@ -20,7 +20,9 @@ def every_command() -> Iterator[tuple[str, ...]]:
 
 
 class TestHelp:
-    @pytest.mark.parametrize("path", [(), *every_command()], ids=lambda path: " ".join(path) or "da-score")
+    @pytest.mark.parametrize(
+        "path", [(), *every_command()], ids=lambda path: " ".join(path) or "da-score"
+    )
     def test_of_every_command_documents_its_options_and_gives_an_example(
         self, da_score: DaScore, path: tuple[str, ...]
     ) -> None:
@@ -29,7 +31,9 @@ class TestHelp:
         assert da_score(*path, "-h") == found
         assert found.out.startswith(f"Usage: {' '.join(('da-score', *path))} ")
         assert re.search(rf"^  Example:  .*da-score {' '.join(path)}", found.out, re.MULTILINE)
-        documented = dict(re.findall(r"^  (-.*?)(?:  |$)((?s:.*?)(?=^  -|^$|\Z))", found.out, re.MULTILINE))
+        documented = dict(
+            re.findall(r"^  (-.*?)(?:  |$)((?s:.*?)(?=^  -|^$|\Z))", found.out, re.MULTILINE)
+        )
         command: click.Command = cli
         for name in path:
             assert isinstance(command, click.Group)
@@ -39,16 +43,24 @@ class TestHelp:
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{parameter.name} says nothing"
-                assert any(parameter.opts[0] in flags for flags in documented), f"{parameter.name} is not listed"
+                assert any(parameter.opts[0] in flags for flags in documented), (
+                    f"{parameter.name} is not listed"
+                )
         if len(path) == 1:
             assert command.get_short_help_str(10**6) == COMMANDS[path[0]]
 
     def test_says_where_settings_come_from(self, da_score: DaScore) -> None:
         said = da_score("--help").out
-        assert all(word in said for word in ("DA_SCORE_*", ".agents/da-score.toml", "pyproject.toml"))
+        assert all(
+            word in said for word in ("DA_SCORE_*", ".agents/da-score.toml", "pyproject.toml")
+        )
 
-    @pytest.mark.parametrize("path", [[], ["rubric"], ["meeting"]], ids=["da-score", "rubric", "meeting"])
-    def test_comes_in_full_when_there_is_no_command(self, da_score: DaScore, path: list[str]) -> None:
+    @pytest.mark.parametrize(
+        "path", [[], ["rubric"], ["meeting"]], ids=["da-score", "rubric", "meeting"]
+    )
+    def test_comes_in_full_when_there_is_no_command(
+        self, da_score: DaScore, path: list[str]
+    ) -> None:
         found = da_score(*path)
         shown = found.out + found.err
         assert found.status in (0, 2)

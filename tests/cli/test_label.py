@@ -51,7 +51,16 @@ def nothing_written(log: Path) -> bool:
 
 class TestWritten:
     def test_is_the_format(self, da_score: DaScore, log: Path) -> None:
-        values = ("--correctness", 2, "--scope", "partial", "--hallucination", "none", "--note", "größer: #1")
+        values = (
+            "--correctness",
+            2,
+            "--scope",
+            "partial",
+            "--hallucination",
+            "none",
+            "--note",
+            "größer: #1",
+        )
         assert da_score("label", 5, *ANN, *map(str, values)).status == 0
         (found,) = labels_in(log)
         stamp = found["created_at"]
@@ -70,13 +79,19 @@ class TestWritten:
                     "role": "reviewer",
                     "timestamp": stamp,
                     "free_text": "größer: #1",
-                    "structured": {"correctness": 2, "scope_judgement": "partial", "hallucination": "none"},
+                    "structured": {
+                        "correctness": 2,
+                        "scope_judgement": "partial",
+                        "hallucination": "none",
+                    },
                 }
             ],
         }
         assert (log / "iter-5.labels.yaml").stat().st_mode & 0o777 == 0o600
 
-    def test_a_second_label_is_an_edit_that_keeps_what_is_not_given(self, da_score: DaScore, log: Path) -> None:
+    def test_a_second_label_is_an_edit_that_keeps_what_is_not_given(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         da_score("label", 5, *ANN, "--correctness", "1", "--note", "hm")
         da_score("label", 5, *ANN, "--scope", "breach")
         da_score("label", 5, *ANN, "--correctness", "3", "--note", "")
@@ -89,10 +104,17 @@ class TestWritten:
         ]
         assert found["updated_at"] == found["history"][-1]["timestamp"] > found["created_at"]
 
-    def test_by_two_people_are_two_labels_with_ids_of_their_own(self, da_score: DaScore, log: Path) -> None:
+    def test_by_two_people_are_two_labels_with_ids_of_their_own(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         for name in ("ann", "bob", "Ann"):
             found = da_score("label", "--as", name, "--correctness", "1", "5", "--json").json
-            assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (5, name, 1, True)
+            assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (
+                5,
+                name,
+                1,
+                True,
+            )
         assert [one["actor"] for one in labels_in(log)] == ["ann", "bob", "Ann"]
         assert len({one["id"] for one in labels_in(log)}) == 3
 
@@ -105,11 +127,16 @@ class TestWritten:
         da_score("label", 5, "--as", "bob", "--correctness", "3")
         assert da_score("label", "list", "--json").json[1]["counts"] is False
 
-    def test_a_clock_that_is_behind_does_not_make_an_edit_older(self, da_score: DaScore, log: Path) -> None:
+    def test_a_clock_that_is_behind_does_not_make_an_edit_older(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         old = label("ann", edit(0), id="old", updated_at="2990-01-01T00:00:00Z")
         write(log, label("ann", edit(0), id="older"), old)
         da_score("label", 5, *ANN, "--correctness", "3")
-        assert [(one["updated_at"][:4], len(one["history"])) for one in labels_in(log)] == [("2026", 1), ("2990", 2)]
+        assert [(one["updated_at"][:4], len(one["history"])) for one in labels_in(log)] == [
+            ("2026", 1),
+            ("2990", 2),
+        ]
 
     def test_a_note_in_4000_bytes_fits(self, da_score: DaScore, log: Path) -> None:
         note = "ä" * 2000
@@ -117,7 +144,9 @@ class TestWritten:
         assert labels_in(log)[0]["history"][0]["free_text"] == note
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("name", ["12", "true", "a: b # c", "'q\"", "- x", "Zoë", "null", "2026-01-01"])
+    @pytest.mark.parametrize(
+        "name", ["12", "true", "a: b # c", "'q\"", "- x", "Zoë", "null", "2026-01-01"]
+    )
     def test_any_name_reads_back_as_it_is(self, da_score: DaScore, log: Path, name: str) -> None:
         for value in ("1", "2"):
             assert da_score("label", 5, "--as", name, "--correctness", value).status == 0
@@ -126,7 +155,9 @@ class TestWritten:
 
 
 class TestActor:
-    def test_is_the_user_of_git(self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_the_user_of_git(
+        self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("USER", "dan")
         Path(os.environ["HOME"], ".gitconfig").write_text("[user]\n\tname = Greta Git\n")
         try:
@@ -140,7 +171,11 @@ class TestActor:
     ) -> None:
         monkeypatch.delenv("USER", raising=False)
         found = da_score("label", 5, "--correctness", "1")
-        assert (found.status, "--as NAME" in one_line(found), nothing_written(log)) == (2, True, True)
+        assert (found.status, "--as NAME" in one_line(found), nothing_written(log)) == (
+            2,
+            True,
+            True,
+        )
         monkeypatch.setenv("USER", "dan")
         da_score("label", 5, "--correctness", "1")
         assert labels_in(log)[0]["actor"] == "dan"
@@ -150,16 +185,45 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("arguments", "status", "said"),
         [
-            pytest.param((5, "--note", "x" * 5000), 1, "5000 bytes of UTF-8; at most 4000", id="a note of 5,000 bytes"),
-            pytest.param((5, "--note", "ä" * 2001), 1, "4002 bytes", id="bytes count and not letters"),
-            pytest.param((5, "--note", "a\x1b[31m"), 1, "control character", id="a note that writes to a terminal"),
-            pytest.param((5, "--as", "a\nb", "--correctness", "1"), 1, "control character", id="a name of two lines"),
+            pytest.param(
+                (5, "--note", "x" * 5000),
+                1,
+                "5000 bytes of UTF-8; at most 4000",
+                id="a note of 5,000 bytes",
+            ),
+            pytest.param(
+                (5, "--note", "ä" * 2001), 1, "4002 bytes", id="bytes count and not letters"
+            ),
+            pytest.param(
+                (5, "--note", "a\x1b[31m"),
+                1,
+                "control character",
+                id="a note that writes to a terminal",
+            ),
+            pytest.param(
+                (5, "--as", "a\nb", "--correctness", "1"),
+                1,
+                "control character",
+                id="a name of two lines",
+            ),
             pytest.param((5, "--as", " ", "--correctness", "1"), 1, "name", id="a name of nothing"),
-            pytest.param((5, "--as", "n" * 201, "--correctness", "1"), 1, "200 bytes", id="a name without end"),
-            pytest.param((99, "--correctness", "1"), 1, "no entry for iteration 99", id="an iteration that is not"),
+            pytest.param(
+                (5, "--as", "n" * 201, "--correctness", "1"),
+                1,
+                "200 bytes",
+                id="a name without end",
+            ),
+            pytest.param(
+                (99, "--correctness", "1"),
+                1,
+                "no entry for iteration 99",
+                id="an iteration that is not",
+            ),
             pytest.param((5, "--correctness", "4"), 2, "--correctness", id="too correct"),
             pytest.param((5, "--scope", "wide"), 2, "--scope", id="an unknown scope"),
-            pytest.param((5, "--hallucination", "lots"), 2, "--hallucination", id="an unknown hallucination"),
+            pytest.param(
+                (5, "--hallucination", "lots"), 2, "--hallucination", id="an unknown hallucination"
+            ),
             pytest.param((5,), 2, "Nothing to say", id="nothing, where there is no terminal"),
             pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
@@ -178,21 +242,33 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("more", "end", "said"),
         [
-            pytest.param({"schema_version": "2.0.0"}, b"", "schema version 2.0.0", id="of another major version"),
+            pytest.param(
+                {"schema_version": "2.0.0"},
+                b"",
+                "schema version 2.0.0",
+                id="of another major version",
+            ),
             pytest.param({"iteration": 6}, b"", "is of iteration 6", id="of another iteration"),
             pytest.param(READONLY, b"", "has the role readonly", id="where one may only read"),
             pytest.param({}, SHARED, "aliases", id="in which two labels share a history"),
             pytest.param({}, b"---\nanother: 1\n", "nothing is added to it", id="of two documents"),
             *(
-                pytest.param({}, b"# " + b"x" * size, "larger than 1 MiB", id=name, marks=pytest.mark.slow)
-                for name, size in {"that grows too large": (1 << 20) - 500, "that is too large": 1 << 20}.items()
+                pytest.param(
+                    {}, b"# " + b"x" * size, "larger than 1 MiB", id=name, marks=pytest.mark.slow
+                )
+                for name, size in {
+                    "that grows too large": (1 << 20) - 500,
+                    "that is too large": 1 << 20,
+                }.items()
             ),
         ],
     )
     def test_a_file_is_not_written(
         self, da_score: DaScore, log: Path, more: dict[str, Any], end: bytes, said: str
     ) -> None:
-        first = label("ann", edit(1), role="readonly") if more == READONLY else label("bob", edit(1))
+        first = (
+            label("ann", edit(1), role="readonly") if more == READONLY else label("bob", edit(1))
+        )
         path = write(log, first, **({} if more == READONLY else more))
         before = path.read_bytes() + end
         path.write_bytes(before)
@@ -200,7 +276,11 @@ class TestRefused:
         assert (found.status, said in one_line(found), path.read_bytes()) == (1, True, before)
 
     def test_a_folder_that_takes_no_files(self, demo: Demo) -> None:
-        with read_only_copy(demo.iter_log_dir) as folder, no_privileges(), pytest.raises(WriteError) as caught:
+        with (
+            read_only_copy(demo.iter_log_dir) as folder,
+            no_privileges(),
+            pytest.raises(WriteError) as caught,
+        ):
             add_labels(folder, [NewLabel(5, "ann", Judgement(1))])
         assert str(caught.value) == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
 
@@ -245,13 +325,17 @@ labels:
         return path.read_bytes().decode()
 
     @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
-    def test_keep_every_line_when_another_person_labels(self, da_score: DaScore, log: Path, end: str) -> None:
+    def test_keep_every_line_when_another_person_labels(
+        self, da_score: DaScore, log: Path, end: str
+    ) -> None:
         after = self.added_to(da_score, log, self.BY_HAND.replace("\n", end), "ann").split(end)
         assert [line for line in self.BY_HAND.splitlines() if line not in after] == []
         assert not any("\n" in line for line in after)
         assert [one["actor"] for one in labels_in(log)] == ["bob", "ann"]
 
-    def test_keep_all_but_the_time_when_they_label_again(self, da_score: DaScore, log: Path) -> None:
+    def test_keep_all_but_the_time_when_they_label_again(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         after = self.added_to(da_score, log, self.BY_HAND, "bob").splitlines()
         gone = [line for line in self.BY_HAND.splitlines() if line not in after]
         assert gone == ["  updated_at: 2026-03-01T12:00:00.120Z"]
@@ -261,14 +345,20 @@ labels:
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        "labels", ["labels: []", "labels:", "labels: ~", "", "labels: [{actor: bob, history: []}]"], ids=repr
+        "labels",
+        ["labels: []", "labels:", "labels: ~", "", "labels: [{actor: bob, history: []}]"],
+        ids=repr,
     )
-    def test_may_have_left_an_empty_list_or_a_flow(self, da_score: DaScore, log: Path, labels: str) -> None:
+    def test_may_have_left_an_empty_list_or_a_flow(
+        self, da_score: DaScore, log: Path, labels: str
+    ) -> None:
         self.added_to(da_score, log, f"iteration: 5\nschema_version: 1.0.0\n{labels}\n", "ann")
         content = yaml.safe_load((log / "iter-5.labels.yaml").read_text())
         assert content["labels"][-1]["history"][0]["structured"] == {"correctness": 1}
 
-    def test_may_indent_and_begin_as_they_like_and_leave_a_null(self, da_score: DaScore, log: Path) -> None:
+    def test_may_indent_and_begin_as_they_like_and_leave_a_null(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         text = "---\niteration: 5\nschema_version: 1.0.0\nlabels:\n    -   ~\n    -   word\n    -   actor: bob\n"
         after = self.added_to(da_score, log, text + "        history: []\n", "bob")
         assert after.startswith("---\niteration: 5\n")
@@ -298,10 +388,16 @@ for n in range(6):
         assert histories == dict.fromkeys(names, 6) | {"all": 24}
 
     def test_a_lock_is_not_waited_for_without_end(self, log: Path) -> None:
-        with alone_in(log), pytest.raises(WriteError, match="another da-score is at work"), alone_in(log, seconds=0.05):
+        with (
+            alone_in(log),
+            pytest.raises(WriteError, match="another da-score is at work"),
+            alone_in(log, seconds=0.05),
+        ):
             pass
 
-    def test_a_write_that_fails_in_its_middle_is_undone(self, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_write_that_fails_in_its_middle_is_undone(
+        self, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         before = write(log, label("bob", edit(1))).read_bytes()
         (log / "iter-6.labels.yaml").mkdir()
         monkeypatch.setattr("scoring.jobs.label_file.read_file", self.nothing_at_6)
@@ -327,43 +423,82 @@ class TestImport:
     HEAD = ("iteration", "actor", "correctness", "scope", "hallucination", "note", "override")
 
     def test_of_a_table(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
-        rows = (4, "ann", 3, "on-target", "none", "two\nlines", ""), (5, "", "", "partial", "", "", "")
+        rows = (
+            (4, "ann", 3, "on-target", "none", "two\nlines", ""),
+            (5, "", "", "partial", "", "", ""),
+        )
         path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "", "", "", "true"))
         found = da_score("label", "import", path, "--as", "bob")
         assert (found.status, found.out) == (0, "Imported 3 labels into 2 files\n")
         assert labels_in(log, 4)[0]["history"][0]["free_text"] == "two\nlines"
-        assert [(one["actor"], one["role"]) for one in labels_in(log)] == [("bob", "reviewer"), ("eve", "admin")]
+        assert [(one["actor"], one["role"]) for one in labels_in(log)] == [
+            ("bob", "reviewer"),
+            ("eve", "admin"),
+        ]
 
     def test_of_lines_of_json(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
         rows = [
-            {"iteration": 5, "actor": "ann", "correctness": 3, "scope_judgement": "on_target", "note": None},
+            {
+                "iteration": 5,
+                "actor": "ann",
+                "correctness": 3,
+                "scope_judgement": "on_target",
+                "note": None,
+            },
             {"iteration": 5, "actor": "ann", "free_text": "more"},
         ]
         (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
         found = da_score("label", "import", tmp_path / "labels.jsonl", *ANN, "--json").json
         assert found["labels"] == 2
-        assert labels_in(log)[0]["history"][-1]["structured"] == {"correctness": 3, "scope_judgement": "on-target"}
+        assert labels_in(log)[0]["history"][-1]["structured"] == {
+            "correctness": 3,
+            "scope_judgement": "on-target",
+        }
 
     @pytest.mark.parametrize(
         ("row", "said"),
         [
-            pytest.param((99, "ann", 3), "iteration 99 is not in the log", id="an iteration that is not there"),
-            pytest.param(("x", "ann", 3), 'iteration "x": input should be a valid', id="an iteration that is none"),
+            pytest.param(
+                (99, "ann", 3),
+                "iteration 99 is not in the log",
+                id="an iteration that is not there",
+            ),
+            pytest.param(
+                ("x", "ann", 3),
+                'iteration "x": input should be a valid',
+                id="an iteration that is none",
+            ),
             pytest.param(("", "ann", 3), "iteration: field required", id="no iteration"),
-            pytest.param((5, "ann", 4), 'correctness "4": input should be less than or equal to 3', id="too correct"),
-            pytest.param((5, "ann", "", "wide"), 'scope "wide": input should be', id="an unknown scope"),
-            pytest.param((5, "ann", "", "", "lots"), 'hallucination "lots": input should be', id="an unknown word"),
-            pytest.param((5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"),
+            pytest.param(
+                (5, "ann", 4),
+                'correctness "4": input should be less than or equal to 3',
+                id="too correct",
+            ),
+            pytest.param(
+                (5, "ann", "", "wide"), 'scope "wide": input should be', id="an unknown scope"
+            ),
+            pytest.param(
+                (5, "ann", "", "", "lots"),
+                'hallucination "lots": input should be',
+                id="an unknown word",
+            ),
+            pytest.param(
+                (5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"
+            ),
             pytest.param((5, "ann", 1, "", "", "", "maybe"), 'override "maybe"', id="a maybe"),
             pytest.param((5, "a\x07", 1), "control character", id="a name that rings"),
             pytest.param((5, "ann"), "it says nothing", id="nothing said"),
-            pytest.param((5, "ann", 1, "", "", "", "", "x"), "8 cells under 7 names", id="a cell too many"),
+            pytest.param(
+                (5, "ann", 1, "", "", "", "", "x"), "8 cells under 7 names", id="a cell too many"
+            ),
         ],
     )
     def test_with_a_bad_row_takes_none_and_names_its_line(
         self, da_score: DaScore, log: Path, tmp_path: Path, row: tuple[object, ...], said: str
     ) -> None:
-        path = self.csv(tmp_path, self.HEAD, (4, "ann", 3, "", "", "two\nlines"), row, (5, "bob", 1))
+        path = self.csv(
+            tmp_path, self.HEAD, (4, "ann", 3, "", "", "two\nlines"), row, (5, "bob", 1)
+        )
         found = da_score("label", "import", path, *ANN)
         first, last = found.err.splitlines()
         assert (found.status, found.out) == (1, "")
@@ -376,7 +511,11 @@ class TestImport:
         ("content", "said"),
         [
             pytest.param(b"", "holds no label", id="empty"),
-            pytest.param(b"iteration,colour\n5,red\n", 'colour "red": extra inputs are not', id="an unknown column"),
+            pytest.param(
+                b"iteration,colour\n5,red\n",
+                'colour "red": extra inputs are not',
+                id="an unknown column",
+            ),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
             pytest.param(b'iteration,actor\n5,"ann\n', "is no CSV", id="a quotation without end"),
             pytest.param(None, "no such file", id="no file"),
@@ -392,7 +531,9 @@ class TestImport:
 
 
 class TestLost:
-    def test_labels_that_go_away_are_said_to_be_lost(self, da_score: DaScore, project: Path) -> None:
+    def test_labels_that_go_away_are_said_to_be_lost(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         path = project / ".agents/active/iteration-log/iter-5.labels.yaml"
         add_labels(path.parent, [NewLabel(5, "ann", Judgement(0))])
         assert da_score("run", "--rubric", "3.0.0").err == ""
@@ -404,14 +545,20 @@ class TestLost:
 
 class TestShown:
     def test_a_list(self, da_score: DaScore, log: Path) -> None:
-        write(log, label("ann", edit(3, "partial")), label("bob", edit(free_text="a\x1bb"), role="readonly"))
+        write(
+            log,
+            label("ann", edit(3, "partial")),
+            label("bob", edit(free_text="a\x1bb"), role="readonly"),
+        )
         found = da_score("label", "list")
         assert (found.status, found.err) == (0, "")
         assert re.search(r"^5 +ann +reviewer +3 +partial +- +1 +2026-03-01 12:00$", found.out, re.M)
         assert "\x1b" not in found.out
         assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, False]
 
-    def test_a_list_says_what_an_override_replaces_and_what_cannot_be_read(self, da_score: DaScore, log: Path) -> None:
+    def test_a_list_says_what_an_override_replaces_and_what_cannot_be_read(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         for last, counts in ((edit(), [True, True]), (edit(0), [False, True])):
             write(log, label("ann", edit(3)), label("eve", last, role="admin", admin_override=True))
             assert [row["counts"] for row in da_score("label", "list", "--json").json] == counts
@@ -431,12 +578,21 @@ class TestShown:
     @pytest.mark.slow
     def test_agreement(self, da_score: DaScore, project: Path) -> None:
         log = project / ".agents/active/iteration-log"
-        both = [(n, name, n % 4 if name == "ann" else 3 - n % 4) for n in range(1, 10) for name in ("ann", "bob")]
+        both = [
+            (n, name, n % 4 if name == "ann" else 3 - n % 4)
+            for n in range(1, 10)
+            for name in ("ann", "bob")
+        ]
         add_labels(log, [NewLabel(n, name, Judgement(value, "partial")) for n, name, value in both])
         found = da_score("label", "agreement", "--json").json
         assert (found["iterations"], found["actors"], found["draws"]) == (9, ["ann", "bob"], 2000)
         assert found["alpha"]["correctness"]["value"] < 0
-        assert found["alpha"]["scope"] == {"level": "ordinal", "n": 9, "value": None, "interval": None}
+        assert found["alpha"]["scope"] == {
+            "level": "ordinal",
+            "n": 9,
+            "value": None,
+            "interval": None,
+        }
         assert found["kappa"][0]["actors"] == ["ann", "bob"]
         assert found["kappa"][0]["correctness"]["n"] == 9
         low, high = found["kappa"][0]["correctness"]["interval"]
@@ -448,21 +604,29 @@ class TestShown:
     @pytest.mark.usefixtures("project")
     def test_agreement_without_labels(self, da_score: DaScore) -> None:
         assert "No labels" in da_score("label", "agreement").out
-        assert da_score("label", "agreement", "--json").json["alpha"]["correctness"]["value"] is None
+        assert (
+            da_score("label", "agreement", "--json").json["alpha"]["correctness"]["value"] is None
+        )
 
 
 class TestOnATerminal:
     def talk(self, *answers: str, number: str = "5", **variables: str) -> tuple[int, str]:
         """Label an iteration on a terminal, typing each answer when a question has come."""
         parent, child = pty.openpty()
-        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TERM": "xterm"} | variables
+        environment = (
+            {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TERM": "xterm"} | variables
+        )
         command = [*COMMAND, "label", number, *ANN]
-        with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=environment) as done:
+        with subprocess.Popen(
+            command, stdin=child, stdout=child, stderr=child, env=environment
+        ) as done:
             os.close(child)
             shown, waiting, until = b"", list(answers), time.monotonic() + 300
             while time.monotonic() < until:
                 if not select.select([parent], [], [], 5)[0]:
-                    if CONTROL_C in answers and not waiting:  # readline does not see one between prompt and waiting
+                    if (
+                        CONTROL_C in answers and not waiting
+                    ):  # readline does not see one between prompt and waiting
                         done.send_signal(signal.SIGINT)
                     continue
                 try:
@@ -471,7 +635,9 @@ class TestOnATerminal:
                     break
                 shown += data
                 if waiting and shown.endswith(b": "):
-                    if (answer := waiting.pop(0)) == CONTROL_C:  # the terminal is not that of a shell, which does this
+                    if (
+                        answer := waiting.pop(0)
+                    ) == CONTROL_C:  # the terminal is not that of a shell, which does this
                         done.send_signal(signal.SIGINT)
                     else:
                         os.write(parent, answer.encode() + b"\n")
@@ -490,16 +656,24 @@ class TestOnATerminal:
         assert found["history"][0]["free_text"] == "fine so far"
         assert re.search(r"^diff --git ", shown, re.M)
         assert "correction_pressure" in shown
-        assert shown.index("diff --git") < shown.index("correction_pressure") < shown.index("Correctness, 0 to 3")
+        assert (
+            shown.index("diff --git")
+            < shown.index("correction_pressure")
+            < shown.index("Correctness, 0 to 3")
+        )
 
     @pytest.mark.slow
     def test_asks_again_when_an_answer_is_none(self, project: Path) -> None:
         status, shown = self.talk("7", "3", "", "", "")
         assert (status, "One of 0, 1, 2, 3" in shown) == (0, True)
-        assert labels_in(project / ".agents/active/iteration-log")[0]["history"][0]["structured"] == {"correctness": 3}
+        assert labels_in(project / ".agents/active/iteration-log")[0]["history"][0][
+            "structured"
+        ] == {"correctness": 3}
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("answers", "status"), [(["", "", "", ""], 0), (["2", CONTROL_C], 130)])
+    @pytest.mark.parametrize(
+        ("answers", "status"), [(["", "", "", ""], 0), (["2", CONTROL_C], 130)]
+    )
     def test_writes_nothing_when_nothing_is_said_or_it_is_interrupted(
         self, project: Path, answers: list[str], status: int
     ) -> None:
@@ -509,8 +683,12 @@ class TestOnATerminal:
 
 
 class TestHelp:
-    @pytest.mark.parametrize("arguments", [("label", "--help"), ("label", "5", "--help"), ("label", "--as", "x", "-h")])
-    def test_is_one_for_the_number_and_the_commands(self, da_score: DaScore, arguments: tuple[str, ...]) -> None:
+    @pytest.mark.parametrize(
+        "arguments", [("label", "--help"), ("label", "5", "--help"), ("label", "--as", "x", "-h")]
+    )
+    def test_is_one_for_the_number_and_the_commands(
+        self, da_score: DaScore, arguments: tuple[str, ...]
+    ) -> None:
         found = da_score(*arguments)
         assert (found.status, found) == (0, Outcome(0, da_score("label").out, ""))
         assert found.out.startswith("Usage: da-score label N [OPTIONS] | COMMAND [ARGS]...\n")

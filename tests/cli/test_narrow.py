@@ -26,22 +26,67 @@ DATA = {
 """What prints data, whose lines are as long as they are; its help and its errors fold like those of the others."""
 
 LOOKS = [
-    *("run --no-write", "run --no-write --rubric 3.1.0", "doctor", "doctor --rubric 3.1.0", "demo DIR/shown"),
-    *("explain 5", "explain 7 --rubric 3.1.0", "iteration 5", "iteration 9 --rubric 3.1.0", "session 5c0e"),
+    *(
+        "run --no-write",
+        "run --no-write --rubric 3.1.0",
+        "doctor",
+        "doctor --rubric 3.1.0",
+        "demo DIR/shown",
+    ),
+    *(
+        "explain 5",
+        "explain 7 --rubric 3.1.0",
+        "iteration 5",
+        "iteration 9 --rubric 3.1.0",
+        "session 5c0e",
+    ),
     *("integrity", "outcomes", "work", "validate", "label list", "label next", "label agreement"),
-    *("rubric list", "rubric show", "rubric show 3.1.0", "rubric diff 2.1.0 3.1.0", "report --terminal"),
-    *("query 'select * from iterations limit 2'", "query 'select iteration, task_id, score from iterations'"),
-    *("check --min-score 0.9", "check --rubric 3.1.0 --min-coverage 0.8", "export --describe", "lint"),
+    *(
+        "rubric list",
+        "rubric show",
+        "rubric show 3.1.0",
+        "rubric diff 2.1.0 3.1.0",
+        "report --terminal",
+    ),
+    *(
+        "query 'select * from iterations limit 2'",
+        "query 'select iteration, task_id, score from iterations'",
+    ),
+    *(
+        "check --min-score 0.9",
+        "check --rubric 3.1.0 --min-coverage 0.8",
+        "export --describe",
+        "lint",
+    ),
     *("derive --dry-run", "backfill --dry-run --rubric 3.1.0", "hook show", "watch --once"),
     *("dr stop DIR/dr.json", "meeting DIR/meeting.json"),
 ]
 WRITES = [
     *("iteration 5 --recompute", "run --rubric 3.1.0", "backfill", "close-task", "init --yes"),
-    *("hook install", "entry new", "label 5 --correctness 3 --as ann", "dr save 3 DIR/dr.json", "derive"),
+    *(
+        "hook install",
+        "entry new",
+        "label 5 --correctness 3 --as ann",
+        "dr save 3 DIR/dr.json",
+        "derive",
+    ),
 ]
 FAILS = [
-    *("run --rubric 9.9.9", "run --repo-dir nowhere", "session 77", "explain 77", "query 'select nothing'"),
-    *("check", "records --iter-log-dir nowhere", "signals --rubric 9", "schema nothing", "completion csh", "nothing"),
+    *(
+        "run --rubric 9.9.9",
+        "run --repo-dir nowhere",
+        "session 77",
+        "explain 77",
+        "query 'select nothing'",
+    ),
+    *(
+        "check",
+        "records --iter-log-dir nowhere",
+        "signals --rubric 9",
+        "schema nothing",
+        "completion csh",
+        "nothing",
+    ),
 ]
 HELP = ["--help", *(f"{name} --help" for name in COMMANDS)]
 
@@ -56,7 +101,10 @@ _KNOWN = re.compile(r"""(?x)
 @pytest.fixture
 def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
     """Run a command in this process with all that it says on a terminal, and return the lines that are shown."""
-    write_json(tmp_path / "dr.json", document(outputs(new_claims(3)[0], OWNED, ["Is there a limit?"]), outputs()))
+    write_json(
+        tmp_path / "dr.json",
+        document(outputs(new_claims(3)[0], OWNED, ["Is there a limit?"]), outputs()),
+    )
     write_json(tmp_path / "meeting.json", [record(n) for n in (1, 2, 3)])
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -80,11 +128,17 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
 def faults(narrow: list[str], wide: list[str], columns: int) -> list[str]:
     """Return what is wrong with the lines of a narrow terminal, beside those of one that is wide enough."""
     words = {word for line in wide for word in line.split()}
-    paths = [word for word in words if "/" in word and len(word) > columns - 8]  # only these are folded
+    paths = [
+        word for word in words if "/" in word and len(word) > columns - 8
+    ]  # only these are folded
     found = [f"longer than {columns}: {line}" for line in narrow if len(line) > columns]
     for line in narrow:
         pieces = (word for word in line.split() if word not in words and not _KNOWN.fullmatch(word))
-        found += [f"broken: {word} in {line}" for word in pieces if not any(word in path for path in paths)]
+        found += [
+            f"broken: {word} in {line}"
+            for word in pieces
+            if not any(word in path for path in paths)
+        ]
     return found
 
 
@@ -105,7 +159,12 @@ def test_what_is_looked_at_fits(screen: Screen, command: str, columns: int) -> N
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", WRITES)
 def test_what_is_said_of_files_fits(
-    screen: Screen, command: str, columns: int, compact_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    screen: Screen,
+    command: str,
+    columns: int,
+    compact_demo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown = {}
     for width in (columns, 400):
@@ -129,7 +188,9 @@ def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int
 @pytest.mark.usefixtures("scored")
 def test_a_row_of_a_log_is_one_line_and_its_names(screen: Screen) -> None:
     lines = screen("run --no-write --last 9", 80)
-    first = next(n for n, line in enumerate(lines) if re.match(r"   1  .*526945f00405 +1\.000  ", line))
+    first = next(
+        n for n, line in enumerate(lines) if re.match(r"   1  .*526945f00405 +1\.000  ", line)
+    )
     rows = lines[first:][:18]
     assert rows[1].endswith("feat(store): keep links in SQLite")
     assert [int(row.split()[0]) for row in rows[::2]] == list(range(1, 10))

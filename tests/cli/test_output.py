@@ -53,19 +53,32 @@ class TestText:
             "Rubric 2.1.0   weighted_mean_renormalized\n\nSIGNAL                WEIGHT   TWO-WAY  LABEL\n"
         )
         assert "\nhook_outcomes         0.1      no       Hook-gate outcomes\n" in shown
-        assert shown.endswith("\nBANDS  excellent from 0.85   good from 0.7   fair from 0.5   poor from 0\n")
+        assert shown.endswith(
+            "\nBANDS  excellent from 0.85   good from 0.7   fair from 0.5   poor from 0\n"
+        )
         assert da_score("rubric", "show", "2.0.2").out.startswith("Rubric 2.0.2 ")
 
     def test_of_a_rubric_file(self, da_score: DaScore, tmp_path: Path) -> None:
-        own = yaml.safe_dump(da_score("rubric", "show", "--json").json | {"version": "9.0.0-\x1b"}, allow_unicode=True)
+        own = yaml.safe_dump(
+            da_score("rubric", "show", "--json").json | {"version": "9.0.0-\x1b"},
+            allow_unicode=True,
+        )
         (tmp_path / "own.yaml").write_text(own)
         valid = {"valid": True, "version": "9.0.0-\x1b", "signals": 7}
         assert da_score("rubric", "validate", tmp_path / "own.yaml", "--json").json == valid
         found = da_score("rubric", "validate", tmp_path / "own.yaml")
-        assert found == Outcome(0, f"{tmp_path}/own.yaml: valid rubric 9.0.0-\\x1b, 7 signals\n", "")
+        assert found == Outcome(
+            0, f"{tmp_path}/own.yaml: valid rubric 9.0.0-\\x1b, 7 signals\n", ""
+        )
 
     def test_of_runs_of_numbers(self) -> None:
-        runs = {"": [], "4": [4], "1-2": [1, 2], "1, 3": [1, 3], "1-3, 7, 9-10": [1, 2, 3, 7, 9, 10]}
+        runs = {
+            "": [],
+            "4": [4],
+            "1-2": [1, 2],
+            "1, 3": [1, 3],
+            "1-3, 7, 9-10": [1, 2, 3, 7, 9, 10],
+        }
         assert [spans(numbers) for numbers in runs.values()] == list(runs)
 
 
@@ -77,7 +90,11 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
     kept = {key: value for key, value in found.items() if key not in (*ONLY_PRINTED, *others)}
     if "breakdown" in kept:
         kept["breakdown"] = [
-            {key: value for key, value in row.items() if key not in ("source", "applicable", "cap", "fact")}
+            {
+                key: value
+                for key, value in row.items()
+                if key not in ("source", "applicable", "cap", "fact")
+            }
             for row in kept["breakdown"]
         ]
     return kept
@@ -97,18 +114,36 @@ class TestJson:
         monkeypatch.setenv("DA_SCORE_JSON", "1")
         assert da_score(*arguments) == after
 
-    def test_of_a_run_holds_the_sidecars_and_coverage(self, da_score: DaScore, scored: Path) -> None:
+    def test_of_a_run_holds_the_sidecars_and_coverage(
+        self, da_score: DaScore, scored: Path
+    ) -> None:
         found = da_score("run", "--no-write", "--json").json
         assert list(found) == ["rubric_version", "iterations", "sessions", "presence"]
         for iteration in found["iterations"]:
-            sidecar = yaml.safe_load((scored / LOG / f"iter-{iteration['iteration']}.score.yaml").read_bytes())
+            sidecar = yaml.safe_load(
+                (scored / LOG / f"iter-{iteration['iteration']}.score.yaml").read_bytes()
+            )
             assert as_in_the_sidecar(iteration) == sidecar
         for session in found["sessions"]:
-            sidecar = yaml.safe_load((scored / LOG / f"session-{session['session_id']}.score.yaml").read_bytes())
+            sidecar = yaml.safe_load(
+                (scored / LOG / f"session-{session['session_id']}.score.yaml").read_bytes()
+            )
             assert as_in_the_sidecar(session) == sidecar
-        assert found["iterations"][1]["coverage"] == {"present": 2, "total": 7, "weight": pytest.approx(0.26)}
-        assert found["iterations"][1]["bounds"] == {"low": pytest.approx(0.13), "high": pytest.approx(0.87)}
-        rests_on = {"scored": 3, "total": 3, "weight": pytest.approx(0.86, abs=0.01), "insufficient": 0}
+        assert found["iterations"][1]["coverage"] == {
+            "present": 2,
+            "total": 7,
+            "weight": pytest.approx(0.26),
+        }
+        assert found["iterations"][1]["bounds"] == {
+            "low": pytest.approx(0.13),
+            "high": pytest.approx(0.87),
+        }
+        rests_on = {
+            "scored": 3,
+            "total": 3,
+            "weight": pytest.approx(0.86, abs=0.01),
+            "insufficient": 0,
+        }
         assert found["sessions"][0]["coverage"] == rests_on
         assert found["sessions"][0]["bounds"] == {
             "low": pytest.approx(0.696, abs=0.001),
@@ -117,28 +152,41 @@ class TestJson:
         sources = {row["signal"]: row["source"] for row in found["iterations"][2]["breakdown"]}
         assert sources["landed"] == "observed"
         assert sources["tests"] == "claimed"
-        assert {row["source"] for one in found["iterations"] for row in one["breakdown"] if not row["present"]} == {
-            None
-        }
+        assert {
+            row["source"]
+            for one in found["iterations"]
+            for row in one["breakdown"]
+            if not row["present"]
+        } == {None}
         assert found["presence"]["hook_outcomes"] == 5 / 9
 
     @pytest.mark.slow
-    def test_of_an_iteration_has_its_claims_only_when_it_was_scored_now(self, da_score: DaScore, project: Path) -> None:
+    def test_of_an_iteration_has_its_claims_only_when_it_was_scored_now(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         first = da_score("iteration", "3", "--json").json
         assert (project / LOG / "iter-3.score.yaml").exists()
         read = da_score("iteration", "3", "--json").json
         again = da_score("iteration", "3", "--recompute", "--json").json
         assert first == again
-        assert {key: again[key] for key in read if key != "breakdown"} == as_in_the_sidecar(read, "breakdown") | {
-            key: read[key] for key in ("bounds", "coverage", "state", "state_reason")
-        }
+        assert {key: again[key] for key in read if key != "breakdown"} == as_in_the_sidecar(
+            read, "breakdown"
+        ) | {key: read[key] for key in ("bounds", "coverage", "state", "state_reason")}
         assert as_in_the_sidecar(again)["breakdown"] == as_in_the_sidecar(read)["breakdown"]
         assert {row["source"] for row in read["breakdown"]} == {None}
-        assert {row["source"] for row in again["breakdown"] if row["present"]} == {"claimed", "observed"}
+        assert {row["source"] for row in again["breakdown"] if row["present"]} == {
+            "claimed",
+            "observed",
+        }
         assert again.keys() - read.keys() == {"objective", "integrity"}
         ran = {"present": True, "sub_score": 1.0, "detail": "Bash tool invoked"}
         assert again["objective"]["ran_cli_command"] == ran
-        assert {row["signal"] for row in again["integrity"]} == {"landed", "scope", "tests", "verifier"}
+        assert {row["signal"] for row in again["integrity"]} == {
+            "landed",
+            "scope",
+            "tests",
+            "verifier",
+        }
 
     @pytest.mark.usefixtures("scored")
     def test_of_a_session_is_what_the_evidence_gives_with_sidecars_or_without(
@@ -152,7 +200,9 @@ class TestJson:
         assert da_score("session", CODEX_SESSION, "--json").json == whole
 
     def test_has_no_bytes_that_are_not_text(self, da_score: DaScore, tmp_path: Path) -> None:
-        (tmp_path / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\ntask_id: !!binary /2E=\nwave: ü\n")
+        (tmp_path / "iter-1.yaml").write_text(
+            "schema_version: 1\niteration: 1\ntask_id: !!binary /2E=\nwave: ü\n"
+        )
         (entry,) = da_score("records", "--iter-log-dir", tmp_path).json
         assert (entry["task_id"], entry["wave"]) == ("\ufffda", "ü")
 
@@ -167,7 +217,10 @@ class TestTerminal:
         (row,) = (line for line in lines if line.startswith("   2  "))
         assert "   2  choose-alphabet" in row
         assert "0.500  (0.13–0.87)  2/7 · 26 %" in row
-        assert f"{CODEX_SESSION}     0.804  (0.70–0.84)  0.70–0.86      3  3 of 3, 86.0 % of the weight" in lines
+        assert (
+            f"{CODEX_SESSION}     0.804  (0.70–0.84)  0.70–0.86      3  3 of 3, 86.0 % of the weight"
+            in lines
+        )
         assert f"Wrote 9 iteration sidecars and 2 session sidecars to {LOG}" in lines
 
     @pytest.mark.usefixtures("scored")
@@ -177,7 +230,9 @@ class TestTerminal:
         assert (status, lines[0]) == (0, "Iteration 5")
         assert lines[1] == "Commit f05ce0048ec2: feat(limits): limit requests per client"
         assert lines[2] == "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e"
-        assert lines[3].startswith("Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: da-score")
+        assert lines[3].startswith(
+            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: da-score"
+        )
         assert "7 of 7 signals, 100.0 % of the weight" in lines[4:6]
         below = lines[lines.index("scope                yes         0.500   0.130    0.065") + 1]
         assert below.startswith(
@@ -188,7 +243,9 @@ class TestTerminal:
         assert "Observed, not scored" not in lines
 
     @pytest.mark.usefixtures("scored")
-    @pytest.mark.parametrize("arguments", [["run", "--no-write"], ["iteration", "5"], ["session", CODEX_SESSION]])
+    @pytest.mark.parametrize(
+        "arguments", [["run", "--no-write"], ["iteration", "5"], ["session", CODEX_SESSION]]
+    )
     def test_a_pipe_has_none_of_it(self, da_score: DaScore, arguments: list[str]) -> None:
         found = da_score(*arguments)
         assert (found.status, found.err) == (0, "")
@@ -203,7 +260,9 @@ class TestTerminal:
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["log", "a[/b]", "log:bug: [red]x"])
-    def test_shows_the_path_of_a_log_as_it_is(self, project: Path, on_a_terminal: OnTerminal, name: str) -> None:
+    def test_shows_the_path_of_a_log_as_it_is(
+        self, project: Path, on_a_terminal: OnTerminal, name: str
+    ) -> None:
         shutil.copytree(project / LOG, project / name)
         status, shown = on_a_terminal("run", "--iter-log-dir", name)
         assert (status, f" in {name}, " in " ".join(lines_of(shown))) == (0, True)
@@ -217,7 +276,10 @@ class TestEncoding:
     def test_of_a_pipe_is_utf_8_whatever_the_locale(self, da_score: DaScore) -> None:
         expected = da_score("run", "--no-write")
         assert "—" in expected.out
-        assert process("run", "--no-write", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0") == expected
+        assert (
+            process("run", "--no-write", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+            == expected
+        )
         assert process("run", "--no-write", PYTHONIOENCODING="ascii") == expected
 
     def test_of_text_without_bytes_below(self) -> None:
@@ -240,7 +302,11 @@ class TestEmptyLog:
         assert da_score("run", *where) == Outcome(0, f"score: no iterations found in {log}\n", "")
         assert os.listdir(log) == ["README.md"]
         found = da_score("run", "--json", *where).json
-        assert (found["iterations"], found["sessions"], set(found["presence"].values())) == ([], [], {0.0})
+        assert (found["iterations"], found["sessions"], set(found["presence"].values())) == (
+            [],
+            [],
+            {0.0},
+        )
         assert da_score("records", *where).json == []
         assert da_score("signals", *where).json == []
         assert da_score("integrity", "--json", *where).json == {"pairs": []}
@@ -250,13 +316,18 @@ class TestWrittenJson:
     @pytest.mark.parametrize(
         "value",
         [
-            pytest.param({"a": [1.5, {"c": []}, {}, [[1, {"f": "\n"}]]], "d": {"e": None}, "b": 1}, id="nested"),
+            pytest.param(
+                {"a": [1.5, {"c": []}, {}, [[1, {"f": "\n"}]]], "d": {"e": None}, "b": 1},
+                id="nested",
+            ),
             pytest.param({"a": [0.1, 1.0, -0.0, 1 / 3, 123456.789]}, id="floats"),
             pytest.param({"a": ["".join(map(chr, range(127))), 'é€😀"\\/', "\udcff"]}, id="text"),
             pytest.param({"a": [], "b": [[]]}, id="empty"),
         ],
     )
-    def test_is_what_python_writes(self, value: dict[str, Any], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def test_is_what_python_writes(
+        self, value: dict[str, Any], capsysbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
         expected = as_utf8(json.dumps(value, ensure_ascii=False, indent=1)).encode() + b"\n"
         write_json(value)
         with SpooledTemporaryFile() as items:
@@ -265,7 +336,9 @@ class TestWrittenJson:
             write_json_around(value | {"a": []}, "a", items)
         assert capsysbinary.readouterr().out == expected * 2
 
-    def test_reads_back_to_the_last_digit_or_is_not_begun(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def test_reads_back_to_the_last_digit_or_is_not_begun(
+        self, capsysbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
         with pytest.raises(TypeError):
             write_json({"a": 1, "b": [1.0, object()]})
         value = [1e-05, 1e16, 1.2345678901234568e17, 5e-324, -0.0, 0.1, 1e300]
@@ -275,11 +348,19 @@ class TestWrittenJson:
     @pytest.mark.parametrize(
         ("value", "written"),
         [
-            pytest.param([float("nan"), float("inf"), -float("inf")], "[null, null, null]", id="no numbers"),
+            pytest.param(
+                [float("nan"), float("inf"), -float("inf")], "[null, null, null]", id="no numbers"
+            ),
             pytest.param([{"a": 1}, "\udcff"], '[{"a": 1}, "\ufffd"]', id="no text"),
-            pytest.param({"b": "ü\x9b\u200b", "c": {}}, '{"b": "ü\\u009b\\u200b", "c": {}}', id="control characters"),
+            pytest.param(
+                {"b": "ü\x9b\u200b", "c": {}},
+                '{"b": "ü\\u009b\\u200b", "c": {}}',
+                id="control characters",
+            ),
         ],
     )
-    def test_may_be_on_one_line(self, value: Any, written: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    def test_may_be_on_one_line(
+        self, value: Any, written: str, capsysbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
         write_json(value, indent=None)
         assert capsysbinary.readouterr().out.decode() == f"{written}\n"

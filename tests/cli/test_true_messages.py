@@ -19,7 +19,9 @@ class TestWhatCannotBeWritten:
         assert project
         refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         monkeypatch.setattr("scoring.files._new_file", MagicMock(side_effect=refusal))
-        assert one_line(da_score("entry", "new", "77")).endswith("/iter-77.yaml: cannot write: permission denied")
+        assert one_line(da_score("entry", "new", "77")).endswith(
+            "/iter-77.yaml: cannot write: permission denied"
+        )
 
     def test_is_untouched_only_where_there_was_one(self, da_score: DaScore, project: Path) -> None:
         found = da_score("check", "--min-score", "0.1", "--junit", "/nowhere/x.xml")

@@ -20,22 +20,32 @@ class TestWritten:
 
     SIDECARS = {
         f"demo/repo/{LOG}/{name}.score.yaml"
-        for name in (*(f"iter-{n}" for n in range(1, 10)), f"session-{CODEX_SESSION}", f"session-{CLAUDE_SESSION}")
+        for name in (
+            *(f"iter-{n}" for n in range(1, 10)),
+            f"session-{CODEX_SESSION}",
+            f"session-{CLAUDE_SESSION}",
+        )
     } | {f"demo/repo/{LOG}"}
 
     @pytest.mark.usefixtures("project", "home")
-    def test_by_a_run_are_sidecars_in_the_log_and_the_cache(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_by_a_run_are_sidecars_in_the_log_and_the_cache(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         before = tree(tmp_path)
         assert da_score("run").status == 0
         touched = changed(before, tree(tmp_path))
         cached = {name for name in touched if name.startswith("home/.cache")}
         assert touched - cached - {"home"} == self.SIDECARS
-        assert all(name == "home/.cache" or name.startswith("home/.cache/da-score") for name in cached)
+        assert all(
+            name == "home/.cache" or name.startswith("home/.cache/da-score") for name in cached
+        )
 
     @pytest.mark.usefixtures("project", "home")
     def test_without_cache_and_sidecars_is_nothing(self, da_score: DaScore, tmp_path: Path) -> None:
         before = tree(tmp_path)
-        assert da_score("run", "--no-write", "--no-cache").out.endswith("\nWrote nothing (--no-write)\n")
+        assert da_score("run", "--no-write", "--no-cache").out.endswith(
+            "\nWrote nothing (--no-write)\n"
+        )
         assert tree(tmp_path) == before
         assert da_score("run", "--no-write", "--cache-dir", tmp_path / "cache").status == 0
         after = tree(tmp_path)
@@ -59,7 +69,9 @@ class TestWritten:
         assert (tree(scored.parent), os.listdir(home)) == (before, [])
 
     @pytest.mark.usefixtures("home")
-    def test_by_an_iteration_is_its_sidecar(self, da_score: DaScore, tmp_path: Path, project: Path) -> None:
+    def test_by_an_iteration_is_its_sidecar(
+        self, da_score: DaScore, tmp_path: Path, project: Path
+    ) -> None:
         before = tree(tmp_path)
         assert da_score("iteration", "3", "--no-cache").status == 0
         after = tree(tmp_path)

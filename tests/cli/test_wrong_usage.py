@@ -23,21 +23,41 @@ RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecyc
         (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),
         (["outcomes", "--horizon", "3q"], "--horizon: '3q' is not a time above 0"),
         (["run", "--transcripts", "some"], "--transcripts: 'some' is not auto or none"),
-        (["run", "--transcripts", "none", "--transcript-dir", "x"], "the command line: transcripts is none and"),
+        (
+            ["run", "--transcripts", "none", "--transcript-dir", "x"],
+            "the command line: transcripts is none and",
+        ),
         (["backfill", "--only", "mood"], "--only 'mood' is no signal"),
         (["export"], "several tables need a directory"),
         (["export", "--tables", "nope"], "--tables: 'nope' is no table"),
         (["query", " "], "query: there is no SQL"),
         ([*RECORD, "sunrise"], "--lifecycle sunrise: its intervention class is not known"),
         (["meeting", "run", "--state", "x", "--option", "B"], "--option goes with --answer yes"),
-        (["check", "--min-score", "x"], "Invalid value for '--min-score': 'x' is not a valid number. (see"),
-        (["check", "--min-score", "nan"], "Invalid value for '--min-score': 'nan' is not a valid number. (see"),
-        (["run", "--last", "x"], "Invalid value for '--last': 'x' is not a valid whole number. (see"),
-        (["hook", "record", "x", *RECORD[3:], "stop"], "Invalid value for 'N': 'x' is not a valid whole number. (see"),
-        (["meeting", "schema"], "Missing argument '{record|config}'. Choose from: record, config (see"),
+        (
+            ["check", "--min-score", "x"],
+            "Invalid value for '--min-score': 'x' is not a valid number. (see",
+        ),
+        (
+            ["check", "--min-score", "nan"],
+            "Invalid value for '--min-score': 'nan' is not a valid number. (see",
+        ),
+        (
+            ["run", "--last", "x"],
+            "Invalid value for '--last': 'x' is not a valid whole number. (see",
+        ),
+        (
+            ["hook", "record", "x", *RECORD[3:], "stop"],
+            "Invalid value for 'N': 'x' is not a valid whole number. (see",
+        ),
+        (
+            ["meeting", "schema"],
+            "Missing argument '{record|config}'. Choose from: record, config (see",
+        ),
     ],
 )
-def test_a_value_or_combination_of_options(da_score: DaScore, arguments: list[str], said: str) -> None:
+def test_a_value_or_combination_of_options(
+    da_score: DaScore, arguments: list[str], said: str
+) -> None:
     found = da_score(*arguments)
     assert (found.status, one_line(found)[: len(said)]) == (2, said)
 

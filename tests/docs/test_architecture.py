@@ -27,7 +27,9 @@ RECIPES = {
 
 QUOTED = sorted(set(quoted(PAGE)))
 PATHS = [
-    text for text in QUOTED if re.fullmatch(r"(scoring|rubric|tests|docs|benchmarks|testdata|scripts)/[\w/.*-]*", text)
+    text
+    for text in QUOTED
+    if re.fullmatch(r"(scoring|rubric|tests|docs|benchmarks|testdata|scripts)/[\w/.*-]*", text)
 ]
 NAMES = [text for text in QUOTED if re.fullmatch(r"(scoring|rubric)(\.\w+)+", text)]
 PICTURE = re.findall(r"\b(?:scoring|rubric)/[\w/]+", section(PAGE, "The picture"))
@@ -47,7 +49,9 @@ def test_a_constant_that_a_recipe_names_is_in_the_file_that_it_names() -> None:
     found = re.findall(r"`([A-Z_]{4,})`(?: in| of) `(\w[\w/.]+\.py)`", PAGE)
     assert found
     assert [
-        (name, path) for name, path in found if not re.search(rf"^{name}\b", (ROOT / path).read_text("utf-8"), re.M)
+        (name, path)
+        for name, path in found
+        if not re.search(rf"^{name}\b", (ROOT / path).read_text("utf-8"), re.M)
     ] == []
 
 

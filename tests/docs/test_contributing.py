@@ -44,13 +44,21 @@ def test_the_hooks_fetch_nothing_and_make_the_checks_of_the_script() -> None:
 class TestWorkflow:
     def test_runs_what_the_build_server_runs_on_a_whole_history(self) -> None:
         steps = load(".github/workflows/ci.yml")["jobs"]["run"]["steps"]
-        (checkout,) = (step for step in steps if step.get("uses", "").startswith("actions/checkout@"))
+        (checkout,) = (
+            step for step in steps if step.get("uses", "").startswith("actions/checkout@")
+        )
         assert checkout["with"]["fetch-depth"] == 0
         assert [step["run"] for step in steps if "run" in step] == ["bash .ci/run"]
 
     def test_covers_every_python_that_is_supported(self) -> None:
-        versions = load(".github/workflows/ci.yml")["jobs"]["run"]["strategy"]["matrix"]["python-version"]
-        said = [c.rpartition(" ")[2] for c in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", c)]
+        versions = load(".github/workflows/ci.yml")["jobs"]["run"]["strategy"]["matrix"][
+            "python-version"
+        ]
+        said = [
+            c.rpartition(" ")[2]
+            for c in PROJECT["project"]["classifiers"]
+            if re.search(r":: 3\.\d+$", c)
+        ]
         assert versions == said
         assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
 
@@ -61,13 +69,18 @@ def test_a_form_is_one_that_github_takes(path: Path) -> None:
     assert {"name", "description", "body"} <= set(form)
     ids = [field["id"] for field in form["body"]]
     assert len(set(ids)) == len(ids)
-    assert all(field["type"] in ("textarea", "input") and field["attributes"]["label"] for field in form["body"])
+    assert all(
+        field["type"] in ("textarea", "input") and field["attributes"]["label"]
+        for field in form["body"]
+    )
     assert any(field.get("validations", {}).get("required") for field in form["body"])
 
 
 def test_the_source_package_has_the_folders_at_the_top_alone() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert all(name.startswith("/") and (ROOT / name[1:]).exists() for name in included)  # docs is tests/docs too
+    assert all(
+        name.startswith("/") and (ROOT / name[1:]).exists() for name in included
+    )  # docs is tests/docs too
 
 
 def test_what_changed_since_the_last_release_comes_first() -> None:
@@ -83,7 +96,9 @@ class TestRelease:
         for name in ("scripts", "scoring"):
             (tmp_path / name).mkdir()
         shutil.copy(ROOT / "scripts" / "release", tmp_path / "scripts")
-        (tmp_path / "scoring" / "__init__.py").write_text('"""Scores."""\n\n__version__ = "1.2.3"\n')
+        (tmp_path / "scoring" / "__init__.py").write_text(
+            '"""Scores."""\n\n__version__ = "1.2.3"\n'
+        )
         (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n")
         git(tmp_path, "init", "-q")
         git(tmp_path, "add", "-A")
@@ -99,8 +114,14 @@ class TestRelease:
         [
             (lambda tree: (tree / "new").write_text(""), "not committed"),
             (lambda tree: git(tree, "tag", "v1.2.3"), "the tag v1.2.3 is there already"),
-            (lambda tree: replace(tree / "CHANGELOG.md", " - 2026-01-31", ""), "CHANGELOG.md: no heading"),
-            (lambda tree: replace(tree / "scoring/__init__.py", "1.2.3", "1.2"), "no line of the form"),
+            (
+                lambda tree: replace(tree / "CHANGELOG.md", " - 2026-01-31", ""),
+                "CHANGELOG.md: no heading",
+            ),
+            (
+                lambda tree: replace(tree / "scoring/__init__.py", "1.2.3", "1.2"),
+                "no line of the form",
+            ),
         ],
         ids=["a file that is not committed", "a tag", "a version without a day", "no version"],
     )
@@ -112,11 +133,16 @@ class TestRelease:
 
     @pytest.mark.parametrize("option", ["--chek", "1.2.3"])
     def test_is_not_begun_by_a_word_that_is_mistyped(self, tree: Path, option: str) -> None:
-        assert self.check(tree, option) == (1, f"error: scripts/release takes --check or nothing, not: {option}\n")
+        assert self.check(tree, option) == (
+            1,
+            f"error: scripts/release takes --check or nothing, not: {option}\n",
+        )
 
     @staticmethod
     def check(tree: Path, option: str = "--check") -> tuple[int, str]:
-        found = subprocess.run(["bash", "scripts/release", option], cwd=tree, capture_output=True, text=True)
+        found = subprocess.run(
+            ["bash", "scripts/release", option], cwd=tree, capture_output=True, text=True
+        )
         return found.returncode, found.stdout + found.stderr
 
     def test_is_published_only_when_the_tag_is_the_version(self) -> None:
@@ -134,7 +160,12 @@ def git(tree: Path, *arguments: str) -> None:
 
 def replace(path: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
-    git(path.parent if path.name == "CHANGELOG.md" else path.parent.parent, "commit", "-qam", "change")
+    git(
+        path.parent if path.name == "CHANGELOG.md" else path.parent.parent,
+        "commit",
+        "-qam",
+        "change",
+    )
 
 
 def test_the_hooks_for_logs_name_commands_that_there_are() -> None:

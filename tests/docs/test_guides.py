@@ -40,9 +40,15 @@ def commands_of_the_workflow() -> list[list[str]]:
 
 class TestWorkflow:
     def test_is_one_that_github_reads(self) -> None:
-        assert set(WORKFLOW) == {"name", True, "jobs"}  # YAML 1.1, which GitHub does not read, takes "on" for true
+        assert set(WORKFLOW) == {
+            "name",
+            True,
+            "jobs",
+        }  # YAML 1.1, which GitHub does not read, takes "on" for true
         assert all(("uses" in step) != ("run" in step) for step in STEPS)
-        checkout, of_da_score = (step for step in STEPS if step.get("uses", "").startswith("actions/checkout@"))
+        checkout, of_da_score = (
+            step for step in STEPS if step.get("uses", "").startswith("actions/checkout@")
+        )
         assert checkout["with"]["fetch-depth"] == 0
         assert of_da_score["with"]["path"] == ".da-score"
 
@@ -69,7 +75,9 @@ class TestWorkflow:
         assert (found.status, found.err) == (3, "")
         assert found.out.startswith("FAIL  iteration 5: no-over-claims: ")
         assert da_score(*report).status == 0
-        (upload,) = (step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
+        (upload,) = (
+            step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@")
+        )
         assert all(Path(name).is_file() for name in upload["with"]["path"].split())
         assert "Iteration scores: failed" in (tmp_path / "summary").read_text()
 
@@ -92,7 +100,15 @@ class TestGates:
 
     def test_every_gate_has_its_row(self) -> None:
         rows = set(re.findall(r"^\| `(--[a-z-]+)", CI, re.M))
-        others = {"--baseline", "--last", "--since", "--task", "--recompute", "--junit", "--github-summary"}
+        others = {
+            "--baseline",
+            "--last",
+            "--since",
+            "--task",
+            "--recompute",
+            "--junit",
+            "--github-summary",
+        }
         others |= {"--trusted", "--trust-checkpoints", "--allow-empty"}
         shared = options_of("explain")
         assert rows == options_of("check") - shared - others
@@ -102,7 +118,9 @@ class TestTables:
     @pytest.mark.slow
     @pytest.mark.parametrize("line", code(TABLES, "sh")[0].splitlines())
     def test_commands_run(self, line: str, here: Demo, da_score: DaScore) -> None:
-        program, *words = shlex.split(line.partition(" > ")[0].replace("~/src", shlex.quote(str(here.root))))
+        program, *words = shlex.split(
+            line.partition(" > ")[0].replace("~/src", shlex.quote(str(here.root)))
+        )
         assert program == "da-score"
         found = da_score(*words)
         assert (found.status, found.err) == (0, "")

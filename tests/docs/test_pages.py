@@ -14,13 +14,23 @@ from scoring.log import model
 from scoring.log.parse import ENTRIES, described_fields, parse_iteration_record
 
 DOCS = Path(__file__).parents[2] / "docs"
-LOG, SIDECARS, COMMANDS = ((DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md"))
+LOG, SIDECARS, COMMANDS = (
+    (DOCS / name).read_text("utf-8") for name in ("LOG.md", "SIDECARS.md", "COMMANDS.md")
+)
 
 
 # The log
 
 
-BLOCKS = ("AgentInfo", "TokenUsage", "ImplBlock", "VerifierRecord", "TestAdded", "LinkedTrace", "ReviewBlock")
+BLOCKS = (
+    "AgentInfo",
+    "TokenUsage",
+    "ImplBlock",
+    "VerifierRecord",
+    "TestAdded",
+    "LinkedTrace",
+    "ReviewBlock",
+)
 
 
 @pytest.mark.parametrize("block", ["IterationRecord", *BLOCKS, "SelfAssessment"])
@@ -57,7 +67,12 @@ def entry(text: str) -> model.IterationRecord:
 
 def test_what_is_said_of_scalars_is_so() -> None:
     found = entry("date: 2026-04-18\ncommit: 1234567\nretries: 1.5\nsummary: yes")
-    assert (found.date, found.commit, found.impl.retries, found.impl.summary) == ("2026-04-18", "1234567", 1, "yes")
+    assert (found.date, found.commit, found.impl.retries, found.impl.summary) == (
+        "2026-04-18",
+        "1234567",
+        1,
+        "yes",
+    )
     assert len(found.date) == 10
     assert entry("files_changed: 017").files_changed == 15
 
@@ -103,8 +118,13 @@ def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaS
         "`session`": re.findall(r"^ITER .*$", da_score("session", session).out, re.M),
     }
     for name, (head, *_) in heads.items():
-        *columns, last = re.findall(r"\S+ *", head.strip())  # two spaces are between columns, and the last has no width
-        assert stated[name] == [*((cell.strip(), str(len(cell) - 2)) for cell in columns), (last.strip(), "")]
+        *columns, last = re.findall(
+            r"\S+ *", head.strip()
+        )  # two spaces are between columns, and the last has no width
+        assert stated[name] == [
+            *((cell.strip(), str(len(cell) - 2)) for cell in columns),
+            (last.strip(), ""),
+        ]
 
 
 @pytest.mark.sampled(100)
@@ -120,7 +140,9 @@ def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaS
         pytest.param(["close-task", "--nothing", "--strict"], 1, id="the hook that may fail"),
     ],
 )
-def test_the_exit_status_is_the_one_that_is_stated(command: list[str], status: int, da_score: DaScore) -> None:
+def test_the_exit_status_is_the_one_that_is_stated(
+    command: list[str], status: int, da_score: DaScore
+) -> None:
     assert f"| {status} |" in section(COMMANDS, "Exit status")
     assert da_score(*command).status == status
 

@@ -35,7 +35,11 @@ FIELDS = [f"{struct}.{field}" for struct, fields in STRUCTS.items() for field in
 def counterparts(kind: str) -> list[tuple[str, str]]:
     """Return the reference's names and ours of every row of a block."""
     rows = table(block(PAGE, kind))
-    return [(name.strip("`"), ours.strip("`")) for theirs, ours, _ in rows for name in theirs.split(", ")]
+    return [
+        (name.strip("`"), ours.strip("`"))
+        for theirs, ours, _ in rows
+        for name in theirs.split(", ")
+    ]
 
 
 SAME = re.findall(r"`([\w.]+)`", PAGE.partition("<!-- same -->")[2].partition("<!-- /same -->")[0])
@@ -68,12 +72,16 @@ def test_every_exported_name_of_the_reference_is_listed_once_and_ours_exists() -
 def test_names_follow_the_rule_except_for_the_one_type_that_python_has_itself() -> None:
     types = {*STRUCTS, *TEXT_TYPES}
     named = [name for name in (*FUNCTIONS, *METHODS, *types) if not name.startswith("OptionalBool")]
-    assert {name: OURS[name] for name in named} == {name: f"scoring.{by_the_rule(name)}" for name in named}
+    assert {name: OURS[name] for name in named} == {
+        name: f"scoring.{by_the_rule(name)}" for name in named
+    }
 
 
 def test_every_field_of_the_reference_is_a_field_of_ours_or_has_its_row() -> None:
     pairs = [(name, *name.split(".")) for name in FIELDS if name not in OUR_FIELDS]
-    assert [name for name, struct, field in pairs if not hasattr(look_up(OURS[struct]), snake(field))] == []
+    assert [
+        name for name, struct, field in pairs if not hasattr(look_up(OURS[struct]), snake(field))
+    ] == []
     assert set(OUR_FIELDS) <= set(FIELDS)
 
 
@@ -85,7 +93,11 @@ def named_in(file: Path) -> set[str]:
         if isinstance(node, ast.FunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+            found |= {
+                f"{node.name}::{inner.name}"
+                for inner in node.body
+                if isinstance(inner, ast.FunctionDef)
+            }
     return found
 
 
@@ -94,7 +106,9 @@ def test_every_difference_is_held_by_tests_that_exist() -> None:
     rows = table(block(PAGE, "differences"))
     assert len(rows) >= 12
     for difference, _, held_by in rows:
-        named: list[tuple[str, str]] = re.findall(r"`(tests/[\w/]+\.py)::([\w:]*test_\w+)`", held_by)
+        named: list[tuple[str, str]] = re.findall(
+            r"`(tests/[\w/]+\.py)::([\w:]*test_\w+)`", held_by
+        )
         faults += [difference] * (not named)
         faults += [f"{file}::{test}" for file, test in named if test not in named_in(ROOT / file)]
     assert faults == []
@@ -114,12 +128,17 @@ def log_dir(repo: Repo) -> Path:
 
 def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str], ScoredLog]:
     """Score a log of one entry, and return the names of the session sidecars, the warnings, and the scores."""
-    (log_dir / "iter-1.yaml").write_text(f"schema_version: 2\niteration: 1\ncommit: {repo.head()}\n{entry}", "utf-8")
+    (log_dir / "iter-1.yaml").write_text(
+        f"schema_version: 2\niteration: 1\ncommit: {repo.head()}\n{entry}", "utf-8"
+    )
     warnings: list[str] = []
     log = score_log(log_dir, repo.path)
     iterations, sessions = write_scored_log(log_dir, log, warnings.append)
     assert [path.name for path in iterations] == ["iter-1.score.yaml"]
-    assert {path.name for path in log_dir.iterdir()} == {"iter-1.yaml", *(p.name for p in (*iterations, *sessions))}
+    assert {path.name for path in log_dir.iterdir()} == {
+        "iter-1.yaml",
+        *(p.name for p in (*iterations, *sessions)),
+    }
     return [path.name for path in sessions], warnings, log
 
 
@@ -147,4 +166,6 @@ def test_a_cache_hit_rate_that_is_no_finite_number_is_absent(
     assert iteration.signals.value(TOKEN_EFFICIENCY) == expected
     assert math.isfinite(iteration.score.value)
     rows = iteration.score.breakdown
-    assert not [n for row in rows for n in (row.sub_score, row.contribution) if math.copysign(1, n) < 0]
+    assert not [
+        n for row in rows for n in (row.sub_score, row.contribution) if math.copysign(1, n) < 0
+    ]

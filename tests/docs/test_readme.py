@@ -62,7 +62,9 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def script(checkout: Path, name: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+def script(
+    checkout: Path, name: str, *arguments: str, **variables: str
+) -> "subprocess.CompletedProcess[str]":
     environment = {"PATH": os.environ["PATH"], **variables}
     command = ["bash", str(checkout / "scripts" / name), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -72,8 +74,12 @@ def script(checkout: Path, name: str, *arguments: str, **variables: str) -> "sub
     ("arguments", "variables", "passed_on"),
     [
         pytest.param([], {}, "-m|not slow|", id="by itself it leaves slow tests out"),
-        pytest.param(["tests/docs", "-x"], {}, "-m|not slow|tests/docs|-x|", id="arguments go to pytest"),
-        pytest.param(["-m", ""], {}, "-m|not slow|-m||", id="another -m wins, because it is the last"),
+        pytest.param(
+            ["tests/docs", "-x"], {}, "-m|not slow|tests/docs|-x|", id="arguments go to pytest"
+        ),
+        pytest.param(
+            ["-m", ""], {}, "-m|not slow|-m||", id="another -m wins, because it is the last"
+        ),
         pytest.param(["tests/a.py::b"], {}, "tests/a.py::b|", id="a test that is named is run"),
         pytest.param([], {"DA_SCORE_SLOW_TESTS": "1"}, "", id="all of them when asked for"),
         pytest.param([], {"DA_SCORE_SLOW_TESTS": "0"}, "-m|not slow|", id="not when not"),
@@ -83,7 +89,11 @@ def test_the_script_of_the_tests(
     checkout: Path, arguments: list[str], variables: dict[str, str], passed_on: str
 ) -> None:
     done = script(checkout, "test", *arguments, **variables)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"-m|pytest|-n|2|--dist|worksteal|{passed_on}", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        f"-m|pytest|-n|2|--dist|worksteal|{passed_on}",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,8 +101,22 @@ def test_the_script_of_the_tests(
     [
         pytest.param([], "", 0, "lint format types", "", id="all of them"),
         pytest.param(["types"], "", 0, "types", "", id="those that are named"),
-        pytest.param([], "ruff", 1, "lint format types", "FAILED: lint format\n", id="all, after some that fail"),
-        pytest.param(["spelling"], "", 2, "spelling", "error: no check is called spelling", id="one that is none"),
+        pytest.param(
+            [],
+            "ruff",
+            1,
+            "lint format types",
+            "FAILED: lint format\n",
+            id="all, after some that fail",
+        ),
+        pytest.param(
+            ["spelling"],
+            "",
+            2,
+            "spelling",
+            "error: no check is called spelling",
+            id="one that is none",
+        ),
     ],
 )
 def test_the_script_of_the_checks(
@@ -107,13 +131,19 @@ def test_the_script_of_the_checks(
 
 
 @pytest.mark.parametrize("failing", [[], ["test"], ["check", "build"]], ids=" ".join)
-def test_the_build_server_runs_everything_and_fails_when_anything_does(checkout: Path, failing: list[str]) -> None:
+def test_the_build_server_runs_everything_and_fails_when_anything_does(
+    checkout: Path, failing: list[str]
+) -> None:
     shutil.copytree(ROOT / ".ci", checkout / ".ci")
     for name in ("browser", "servers"):
         (checkout / ".ci" / name).write_text("exit 0\n")
     for name in ("test", "check", "build"):
-        (checkout / "scripts" / name).write_text(f"echo ran {name} $NEED_BROWSER\nexit {int(name in failing)}\n")
-    done = subprocess.run(["bash", str(checkout / ".ci" / "run")], capture_output=True, text=True, check=False)
+        (checkout / "scripts" / name).write_text(
+            f"echo ran {name} $NEED_BROWSER\nexit {int(name in failing)}\n"
+        )
+    done = subprocess.run(
+        ["bash", str(checkout / ".ci" / "run")], capture_output=True, text=True, check=False
+    )
     assert done.returncode == bool(failing)
     assert done.stderr == (f"FAILED: {' '.join(failing)}\n" if failing else "")
     assert re.findall(r"^ran (.*)$", done.stdout, re.M) == ["test 1", "check 1", "build 1"]
@@ -127,7 +157,9 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(pasted) == 3
     status, shown = process_on_a_terminal("demo", "demo", columns=WIDTH, cwd=tmp_path)
-    pattern = re.escape("\n".join(pasted)).replace("…\\\n", "(?s:.*)")  # lines are left out where there is a "…"
+    pattern = re.escape("\n".join(pasted)).replace(
+        "…\\\n", "(?s:.*)"
+    )  # lines are left out where there is a "…"
     assert status == 0
     assert re.fullmatch(pattern, "".join(f"{line}\n" for line in lines_of(shown)))
     screen = "".join(code(GUIDE, "text"))
@@ -139,7 +171,9 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
 
 
 def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
-    assert [quoted(row[0])[0].split()[1] for row in table(section(GUIDE, "Commands"))] == list(COMMANDS)
+    assert [quoted(row[0])[0].split()[1] for row in table(section(GUIDE, "Commands"))] == list(
+        COMMANDS
+    )
     prose = re.sub(r"^```.*?^```$", "", README + GUIDE, flags=re.M | re.S)
     written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code(README, "sh"))]
     mentioned = set(re.findall(rf"\b{PROGRAM} ([a-z][a-z-]*)", "\n".join(written)))
@@ -147,7 +181,9 @@ def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
     assert mentioned <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("row", table(section(GUIDE, "Commands")), ids=lambda row: quoted(row[0])[0])
+@pytest.mark.parametrize(
+    "row", table(section(GUIDE, "Commands")), ids=lambda row: quoted(row[0])[0]
+)
 def test_the_options_of_a_row_are_options_of_the_command(row: list[str]) -> None:
     command = quoted(row[0])[0].split()[1]
     module = importlib.import_module(f"scoring.cli.{command.replace('-', '_')}")
@@ -158,13 +194,18 @@ def test_the_options_of_a_row_are_options_of_the_command(row: list[str]) -> None
 
 def test_every_setting_has_its_row() -> None:
     rows = table(section(GUIDE, "Settings"))
-    attributes = [quoted(key)[0].replace("-", "_").replace("transcript_dir", "transcript_dirs") for key, *_ in rows]
+    attributes = [
+        quoted(key)[0].replace("-", "_").replace("transcript_dir", "transcript_dirs")
+        for key, *_ in rows
+    ]
     assert attributes == [field.name for field in fields(Settings)]
     for key, variable, *_ in rows:
         assert quoted(variable)[0] == ENVIRONMENT_PREFIX + quoted(key)[0].upper().replace("-", "_")
 
 
-def test_the_example_of_a_settings_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_a_settings_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (example,) = code(GUIDE, "toml")
     (tmp_path / SETTINGS_FILE).parent.mkdir()
     (tmp_path / SETTINGS_FILE).write_text(example, "utf-8")
@@ -186,7 +227,11 @@ def test_the_example_works(tmp_path: Path) -> None:
     (example,) = code(GUIDE, "python")
     assert len([line for line in example.splitlines() if line.strip()]) <= 10
     answer = subprocess.run(
-        [sys.executable, "-W", "error", "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-W", "error", "-c", example],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert answer.stderr == ""
     *iterations, lowest = answer.stdout.splitlines()
@@ -197,29 +242,42 @@ def test_the_example_works(tmp_path: Path) -> None:
         [str(i.score.iteration), f"{i.score.value:.3f}", i.score.band] for i in log.iterations
     ]
     assert "'scope': 0.065" in lowest
-    assert all(session_score_path(log_dir, session.session_id).is_file() for session in log.sessions)
+    assert all(
+        session_score_path(log_dir, session.session_id).is_file() for session in log.sessions
+    )
 
 
 # Links
 
 
-PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted(
+    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("https://")]
+    links = [
+        link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("https://")
+    ]
     for link in links:
         path, _, anchor = link.partition("#")
         target = ROOT / page if not path else (ROOT / page).parent / path
         assert target.is_file(), link
-        assert target.suffix != ".md" or not anchor or anchor in anchors(target.read_text("utf-8")), link
+        assert (
+            target.suffix != ".md" or not anchor or anchor in anchors(target.read_text("utf-8"))
+        ), link
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/ARCHITECTURE.md")])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/ARCHITECTURE.md")]
+)
 def test_a_file_of_this_repository_that_a_page_names_exists(page: str) -> None:
-    named = re.findall(r"`((?:scoring|rubric|tests|testdata|benchmarks)/[\w/.*-]+)", (ROOT / page).read_text("utf-8"))
+    named = re.findall(
+        r"`((?:scoring|rubric|tests|testdata|benchmarks)/[\w/.*-]+)",
+        (ROOT / page).read_text("utf-8"),
+    )
     assert [name for name in sorted(set(named)) if not list(ROOT.glob(name))] == []
 
 
@@ -257,7 +315,11 @@ def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> N
     extras = project["optional-dependencies"]
     declared = [*project["dependencies"], *(line for extra in extras.values() for line in extra)]
     names = [line.partition(">=")[0] for line in declared if re.match(r"[a-z.-]+>=", line)]
-    assert [name for name in names if not re.search(rf"^\| ([^|]+, )?{re.escape(name)}(,[^|]+)? \|", page, re.M)] == []
+    assert [
+        name
+        for name in names
+        if not re.search(rf"^\| ([^|]+, )?{re.escape(name)}(,[^|]+)? \|", page, re.M)
+    ] == []
     section_of_extras = section(README, "Install")
     of_users = extras.keys() - {"dev", "bench", "servers"}
     assert [extra for extra in of_users if f"`{extra}`" not in section_of_extras] == []
@@ -265,8 +327,17 @@ def test_every_dependency_has_its_line_and_every_extra_of_a_user_is_named() -> N
 
 def test_an_install_hint_takes_nothing_from_an_index() -> None:
     """The name is free there: who asked for it would get what another person puts under it."""
-    sources = [path for folder in ("scoring", "docs") for path in (ROOT / folder).rglob("*.*") if path.suffix != ".pyc"]
+    sources = [
+        path
+        for folder in ("scoring", "docs")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix != ".pyc"
+    ]
     texts = {path: path.read_bytes() for path in sources if path.suffix in (".py", ".md")}
-    found = [path.relative_to(ROOT).as_posix() for path, text in texts.items() if b"'da-score[" in text]
+    found = [
+        path.relative_to(ROOT).as_posix() for path, text in texts.items() if b"'da-score[" in text
+    ]
     assert found == []
-    assert installing("query").startswith("in a clone of da-score run pipx install --force '.[query]', or ")
+    assert installing("query").startswith(
+        "in a clone of da-score run pipx install --force '.[query]', or "
+    )

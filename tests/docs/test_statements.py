@@ -35,7 +35,9 @@ class Statement(NamedTuple):
 def statements() -> Iterator[Statement]:
     for block in re.findall(r"<!-- statements -->\n(.*?)<!-- /statements -->", PAGE, re.S):
         for line in block.splitlines()[2:]:
-            ids, texts, where, command, prints = (c.strip() for c in line.strip().strip("|").split(" | ", 4))
+            ids, texts, where, command, prints = (
+                c.strip() for c in line.strip().strip("|").split(" | ", 4)
+            )
             first, *last = re.findall(r"\d+", ids)
             numbers = range(int(first), int(*last or [first]) + 1)
             shown = prints.split(" · ") if prints else [""] * len(numbers)
@@ -62,11 +64,15 @@ def is_there(where: str) -> bool:
     place = where.strip("`")
     if place.startswith("tests/"):
         path, _, name = place.partition("::")
-        return (ROOT / path).is_file() and (not name or f"class {name}" in (ROOT / path).read_text("utf-8"))
+        return (ROOT / path).is_file() and (
+            not name or f"class {name}" in (ROOT / path).read_text("utf-8")
+        )
     module, _, path = place.partition(":")
     found: Any = importlib.import_module(module)
     for name in filter(None, path.split(".")):
-        if name in getattr(found, "model_fields", {}) or name in getattr(found, "__dataclass_fields__", {}):
+        if name in getattr(found, "model_fields", {}) or name in getattr(
+            found, "__dataclass_fields__", {}
+        ):
             return True
         if not hasattr(found, name):
             return False
@@ -90,7 +96,9 @@ def test_a_place_that_is_not_there_is_noticed(where: str, found: bool) -> None:
 
 
 def test_every_place_is_there() -> None:
-    assert [(row.id, place) for row in ROWS for place in row.where.split(" · ") if not is_there(place)] == []
+    assert [
+        (row.id, place) for row in ROWS for place in row.where.split(" · ") if not is_there(place)
+    ] == []
 
 
 @pytest.mark.slow
@@ -102,10 +110,14 @@ def test_every_command_prints_what_the_page_says(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     faults = []
     for row in COMMANDS:
-        arguments = shlex.split(row.command.strip("`").replace("@python", shlex.quote(sys.executable)))[1:]
+        arguments = shlex.split(
+            row.command.strip("`").replace("@python", shlex.quote(sys.executable))
+        )[1:]
         found = da_score(*arguments)
         if "--judge" in arguments:  # the same question, for the row that says yes
-            Path("done.json").write_bytes(Path(arguments[arguments.index("--state") + 1]).read_bytes())
+            Path("done.json").write_bytes(
+                Path(arguments[arguments.index("--state") + 1]).read_bytes()
+            )
         printed = " ".join((found.out + found.err).split())
         if " ".join(row.prints.split()) not in printed:
             faults.append(f"{row.id} {row.command}: {row.prints!r} is not in {printed[:3000]!r}")

@@ -46,7 +46,9 @@ def as_pattern(shown: str) -> str:
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("title", CASES)
-def test_the_page_shows_what_is_printed(da_score: DaScore, monkeypatch: pytest.MonkeyPatch, title: str) -> None:
+def test_the_page_shows_what_is_printed(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch, title: str
+) -> None:
     monkeypatch.setenv("DA_SCORE_RUBRIC", "3.1.0")
     assert da_score("run").status == 0
     CASES[title]()

@@ -63,12 +63,16 @@ class TestPath:
     def test_through_a_link_that_leaves_is_not_read(
         self, root: Path, link: str, target: str, path: str, absolute: bool
     ) -> None:
-        (root / link).symlink_to((root / link).parent.joinpath(target).resolve() if absolute else target)
+        (root / link).symlink_to(
+            (root / link).parent.joinpath(target).resolve() if absolute else target
+        )
         assert (root / path).exists()
         assert artifact_path(root, path) is None
         assert artifact_status(root, path) == ""
 
-    @pytest.mark.parametrize(("link", "target", "path", "status"), cases("artifacts", "links that stay"))
+    @pytest.mark.parametrize(
+        ("link", "target", "path", "status"), cases("artifacts", "links that stay")
+    )
     def test_through_a_link_that_stays_is_read(
         self, root: Path, link: str, target: str, path: str, status: str
     ) -> None:
@@ -87,14 +91,18 @@ class TestRoot:
             pytest.param("../link", id="a-link"),
         ],
     )
-    def test_may_be_relative(self, root: Path, monkeypatch: pytest.MonkeyPatch, spelling: str) -> None:
+    def test_may_be_relative(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+    ) -> None:
         (root.parent / "link").symlink_to("repo")
         monkeypatch.chdir(root)
         assert artifact_status(spelling, "a.yaml") == "pass"
         assert artifact_status(Path(spelling), "sub/b.yaml") == "fail"
         assert artifact_status(spelling, "../outside/o.yaml") == ""
 
-    def test_that_is_empty_means_that_artifacts_are_not_read(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_that_is_empty_means_that_artifacts_are_not_read(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(root)
         assert artifact_path("", "a.yaml") is None
         assert artifact_status("", "a.yaml") == ""
@@ -121,6 +129,8 @@ class TestFile:
         assert artifact_status(root, written(root, text)) == ""
 
 
-@pytest.mark.parametrize(("text", "count"), cases("artifacts", "corrections", "corrections of an unusable artifact"))
+@pytest.mark.parametrize(
+    ("text", "count"), cases("artifacts", "corrections", "corrections of an unusable artifact")
+)
 def test_corrections_add_up(root: Path, text: str, count: int) -> None:
     assert artifact_corrections(root, written(root, text)) == count

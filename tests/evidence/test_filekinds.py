@@ -17,7 +17,15 @@ CODE = [
 ]
 DOCUMENTS = [
     *("README.md", "docs/INDEX.RST", "notes.txt", "a.adoc", "logo.svg", "img/shot.PNG"),
-    *("LICENSE", "COPYING", "sub/NOTICE", "LICENSE.md", "LICENSE-MIT", "COPYING.LESSER", "licence.txt"),
+    *(
+        "LICENSE",
+        "COPYING",
+        "sub/NOTICE",
+        "LICENSE.md",
+        "LICENSE-MIT",
+        "COPYING.LESSER",
+        "licence.txt",
+    ),
 ]
 NEITHER = {
     "settings": "pyproject.toml",

@@ -42,7 +42,11 @@ def failure(directory: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     ("iteration", "name"),
-    [(4, "iter-4.hook-outcomes.yaml"), (0, "iter-0.hook-outcomes.yaml"), (-1, "iter--1.hook-outcomes.yaml")],
+    [
+        (4, "iter-4.hook-outcomes.yaml"),
+        (0, "iter-0.hook-outcomes.yaml"),
+        (-1, "iter--1.hook-outcomes.yaml"),
+    ],
 )
 def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: str) -> None:
     assert hook_file(tmp_path, iteration) == tmp_path / name
@@ -54,9 +58,14 @@ def test_the_file_lies_beside_the_entry(tmp_path: Path, iteration: int, name: st
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [*tables.cases("hook_outcomes", "broken"), pytest.param(b"records: \xff\n", "not YAML text: ", id="not-utf-8")],
+    [
+        *tables.cases("hook_outcomes", "broken"),
+        pytest.param(b"records: \xff\n", "not YAML text: ", id="not-utf-8"),
+    ],
 )
-def test_a_file_that_cannot_be_parsed_says_why(tmp_path: Path, text: str | bytes, reason: str) -> None:
+def test_a_file_that_cannot_be_parsed_says_why(
+    tmp_path: Path, text: str | bytes, reason: str
+) -> None:
     hook_file(tmp_path, 4).write_bytes(text.encode() if isinstance(text, str) else text)
     verb, why = failure(tmp_path)
     assert verb == "parse"

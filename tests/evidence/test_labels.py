@@ -31,7 +31,12 @@ def judged(facts: LabelFacts) -> Judgement:
 
 
 def test_a_label_is_read_whole() -> None:
-    (found,) = read(label("ann", edit(1), edit(3, "partial", "none", free_text="why"), role="admin")).labels or ()
+    (found,) = (
+        read(
+            label("ann", edit(1), edit(3, "partial", "none", free_text="why"), role="admin")
+        ).labels
+        or ()
+    )
     assert (found.id, found.actor, found.role) == ("label-ann", "ann", "admin")
     assert (found.overrides, len(found.history)) == (False, 2)
     assert found.latest
@@ -52,7 +57,9 @@ def test_a_label_of_another_major_is_left_out_and_the_others_are_read() -> None:
 
 
 def test_a_file_of_another_iteration_is_not_read() -> None:
-    assert read(label("ann", edit(3)), iteration=6).problem == "iter-5.labels.yaml: is of iteration 6"
+    assert (
+        read(label("ann", edit(3)), iteration=6).problem == "iter-5.labels.yaml: is of iteration 6"
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,21 +90,31 @@ class TestWords:
         ],
         ids=lambda values: str(values)[:30],
     )
-    def test_a_word_that_is_unknown_counts_as_not_given_and_is_noted(self, values: dict[str, Any]) -> None:
+    def test_a_word_that_is_unknown_counts_as_not_given_and_is_noted(
+        self, values: dict[str, Any]
+    ) -> None:
         known = {"correctness": 2, "scope_judgement": "partial", "hallucination": "none"}
         facts = read(label("ann", edit() | {"structured": known | values}))
         (name,) = values
         expected = [None if word == name else value for word, value in known.items()]
-        assert [getattr(judged(facts), word.removesuffix("_judgement")) for word in known] == expected
+        assert [
+            getattr(judged(facts), word.removesuffix("_judgement")) for word in known
+        ] == expected
         assert facts.notes[0].split(": ")[1].startswith(f"{name} ")
         assert "it counts as not given" in facts.notes[0]
 
-    @pytest.mark.parametrize(("role", "overrides"), [("admin", True), ("reviewer", True), ("readonly", False)])
-    def test_an_override_is_one_of_anybody_whose_label_counts(self, role: str, overrides: bool) -> None:
+    @pytest.mark.parametrize(
+        ("role", "overrides"), [("admin", True), ("reviewer", True), ("readonly", False)]
+    )
+    def test_an_override_is_one_of_anybody_whose_label_counts(
+        self, role: str, overrides: bool
+    ) -> None:
         facts = read(label("ann", edit(2), role=role, admin_override=True))
         assert facts.labels
         assert facts.labels[0].overrides is overrides
-        assert [note.partition("; ")[2] for note in facts.notes] == ["it overrides nothing"] * (not overrides)
+        assert [note.partition("; ")[2] for note in facts.notes] == ["it overrides nothing"] * (
+            not overrides
+        )
 
     def test_an_edit_by_somebody_who_may_only_read_is_passed_over(self) -> None:
         assert only(label("ann", edit(2), edit(0, role="readonly"))) == Judgement(2)
@@ -106,10 +123,17 @@ class TestWords:
 class TestTimes:
     @pytest.mark.parametrize(
         "same",
-        ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", "2026-03-01T07:30:00.000-04:30", "2026-03-01 12:00:00Z"],
+        [
+            "2026-03-01T12:00:00Z",
+            "2026-03-01T13:00:00+01:00",
+            "2026-03-01T07:30:00.000-04:30",
+            "2026-03-01 12:00:00Z",
+        ],
     )
     def test_are_compared_as_times(self, same: str) -> None:
-        one, other = read(label("ann", edit(1)), label("bob", edit(1), updated_at=same)).labels or ()
+        one, other = (
+            read(label("ann", edit(1)), label("bob", edit(1), updated_at=same)).labels or ()
+        )
         assert one.updated == other.updated is not None
 
 
@@ -144,7 +168,9 @@ class TestHostile:
             pytest.param(b"\xff\xfe\xff", "", id="no text"),
             pytest.param(b"", "no schema_version", id="empty"),
             pytest.param(b"- a\n", "mapping", id="a list"),
-            pytest.param(b"schema_version: 1.0.0\nlabels: word\n", "a list belongs", id="labels are a word"),
+            pytest.param(
+                b"schema_version: 1.0.0\nlabels: word\n", "a list belongs", id="labels are a word"
+            ),
         ],
     )
     def test_text_that_is_no_file_of_labels(self, tmp_path: Path, data: bytes, said: str) -> None:

@@ -67,7 +67,9 @@ def test_that_nobody_can_resolve_counts_for_nobody(place: Place) -> None:
 def test_that_is_doubled_loses_the_vote_under_these_rules_alone(place: Place) -> None:
     sha = place.iteration(1)
     again(place, 2, sha)
-    now, before = (score_log(place.log, place.path, rubric=rubric).iterations[1] for rubric in (RUBRIC, BEFORE))
+    now, before = (
+        score_log(place.log, place.path, rubric=rubric).iterations[1] for rubric in (RUBRIC, BEFORE)
+    )
     assert now.signals.value("landed").detail == "commit already counted for iteration 1"
     assert now.signals.value("scope").detail == "commit already counted for iteration 1"
     assert not now.signals.value("landed").present
@@ -78,7 +80,9 @@ def test_that_is_doubled_loses_the_vote_under_these_rules_alone(place: Place) ->
 @pytest.mark.slow
 def test_files_are_known_without_a_declared_scope_under_these_rules_alone(place: Place) -> None:
     place.iteration(1, **{"README.md": "read me"})
-    now, before = (score_log(place.log, place.path, rubric=rubric).iterations[0] for rubric in (RUBRIC, BEFORE))
+    now, before = (
+        score_log(place.log, place.path, rubric=rubric).iterations[0] for rubric in (RUBRIC, BEFORE)
+    )
     assert now.facts.changed.files == ("README.md",)
     assert before.facts.changed.files == ()
 

@@ -15,11 +15,20 @@ from scoring.log.load import load_iteration_log
 def trial(folder: Path, name: str, reward: Any, **more: Any) -> None:
     (folder / name / "agent").mkdir(parents=True)
     task = name.partition("__")[0]
-    given: dict[str, Any] = {"task_name": task, "trial_name": name, "finished_at": "2026-01-02T03:04:05.678"}
+    given: dict[str, Any] = {
+        "task_name": task,
+        "trial_name": name,
+        "finished_at": "2026-01-02T03:04:05.678",
+    }
     given["agent_info"] = {"name": "codex", "model_info": {"name": "gpt-5", "provider": "openai"}}
     given["verifier_result"] = None if reward is None else {"rewards": {"reward": reward}}
     (folder / name / "result.json").write_text(json.dumps(given | more))
-    document = {"schema_version": "ATIF-v1.5", "session_id": f"s-{name}", "agent": {"name": "codex"}, "steps": []}
+    document = {
+        "schema_version": "ATIF-v1.5",
+        "session_id": f"s-{name}",
+        "agent": {"name": "codex"},
+        "steps": [],
+    }
     (folder / name / "agent/trajectory.json").write_text(json.dumps(document))
 
 
@@ -33,7 +42,14 @@ def eval_run(folder: Path, verify: str, session: str = "e1") -> None:
 @pytest.fixture
 def jobs(tmp_path: Path) -> Path:
     job = tmp_path / "jobs/2026-01-02"
-    for name, reward in (("a__1", 1.0), ("a__2", 0), ("b__1", 0.5), ("b__2", None), ("b__3", 7), ("b__4", True)):
+    for name, reward in (
+        ("a__1", 1.0),
+        ("a__2", 0),
+        ("b__1", 0.5),
+        ("b__2", None),
+        ("b__3", 7),
+        ("b__4", True),
+    ):
         trial(job, name, reward)
     (job / "result.json").write_text(json.dumps({"id": "x", "stats": {"n_trials": 6}}))
     (job / "broken").mkdir()
@@ -58,7 +74,9 @@ def test_a_trial_has_the_reward_of_its_verifier_where_that_is_one(jobs: Path) ->
         pytest.param("[1", None, id="broken"),
     ],
 )
-def test_a_run_of_da_eval_passed_or_failed(tmp_path: Path, verify: str, reward: float | None) -> None:
+def test_a_run_of_da_eval_passed_or_failed(
+    tmp_path: Path, verify: str, reward: float | None
+) -> None:
     eval_run(tmp_path / "runs/r1", verify)
     assert [run.reward for run in graded_runs(tmp_path)] == ([] if verify == "[1" else [reward])
 
@@ -89,7 +107,9 @@ def test_jobs_become_a_log_once_and_its_outcomes_have_the_rewards(
 
 
 @pytest.mark.slow
-def test_a_run_of_da_eval_grades_its_own_log_and_the_entry_that_names_its_session(tmp_path: Path) -> None:
+def test_a_run_of_da_eval_grades_its_own_log_and_the_entry_that_names_its_session(
+    tmp_path: Path,
+) -> None:
     runs = tmp_path / "repo/.agents/eval/runs"
     eval_run(runs / "r1", "{passed: true, phase: test}")
     eval_run(runs / "r2", "{passed: false, phase: test}", "e2")

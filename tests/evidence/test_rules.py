@@ -10,7 +10,16 @@ from helpers.places import ENTRY, Place
 
 from rubric import EVIDENCE, RubricError, find_rubric, released_rubric
 from rubric.registry import VERSIONS_DIR
-from scoring.evidence.rules import CORRECTED, REFERENCE, RULES, EvidenceRules, Options, Sources, Way, rules_of
+from scoring.evidence.rules import (
+    CORRECTED,
+    REFERENCE,
+    RULES,
+    EvidenceRules,
+    Options,
+    Sources,
+    Way,
+    rules_of,
+)
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.log.parse import parse_iteration_record
 from scoring.score import examine_iteration, score_log
@@ -35,11 +44,16 @@ class TestRubrics:
         text = (VERSIONS_DIR / "2.3.0.yaml").read_text()
         mine = tmp_path / "mine.yaml"
         mine.write_text(text.replace("evidence: corrected", f'evidence: "{word}"'))
-        with pytest.raises(RubricError, match=f"evidence '{word}' is unknown; known: reference, corrected"):
+        with pytest.raises(
+            RubricError, match=f"evidence '{word}' is unknown; known: reference, corrected"
+        ):
             find_rubric(str(mine))
 
     def test_show_their_rules(self, da_score: DaScore) -> None:
-        assert "\nEVIDENCE  corrected (read as found on disk)\n" in da_score("rubric", "show", "2.3.0").out
+        assert (
+            "\nEVIDENCE  corrected (read as found on disk)\n"
+            in da_score("rubric", "show", "2.3.0").out
+        )
         assert "\nEVIDENCE  reference (" in da_score("rubric", "show", "2.1.0").out
         assert da_score("rubric", "show", "2.3.0", "--json").json["evidence"] == "corrected"
 
@@ -54,10 +68,14 @@ class TestFlags:
             *((word, None, None) for word in ("", "null")),
         ],
     )
-    def test_are_true_as_the_rules_spell_it(self, written: str, reference: bool | None, corrected: bool | None) -> None:
+    def test_are_true_as_the_rules_spell_it(
+        self, written: str, reference: bool | None, corrected: bool | None
+    ) -> None:
         text = f"schema_version: 2\niteration: 1\nimpl: {{focused_tests_pass: {written}}}\n"
         for rules, expected in ((REFERENCE, reference), (CORRECTED, corrected)):
-            assert parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass is expected
+            assert (
+                parse_iteration_record(text, rules.true_flags).impl.focused_tests_pass is expected
+            )
         assert parse_iteration_record(text).impl.focused_tests_pass is reference
 
 
@@ -67,7 +85,9 @@ NOTHING = absent_signal("no retries field, no review artifact and no tool calls"
 class TestCorrectionPressure:
     """Silence is not the same as no corrections."""
 
-    def value(self, place: Place, text: str = "", transcripts: str | None = "none") -> tuple[SignalValue, list[str]]:
+    def value(
+        self, place: Place, text: str = "", transcripts: str | None = "none"
+    ) -> tuple[SignalValue, list[str]]:
         sha = place.iteration(1, retries="")
         (place.log / "iter-1.yaml").write_text(ENTRY.format(n=1, sha=sha, retries="") + text)
         warnings: list[str] = []
@@ -77,15 +97,24 @@ class TestCorrectionPressure:
 
     @pytest.mark.parametrize(
         "text",
-        ["", "retries: 0", "retries: null", "verifiers: []", "review: {decision_artifact: missing.yaml}"],
+        [
+            "",
+            "retries: 0",
+            "retries: null",
+            "verifiers: []",
+            "review: {decision_artifact: missing.yaml}",
+        ],
     )
     def test_is_absent_where_nothing_speaks_of_any(self, place: Place, text: str) -> None:
         assert self.value(place, text) == (NOTHING, [])
         found = examine_iteration(place.log, place.path, 1, rubric=NEXT_TO_IT)
-        assert found.signals.value("correction_pressure") == present_signal(1, "0 retries, 0 user corrections")
+        assert found.signals.value("correction_pressure") == present_signal(
+            1, "0 retries, 0 user corrections"
+        )
 
     @pytest.mark.parametrize(
-        ("text", "reported"), [("", False), ("retries: null", False), ("retries:", False), ("retries: 0", True)]
+        ("text", "reported"),
+        [("", False), ("retries: null", False), ("retries:", False), ("retries: 0", True)],
     )
     def test_of_a_field_that_has_a_value_is_reported(self, text: str, reported: bool) -> None:
         for schema in (
@@ -105,13 +134,19 @@ class TestCorrectionPressure:
             ("review: {decision_artifact: silent.yaml}", 1.0, "0 retries, 0 user corrections"),
         ],
     )
-    def test_is_present_when_somebody_did(self, place: Place, text: str, sub_score: float, detail: str) -> None:
-        (place.path / "review.yaml").write_text("post_invocation: {user_corrections: [a], retries_in_loop: 1}\n")
+    def test_is_present_when_somebody_did(
+        self, place: Place, text: str, sub_score: float, detail: str
+    ) -> None:
+        (place.path / "review.yaml").write_text(
+            "post_invocation: {user_corrections: [a], retries_in_loop: 1}\n"
+        )
         (place.path / "silent.yaml").write_text("status: fine\n")
         assert self.value(place, text) == (present_signal(sub_score, detail), [])
 
     def test_reads_counts_below_0_as_0_and_says_so(self, place: Place) -> None:
-        (place.path / "review.yaml").write_text("post_invocation: {user_corrections: [a], retries_in_loop: -4}\n")
+        (place.path / "review.yaml").write_text(
+            "post_invocation: {user_corrections: [a], retries_in_loop: -4}\n"
+        )
         text = "verifiers: [{retries: -2}, {retries: 1}]\nreview: {decision_artifact: review.yaml}"
         value, warnings = self.value(place, text)
         assert value == present_signal(1 / 3, "1 retries, 1 user corrections")
@@ -135,8 +170,13 @@ class TestSources:
     def test_are_looked_for_where_the_settings_and_the_rules_say(
         self, rules: EvidenceRules, directories: list[str], transcripts: Way | None, auto: bool
     ) -> None:
-        found = Sources.under(rules, "repo", directories, Options(transcripts=transcripts), [Path("h")]).places
-        named, hinted = (() if transcripts == "none" else tuple(map(Path, paths)) for paths in (directories, ["h"]))
+        found = Sources.under(
+            rules, "repo", directories, Options(transcripts=transcripts), [Path("h")]
+        ).places
+        named, hinted = (
+            () if transcripts == "none" else tuple(map(Path, paths))
+            for paths in (directories, ["h"])
+        )
         assert found == TranscriptPlaces(Path("repo"), named, auto, hinted)
 
     def test_of_the_reference_look_into_no_home(self, place: Place) -> None:
@@ -173,27 +213,42 @@ class TestCommandLine:
 
     def test_takes_the_trunk_that_is_named(self, scored: Place, da_score: DaScore) -> None:
         scored.repo.git("branch", "release")
-        assert "ancestor of release" in da_score("signals", "--rubric", "2.3.0", "--trunk", "release").out
+        assert (
+            "ancestor of release"
+            in da_score("signals", "--rubric", "2.3.0", "--trunk", "release").out
+        )
         found = da_score("run", "--rubric", "2.3.0", "--trunk", "nowhere")
         assert found.status == 1
         assert "no trunk 'nowhere' here" in one_line(found)
         assert not list(scored.log.glob("*.score.yaml"))
 
     @pytest.mark.usefixtures("scored")
-    @pytest.mark.parametrize("command", ["run", "iteration 1 --recompute", "signals", "integrity", "close-task"])
+    @pytest.mark.parametrize(
+        "command", ["run", "iteration 1 --recompute", "signals", "integrity", "close-task"]
+    )
     def test_says_when_a_setting_has_no_effect(self, da_score: DaScore, command: str) -> None:
-        found = da_score(*command.split(), "--rubric", "2.1.0", "--trunk", "main", "--transcripts", "auto")
+        found = da_score(
+            *command.split(), "--rubric", "2.1.0", "--trunk", "main", "--transcripts", "auto"
+        )
         assert found.status == 0
         where = "rubric 2.1.0 has the evidence rules of the reference"
-        assert f"{where}, where the trunk is the local branch master: trunk 'main' has no effect" in found.err
-        assert f"{where}, which know no default transcript directories: name folders with --transcript-dir" in found.err
+        assert (
+            f"{where}, where the trunk is the local branch master: trunk 'main' has no effect"
+            in found.err
+        )
+        assert (
+            f"{where}, which know no default transcript directories: name folders with --transcript-dir"
+            in found.err
+        )
 
     def test_counts_what_a_hook_names_only_where_it_is_of_this_repository(
         self, place: Place, tmp_path: Path, da_score: DaScore
     ) -> None:
         """A harness with a home of its own names the folder of its session, where others may have worked too."""
         place.iteration(1)
-        session = place.session("s", place.turn(1), place.turn(1, 2, cwd="/another/app"), slug="moved")
+        session = place.session(
+            "s", place.turn(1), place.turn(1, 2, cwd="/another/app"), slug="moved"
+        )
         elsewhere = tmp_path / "elsewhere"
         session.parent.rename(elsewhere)
         hook = f'{{"cwd": "{place.path}", "transcript_path": "{elsewhere / "s.jsonl"}"}}'
@@ -212,7 +267,13 @@ class TestComparison:
         assert "Evidence: reference → corrected; each side is read under its own rules.\n" in out
         first, second = out.split("\n2       t2")
         for words in (
-            *("landed  +", "2.2.0: commit", "not reachable from master", "2.3.0: commit", "is an ancestor of main"),
+            *(
+                "landed  +",
+                "2.2.0: commit",
+                "not reachable from master",
+                "2.3.0: commit",
+                "is an ancestor of main",
+            ),
             "2.2.0: no transcript covers the iteration window",
             "2.3.0: backfilled from 1 transcript turn(s): cache_hit_rate 0.750 (claude)",
         ):

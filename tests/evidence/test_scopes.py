@@ -23,10 +23,14 @@ def declared(root: Path | str) -> dict[str, tuple[str, ...]]:
 
 
 def tasks(*given: tuple[str, str]) -> str:
-    return "tasks:\n" + "".join(f"- {{id: {task}, write_scope: {scope}}}\n" for task, scope in given)
+    return "tasks:\n" + "".join(
+        f"- {{id: {task}, write_scope: {scope}}}\n" for task, scope in given
+    )
 
 
-def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_repository_may_be_named_by_text_and_relatively(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan(tmp_path, "p", tasks(("t", "[x]")))
     assert declared(str(tmp_path)) == {"t": ("x",)}
     monkeypatch.chdir(tmp_path)
@@ -41,7 +45,9 @@ def test_the_repository_may_be_named_by_text_and_relatively(tmp_path: Path, monk
         pytest.param("tasks: [word]\n", id="task-is-a-word"),
         pytest.param("- id: t\n", id="list"),
         pytest.param(tasks(("t", "[bad]"), ("u", "src/")), id="scope-of-another-task-is-a-word"),
-        pytest.param(tasks(("t", "[bad]"), ("u", "[{a: b}]")), id="entry-of-another-task-is-a-mapping"),
+        pytest.param(
+            tasks(("t", "[bad]"), ("u", "[{a: b}]")), id="entry-of-another-task-is-a-mapping"
+        ),
         pytest.param(tasks(("[t]", "[bad]")), id="id-is-a-list"),
         pytest.param("tasks: [{id: t, id: t, write_scope: [bad]}]\n", id="key-given-twice"),
         pytest.param(b"tasks: \xff\n", id="not-utf-8"),

@@ -64,7 +64,11 @@ def test_a_cluster_of_this_machine_takes_nothing_from_who_has_no_key() -> None:
     with scoring.fleet.run.cluster(None, 1) as client:
         assert client.submit(os.getpid).result() != os.getpid()
         workers = client.scheduler_info()["workers"]
-        addresses = [client.scheduler.address, *workers, *(worker["nanny"] for worker in workers.values())]
+        addresses = [
+            client.scheduler.address,
+            *workers,
+            *(worker["nanny"] for worker in workers.values()),
+        ]
         assert len(addresses) == 3
         for address in addresses:
             assert address.startswith("tls://127.0.0.1:")
@@ -96,7 +100,9 @@ def run_here(path: Path) -> FleetReport:
 
 
 @pytest.mark.parametrize("way", ["kills", "eats"])
-def test_a_poisoned_repository_is_given_up_and_stops_no_other(tmp_path: Path, poisoned: Path, way: str) -> None:
+def test_a_poisoned_repository_is_given_up_and_stops_no_other(
+    tmp_path: Path, poisoned: Path, way: str
+) -> None:
     if way == "eats":
         poisoned.write_text(FLEET + '[workers]\nmemory = "700MB"\n')
     shutil.copytree(tmp_path / "seed", tmp_path / f"repos/{way}")
@@ -106,7 +112,9 @@ def test_a_poisoned_repository_is_given_up_and_stops_no_other(tmp_path: Path, po
     assert "its worker ended" in failed.reason
     assert report.scored == 5
     each_once(poisoned, 5)
-    assert [state.repository for state in opened(poisoned).states.values() if state.reason] == [failed.repository]
+    assert [state.repository for state in opened(poisoned).states.values() if state.reason] == [
+        failed.repository
+    ]
 
 
 def test_one_worker_after_another_is_killed_and_every_row_is_there_once(tmp_path: Path) -> None:
@@ -115,13 +123,17 @@ def test_one_worker_after_another_is_killed_and_every_row_is_there_once(tmp_path
         for count in range(3, 34, 6):
             fleet.until("done", count)
             worker = max(fleet.workers(), key=resident, default=None)
-            if worker and resident(worker) > 120:  # Dask starts no other in place of one that is only starting
+            if (
+                worker and resident(worker) > 120
+            ):  # Dask starts no other in place of one that is only starting
                 os.kill(worker, signal.SIGKILL)
         assert fleet.end() == (0, "")
     each_once(path, 40)
 
 
-def test_the_coordinator_does_not_grow_with_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_coordinator_does_not_grow_with_the_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (one,) = score_here(make_fleet(tmp_path, 1))
     source = repositories(read_fleet(tmp_path / "FLEET.toml"))[0]
     fleet = [replace(source, name=f"r{number}") for number in range(2000)]
@@ -154,7 +166,9 @@ def test_a_coordinator_that_is_killed_can_be_started_again(tmp_path: Path) -> No
 @contextlib.contextmanager
 def dask(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     nowhere = subprocess.DEVNULL
-    process = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=nowhere, stderr=nowhere)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dask", *arguments], stdout=nowhere, stderr=nowhere
+    )
     try:
         yield process
     finally:
@@ -167,7 +181,10 @@ def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_p
     port = str(free_port())
     address = f"tcp://127.0.0.1:{port}"
     options = "--host", "127.0.0.1", "--port", port, "--no-dashboard"
-    with dask("scheduler", *options) as scheduler, dask("worker", address, "--nthreads", "1", "--no-dashboard"):
+    with (
+        dask("scheduler", *options) as scheduler,
+        dask("worker", address, "--nthreads", "1", "--no-dashboard"),
+    ):
         listens(int(port))
         fleet = Fleet(path, "--scheduler", address)
         with fleet:

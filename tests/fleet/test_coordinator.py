@@ -57,7 +57,11 @@ class OneWorker:
     scheduler = None
 
     def __init__(
-        self, poisoned: Sequence[str] = (), says: bool = True, broken: Sequence[str] = (), lost: Sequence[str] = ()
+        self,
+        poisoned: Sequence[str] = (),
+        says: bool = True,
+        broken: Sequence[str] = (),
+        lost: Sequence[str] = (),
     ) -> None:
         self.handed_out: list[str] = []
         self._poisoned, self._says, self._broken, self._lost = poisoned, says, broken, lost
@@ -104,7 +108,9 @@ class OneWorker:
         elif name in self._lost:
             future.end(status="lost")
         else:
-            future.end(Result(name, "x"), TypeError("it cannot be sent") if name in self._broken else None)
+            future.end(
+                Result(name, "x"), TypeError("it cannot be sent") if name in self._broken else None
+            )
 
 
 @pytest.fixture(autouse=True)
@@ -165,12 +171,16 @@ def test_one_that_fails_three_times_is_given_up_with_the_reason_and_the_others_h
         assert cluster.handed_out.count("r2") > 1, "it was handed out again"
 
 
-def test_one_that_kills_before_its_worker_can_say_so_is_given_up_all_the_same(tmp_path: Path) -> None:
+def test_one_that_kills_before_its_worker_can_say_so_is_given_up_all_the_same(
+    tmp_path: Path,
+) -> None:
     events = run(tmp_path, OneWorker(poisoned=["r1"], says=False), 5)
     assert {event.repository for event in events if event.kind != "done"} == {"r1"}
 
 
-def test_a_cluster_without_workers_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(coordinator, "_EMPTY_AFTER", 0.01)
     cluster = OneWorker()
     monkeypatch.setattr(cluster, "scheduler_info", lambda **_: {"workers": {}})

@@ -67,19 +67,27 @@ def edit(root: Path, place: str) -> None:
 
 @pytest.mark.parametrize("what", [*CHANGES, *UNCHANGED])
 @pytest.mark.slow
-def test_what_a_score_rests_on_is_scored_anew_when_it_changed_and_its_old_rows_go(fleet: Path, what: str) -> None:
+def test_what_a_score_rests_on_is_scored_anew_when_it_changed_and_its_old_rows_go(
+    fleet: Path, what: str
+) -> None:
     score_here(fleet)
     edit(fleet.parent / "repos/r1", (CHANGES | UNCHANGED)[what])
     results = score_here(fleet)
-    assert [Path(one.repository).parent.name for one in results] == (["r1"] if what in CHANGES else [])
+    assert [Path(one.repository).parent.name for one in results] == (
+        ["r1"] if what in CHANGES else []
+    )
     each_once(fleet, 18)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"])
+@pytest.mark.parametrize(
+    "place", ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"]
+)
 def test_a_ref_that_moves_is_seen_from_a_linked_work_tree(tmp_path: Path, place: str) -> None:
     fleet = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "linked/repo"))
-    Repo.at(tmp_path / "repos/r0/repo").git("worktree", "add", "-q", "--detach", str(tmp_path / "linked/repo"))
+    Repo.at(tmp_path / "repos/r0/repo").git(
+        "worktree", "add", "-q", "--detach", str(tmp_path / "linked/repo")
+    )
     shutil.copytree(tmp_path / "repos/r0" / LOG, tmp_path / "linked" / LOG, dirs_exist_ok=True)
     assert [len(score_here(fleet)) for _ in range(2)] == [1, 0]
     edit(tmp_path / "repos/r0", place)
@@ -110,7 +118,9 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
     with DataSet.for_writing(str(fleet.parent / "results")) as dataset:
         assert {table: rows_of(fleet, table) for table in FLEET_TABLES} == before
         writes: Any = dataset
-        assert {n: t.version() for n, t in writes._tables.items() if n in FLEET_TABLES} == writes._counting
+        assert {
+            n: t.version() for n, t in writes._tables.items() if n in FLEET_TABLES
+        } == writes._counting
     (result,) = score_here(fleet)
     assert result.repository.endswith("r1/repo")
     each_once(fleet, 18)
@@ -186,7 +196,9 @@ def test_names_are_no_sql(tmp_path: Path) -> None:
     assert set(DataSet(str(tmp_path)).of("2.3.0")) == {*names, "other"}
 
 
-def test_small_files_are_joined_and_old_ones_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_joined_and_old_ones_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("scoring.fleet.dataset._FILES_TOGETHER", 3)
     with DataSet.for_writing(str(tmp_path)) as dataset:
         for number in range(6):
@@ -195,7 +207,9 @@ def test_small_files_are_joined_and_old_ones_removed(tmp_path: Path, monkeypatch
         dataset.tidy()
         joined = set((tmp_path / "iterations").rglob("part-*.parquet")) - there
         assert len(joined) == 1
-        assert there < set((tmp_path / "iterations").rglob("*.parquet")), "readers that began before may need them"
+        assert there < set((tmp_path / "iterations").rglob("*.parquet")), (
+            "readers that began before may need them"
+        )
         monkeypatch.setattr("scoring.fleet.dataset._KEPT_HOURS", 0)
         time.sleep(0.01)
         dataset.tidy()
@@ -203,12 +217,16 @@ def test_small_files_are_joined_and_old_ones_removed(tmp_path: Path, monkeypatch
     assert count(tmp_path) == {f"r{number}": 2 for number in range(6)}
 
 
-def test_a_table_without_columns_of_today_has_them_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_columns_of_today_has_them_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     schema = partitioned_schema("iterations")
     old = pa.schema([field for field in schema if field.name != "band"])
     schemas = {"iterations": old}
     with monkeypatch.context() as patched:
-        patched.setattr("scoring.fleet.dataset.partitioned_schema", lambda name: schemas.get(name, schema))
+        patched.setattr(
+            "scoring.fleet.dataset.partitioned_schema", lambda name: schemas.get(name, schema)
+        )
         with DataSet.for_writing(str(tmp_path)) as dataset:
             dataset.put({"iterations": rows(["a"]).drop_columns(["band"])})
             dataset.note([RepositoryState("2.3.0", "a", True)])
@@ -277,10 +295,14 @@ class TestCommands:
         found = da_score("query", "--fleet", where, sql, "--json")
         assert found.json == [{"n": 18, "r": 2, "v": "2.3.0", "m": "2026-03"}]
         for table in ("signals", "integrity", "outcomes", "provenance"):
-            assert da_score("query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json").json[0]["n"]
+            assert da_score(
+                "query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json"
+            ).json[0]["n"]
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("sql", ["select * from read_csv('/etc/passwd')", "select * from repositories", "select"])
+    @pytest.mark.parametrize(
+        "sql", ["select * from read_csv('/etc/passwd')", "select * from repositories", "select"]
+    )
     def test_query_reads_nothing_else(self, fleet: Path, da_score: DaScore, sql: str) -> None:
         score_here(fleet)
         found = da_score("query", "--fleet", str(fleet), sql)
@@ -293,7 +315,15 @@ class TestCommands:
         failed(fleet, "/gone")
         found = da_score("fleet", "status", str(fleet), "--json").json["rubrics"]
         gone = [{"repository": "/gone", "attempts": 3, "reason": "it fails"}]
-        assert found == [{"rubric": "2.3.0", "repositories": 2, "iterations": 18, "broken_entries": 0, "failed": gone}]
+        assert found == [
+            {
+                "rubric": "2.3.0",
+                "repositories": 2,
+                "iterations": 18,
+                "broken_entries": 0,
+                "failed": gone,
+            }
+        ]
         assert "it fails" in da_score("fleet", "status", str(fleet)).out
 
     def test_init_writes_one_that_can_be_read(self, tmp_path: Path, da_score: DaScore) -> None:

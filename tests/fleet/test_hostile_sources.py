@@ -30,19 +30,31 @@ WRONG = {
     "blank results": (f'results = " "\n{SOURCE}', "results is missing"),
     "no source": ('results = "r"', r"no \[\[source\]\]"),
     "a source that is no table": ('results = "r"\nsource = [1]', "where a table belongs"),
-    "a source without a place": ('results = "r"\n[[source]]\ntrunk = "main"', "neither path nor url"),
+    "a source without a place": (
+        'results = "r"\n[[source]]\ntrunk = "main"',
+        "neither path nor url",
+    ),
     "an unknown key": (f'result = "r"\n{SOURCE}', "unknown setting 'result'"),
-    "an unknown key in a source": ('results = "r"\n[[source]]\npaths = "x"', "unknown setting 'paths'"),
+    "an unknown key in a source": (
+        'results = "r"\n[[source]]\npaths = "x"',
+        "unknown setting 'paths'",
+    ),
     "a URL as path": ('results = "r"\n[[source]]\npath = "s3://b/x"', "give it as url"),
     "a path as URL": ('results = "r"\n[[source]]\nurl = "x"', "is no URL"),
     "no size": (f'results = "r"\n{SOURCE}[limits]\nexpanded = "much"', "not a size"),
     "no count": (f'results = "r"\n{SOURCE}[workers]\ncount = 0', "not a number"),
-    "a secret": (f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "hunter2"', "leave it to the environment"),
+    "a secret": (
+        f'results = "r"\n{SOURCE}[storage.s3]\nsecret = "hunter2"',
+        "leave it to the environment",
+    ),
     "a nested secret": (
         f'results = "r"\n{SOURCE}[storage.s3.client_kwargs]\naws_secret_access_key = "h"',
         "credential",
     ),
-    "a variable that is not set": ('results = "${NOT_SET}"\n[[source]]\npath = "x"', "NOT_SET is not set"),
+    "a variable that is not set": (
+        'results = "${NOT_SET}"\n[[source]]\npath = "x"',
+        "NOT_SET is not set",
+    ),
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "too much": ("#" * (SIZE_LIMIT + 1), "larger than"),
     "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),
@@ -50,7 +62,9 @@ WRONG = {
 
 
 def test_what_a_worker_left_is_taken_away(tmp_path: Path) -> None:
-    config = read_fleet(write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}'))
+    config = read_fleet(
+        write_fleet(tmp_path, f'results = "r"\nscratch = "{tmp_path}/scratch"\n{SOURCE}')
+    )
     with scratch_folder(config) as used:
         left = used.with_name("da-score-fleet-aaaaaaaa")
         left.mkdir()
@@ -87,7 +101,9 @@ MISSING = {
 
 
 @pytest.mark.parametrize(("source", "said"), MISSING.values(), ids=MISSING)
-def test_a_source_that_is_not_there_is_named(tmp_path: Path, da_score: DaScore, source: str, said: str) -> None:
+def test_a_source_that_is_not_there_is_named(
+    tmp_path: Path, da_score: DaScore, source: str, said: str
+) -> None:
     path = write_fleet(tmp_path, f'results = "results"\n[[source]]\n{source}\n')
     found = da_score("fleet", str(path))
     assert (found.status, found.out) == (1, "")
@@ -122,12 +138,19 @@ def link(name: str, to: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
     return info
 
 
-OUTSIDE = ["../outside.txt", "/tmp/da-score-outside.txt", "a/../../outside.txt", "a\\..\\outside.txt"]
+OUTSIDE = [
+    "../outside.txt",
+    "/tmp/da-score-outside.txt",
+    "a/../../outside.txt",
+    "a\\..\\outside.txt",
+]
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 @pytest.mark.parametrize("ending", ["tar.gz", "zip"])
-def test_a_file_that_leads_outside_stops_the_archive(tmp_path: Path, name: str, ending: str) -> None:
+def test_a_file_that_leads_outside_stops_the_archive(
+    tmp_path: Path, name: str, ending: str
+) -> None:
     path = tar_with(tmp_path / f"in/x.{ending}", {name: b"x"})
     if ending == "zip":
         with zipfile.ZipFile(path, "w") as archive:
@@ -139,7 +162,9 @@ def test_a_file_that_leads_outside_stops_the_archive(tmp_path: Path, name: str, 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     members = [link("transcripts", str(tmp_path / "target"))]
-    assert reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": b"{}"}, members))
+    assert reason(
+        tmp_path, tar_with(tmp_path / "in/x.tar.gz", {"transcripts/a.jsonl": b"{}"}, members)
+    )
     assert not list((tmp_path / "target").iterdir())
 
 
@@ -150,7 +175,9 @@ def test_an_archive_that_grows_without_end_is_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\x1f\x8b" + bytes(range(256)), b"hello" * 1000], ids=["nothing", "noise", "a plain text"]
+    "data",
+    [b"", b"\x1f\x8b" + bytes(range(256)), b"hello" * 1000],
+    ids=["nothing", "noise", "a plain text"],
 )
 @pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
 @pytest.mark.sampled(4)
@@ -163,12 +190,17 @@ def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, endi
 LAYOUTS = {
     "no repository": ({"log/iter-1.yaml": b"iteration: 1\n"}, "no git bundle"),
     "two repositories": ({"a.bundle": b"", "b.bundle": b"", "log/x": b""}, "2 repositories"),
-    "a bundle that is none": ({"a.bundle": b"# v2 git bundle\nnonsense", "log/x": b""}, "git bundle"),
+    "a bundle that is none": (
+        {"a.bundle": b"# v2 git bundle\nnonsense", "log/x": b""},
+        "git bundle",
+    ),
 }
 
 
 @pytest.mark.parametrize(("files", "said"), LAYOUTS.values(), ids=LAYOUTS)
-def test_what_holds_no_repository_is_said(tmp_path: Path, files: dict[str, bytes], said: str) -> None:
+def test_what_holds_no_repository_is_said(
+    tmp_path: Path, files: dict[str, bytes], said: str
+) -> None:
     assert said in reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", files))
 
 
@@ -178,7 +210,9 @@ def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     touched = tmp_path / "touched"
     with open(folder / "demo.git/config", "a") as f:
         f.write(f'[core]\n\tfsmonitor = "touch {touched}"\n\tsshCommand = "touch {touched}"\n')
-        f.write(f'[uploadpack]\n\tpackObjectsHook = "touch {touched}"\n[filter "x"]\n\tsmudge = "touch {touched}"\n')
+        f.write(
+            f'[uploadpack]\n\tpackObjectsHook = "touch {touched}"\n[filter "x"]\n\tsmudge = "touch {touched}"\n'
+        )
     for name in ("post-checkout", "post-index-change", "reference-transaction"):
         hook = folder / f"demo.git/hooks/{name}"
         hook.parent.mkdir(exist_ok=True)

@@ -58,7 +58,9 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fs.mkdir(bucket)
     demo = build_demo(tmp_path / "seed").root
     fs.put(str(archive_of(demo, tmp_path / "folder")), f"{bucket}/in/", recursive=True)
-    fs.put_file(str(tar_of(tmp_path / "folder", tmp_path / "demo.tar.gz")), f"{bucket}/in/demo.tar.gz")
+    fs.put_file(
+        str(tar_of(tmp_path / "folder", tmp_path / "demo.tar.gz")), f"{bucket}/in/demo.tar.gz"
+    )
     return path
 
 
@@ -69,9 +71,13 @@ def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaSco
     rows = rows_of(fleet, "iterations")
     assert len(rows) == 18
     assert [r["score"] for r in rows[:9]] == [r["score"] for r in rows[9:]]
-    found = da_score("query", "--fleet", str(fleet), "select count(*) n, avg(score) s from iterations", "--json")
+    found = da_score(
+        "query", "--fleet", str(fleet), "select count(*) n, avg(score) s from iterations", "--json"
+    )
     assert found.json[0]["n"] == 18
-    assert da_score("fleet", "rescore", str(fleet), "--rubric", "2.3.0", "--from", "2.2.0").status == 1
+    assert (
+        da_score("fleet", "rescore", str(fleet), "--rubric", "2.3.0", "--from", "2.2.0").status == 1
+    )
 
 
 def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:

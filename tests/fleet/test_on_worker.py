@@ -28,7 +28,9 @@ def fleet(tmp_path: Path) -> Path:
 def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
     """Return the tables of one log, as export has them."""
     log = root / "repo" / DEFAULT_LOG_DIR
-    view = LogView(log, root / "repo", (root / "transcripts",), find_rubric(rubric), outcomes=OutcomeRules())
+    view = LogView(
+        log, root / "repo", (root / "transcripts",), find_rubric(rubric), outcomes=OutcomeRules()
+    )
     found: dict[str, list[dict[str, Any]]] = {}
     for table, row in table_rows(log, view.rubric, view.examine()):
         found.setdefault(table, []).append(row)
@@ -67,16 +69,29 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
         text = path.read_text()
         path.write_text(re.sub(r'"(text|content|thinking)":\s*"', r"\g<0>Zanzibar quokka ", text))
     score_here(fleet)
-    said = {w.lower() for p in (root / "transcripts").rglob("*.jsonl") for w in WORD.findall(p.read_text())}
+    said = {
+        w.lower()
+        for p in (root / "transcripts").rglob("*.jsonl")
+        for w in WORD.findall(p.read_text())
+    }
     assert {"zanzibar", "quokka"} <= said
     known = {c.name for columns in FLEET_TABLES.values() for c in columns}
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
     own = "observed claimed passed failed codex claude master main time commit subject true false window head message"
-    ours = {w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox", own]))}
-    kept = " ".join(str(value) for table in FLEET_TABLES for row in rows_of(fleet, table) for value in row.values())
+    ours = {
+        w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox", own]))
+    }
+    kept = " ".join(
+        str(value)
+        for table in FLEET_TABLES
+        for row in rows_of(fleet, table)
+        for value in row.values()
+    )
     written = {word.lower() for word in WORD.findall(kept)}
     assert (written & said) - ours == set()
-    files = b"".join(p.read_bytes() for p in Path(read_fleet(fleet).results).rglob("*") if p.is_file())
+    files = b"".join(
+        p.read_bytes() for p in Path(read_fleet(fleet).results).rglob("*") if p.is_file()
+    )
     assert b"anzibar" not in files
     assert b"quokka" not in files
 
@@ -84,24 +99,32 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
 @pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "archive"])
 @pytest.mark.slow
-def test_an_archive_gives_the_rows_of_its_directory(tmp_path: Path, bare: bool, packed: bool) -> None:
+def test_an_archive_gives_the_rows_of_its_directory(
+    tmp_path: Path, bare: bool, packed: bool
+) -> None:
     """But for what is only in a work tree and not committed: there are no artifacts in the archive."""
     seed = build_demo(tmp_path / "seed")
     folder = archive_of(seed.root, tmp_path / "archives/demo", bare)
     if packed:
         tar_of(folder, tmp_path / "archives/demo.tar.gz")
     url = f"file://{tmp_path}/archives/demo{'.tar.gz' if packed else ''}"
-    path = write_fleet(tmp_path, f'results = "results"\nrubric = "2.3.0"\n[[source]]\nurl = "{url}"\n')
+    path = write_fleet(
+        tmp_path, f'results = "results"\nrubric = "2.3.0"\n[[source]]\nurl = "{url}"\n'
+    )
     (result,) = score_here(path)
     assert not result.error
     rows = rows_of(path, "iterations")
-    subprocess.run(["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", str(seed.repo_dir), str(tmp_path / "clone/repo")], check=True
+    )
     (tmp_path / "clone/transcripts").symlink_to(folder / "transcripts")
     (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "clone/repo" / DEFAULT_LOG_DIR).symlink_to(folder / "log")
     expected = tables_of_log(tmp_path / "clone", "2.3.0")["iterations"]
     names = ("iteration", "score", "band", "weight_present", "input_tokens", "ran_tests")
-    assert [[row[n] for n in names] for row in rows] == [[row[n] for n in names] for row in expected]
+    assert [[row[n] for n in names] for row in rows] == [
+        [row[n] for n in names] for row in expected
+    ]
     assert {row["repository"] for row in rows} == {url}
 
 

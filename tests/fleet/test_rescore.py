@@ -9,7 +9,15 @@ from helpers.fleets import FLEET, make_fleet, opened, rows_of, score_here
 from rubric import find_rubric
 from scoring.errors import FleetError
 from scoring.fleet.rescore import rescore
-from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how, how_column, kept_column, value_kept
+from scoring.fleet.tables import (
+    CLAIMS,
+    FLEET_TABLES,
+    SEEN,
+    how,
+    how_column,
+    kept_column,
+    value_kept,
+)
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.signals.values import SignalValue
 
@@ -28,7 +36,10 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=str)
 @pytest.mark.parametrize("way", [CLAIMS, SEEN])
 def test_what_is_kept_of_a_value_is_all_that_a_rubric_needs(value: SignalValue, way: str) -> None:
-    kept = {kept_column("tests", way): value.sub_score if value.present else None, how_column("tests", way): how(value)}
+    kept = {
+        kept_column("tests", way): value.sub_score if value.present else None,
+        how_column("tests", way): how(value),
+    }
     assert value_kept(kept, "tests", way) == value
 
 
@@ -47,10 +58,15 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
     [
         pytest.param("2.0.2", "2.2.0", None, id="reference to reference, with deliberation"),
         pytest.param("2.2.0", "2.1.0", None, id="and back"),
-        pytest.param("3.1.0", None, {"claims_vote: false": "claims_vote: true"}, id="claims that vote"),
+        pytest.param(
+            "3.1.0", None, {"claims_vote: false": "claims_vote: true"}, id="claims that vote"
+        ),
         pytest.param("2.3.0", None, {"min: 0.85": "min: 0.95"}, id="other bands"),
         pytest.param(
-            "2.3.0", None, {"evidence: corrected": "evidence: corrected\nclaims_vote: false"}, id="claims not"
+            "2.3.0",
+            None,
+            {"evidence: corrected": "evidence: corrected\nclaims_vote: false"},
+            id="claims not",
         ),
     ],
 )
@@ -95,7 +111,9 @@ def test_other_evidence_is_refused_with_what_to_do(tmp_path: Path, da_score: DaS
 
 
 @pytest.mark.slow
-def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them(tmp_path: Path) -> None:
+def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them(
+    tmp_path: Path,
+) -> None:
     fleet = make_fleet(tmp_path, 2)
     (tmp_path / "repos/r0/repo" / DEFAULT_LOG_DIR / "iter-3.yaml").write_text("iteration: [1\n")
     score_here(fleet, "3.0.0")

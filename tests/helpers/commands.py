@@ -86,7 +86,9 @@ def process(
 
 
 @contextlib.contextmanager
-def running(*arguments: str | Path, stdin: int = subprocess.DEVNULL) -> Iterator["subprocess.Popen[str]"]:
+def running(
+    *arguments: str | Path, stdin: int = subprocess.DEVNULL
+) -> Iterator["subprocess.Popen[str]"]:
     """Start a command line that goes on, in a process of its own, on pipes of text; it is killed at the end."""
     command = [*COMMAND, *map(str, arguments)]
     pipe = subprocess.PIPE
@@ -121,7 +123,10 @@ def terminal(columns: int = 160) -> Iterator[tuple[int, list[bytes]]]:
 
 def lines_of(shown: list[bytes]) -> list[str]:
     """Return the lines of a terminal without their colours and the spaces at their ends."""
-    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode()).splitlines()]
+    return [
+        line.rstrip()
+        for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(shown).decode()).splitlines()
+    ]
 
 
 def process_on_a_terminal(
@@ -129,11 +134,22 @@ def process_on_a_terminal(
 ) -> tuple[int, list[bytes]]:
     """Run a command line in a process of its own, on a terminal, and return its status and what the terminal shows."""
     with terminal(columns) as (child, shown):
-        kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("COLUMNS", "LINES", "NO_COLOR")
+        }
         environment = kept | {"TERM": "xterm", **variables}
         command = [*COMMAND, *map(str, arguments)]
         done = subprocess.run(
-            command, stdin=child, stdout=child, stderr=child, cwd=cwd, env=environment, timeout=600, check=False
+            command,
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            cwd=cwd,
+            env=environment,
+            timeout=600,
+            check=False,
         )
     return done.returncode, shown
 

@@ -13,7 +13,10 @@ OWNED = ["Anna: run the migration on staging", "We will deploy the fix by Friday
 
 
 def outputs(
-    claims: Sequence[str] = (), actions: Sequence[str] = (), questions: Sequence[str] = (), summary: str | None = None
+    claims: Sequence[str] = (),
+    actions: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    summary: str | None = None,
 ) -> dict[str, Any]:
     """What a round puts out."""
     found: dict[str, Any] = {
@@ -61,7 +64,14 @@ MEETING = transcript(
         outputs(claims, actions)
         for claims, actions in zip(
             new_claims(4, 1, 1, 1, 0, 0),
-            [[], [], [], ["Convert this into a 1-page facilitation checklist."], ["End."], ["End."]],
+            [
+                [],
+                [],
+                [],
+                ["Convert this into a 1-page facilitation checklist."],
+                ["End."],
+                ["End."],
+            ],
             strict=True,
         )
     )

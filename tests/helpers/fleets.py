@@ -94,12 +94,19 @@ def failed(path: Path, repository: str, reason: str = "it fails") -> None:
 def rows_of(path: Path, table: str, rubric: str | None = None) -> list[dict[str, Any]]:
     """Return the rows of a table that count, sorted."""
     return ordered(
-        r for r in opened(path).rows(table).to_table().to_pylist() if rubric in (None, r.get("rubric", rubric))
+        r
+        for r in opened(path).rows(table).to_table().to_pylist()
+        if rubric in (None, r.get("rubric", rubric))
     )
 
 
 def ordered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda r: [str(r.get(n)) for n in ("repository", "iteration", "signal", "role", "unit")])
+    return sorted(
+        rows,
+        key=lambda r: [
+            str(r.get(n)) for n in ("repository", "iteration", "signal", "role", "unit")
+        ],
+    )
 
 
 def free_port() -> int:
@@ -130,7 +137,18 @@ def archive_of(demo: Path, to: Path, bare: bool = False) -> Path:
     if bare:
         git(["git", "clone", "-q", "--bare", str(demo / "repo"), str(to / "demo.git")])
     else:
-        git(["git", "-C", str(demo / "repo"), "bundle", "create", "-q", str(to / "demo.bundle"), "--all"])
+        git(
+            [
+                "git",
+                "-C",
+                str(demo / "repo"),
+                "bundle",
+                "create",
+                "-q",
+                str(to / "demo.bundle"),
+                "--all",
+            ]
+        )
     shutil.copytree(demo / "repo" / DEFAULT_LOG_DIR, to / "log")
     shutil.copytree(demo / "transcripts", to / "transcripts")
     return to
@@ -193,7 +211,9 @@ class Fleet:
     def __init__(self, path: Path, *arguments: str) -> None:
         command = [sys.executable, "-m", "scoring", "fleet", str(path), "--json", *arguments]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+        self.process = subprocess.Popen(
+            command, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
         self.events: list[dict[str, Any]] = []
 
     def until(self, event: str, count: int = 1) -> None:

@@ -11,7 +11,9 @@ import scoring.files
 from scoring.cli import main
 
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["pytest", *(f"scoring.cli.{name}" for name in ("backfill", "close_task", "run"))])
+_SERVER.set_forkserver_preload(
+    ["pytest", *(f"scoring.cli.{name}" for name in ("backfill", "close_task", "run"))]
+)
 
 
 class _Mortal:

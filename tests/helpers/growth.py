@@ -19,7 +19,9 @@ _NOISE = 0.01
 """Seconds of CPU below which a measurement says nothing."""
 
 
-def over_linear(work: Callable[[str], object], shape: Callable[[int], str], most: int = LARGE) -> str:
+def over_linear(
+    work: Callable[[str], object], shape: Callable[[int], str], most: int = LARGE
+) -> str:
     """Return how the time grew where it grew by more than the text; "" where it did not.
 
     The text gets longer step by step. One step that is too slow may be a limit that was reached, or somebody else's

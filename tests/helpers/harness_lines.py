@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from scoring.evidence.harnesses.readers import harness_scan
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     ReadingOptions,
@@ -16,7 +17,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.readers import harness_scan
 
 NS = 1_000_000_000
 START = 1_776_000_000
@@ -33,16 +33,26 @@ def stamp(second: float) -> str:
 
 def window(start: float | None, end: float) -> IterationWindow:
     """The window after ``start`` (None: open) up to and including ``end``, in seconds of the lines."""
-    return IterationWindow(0, None if start is None else int((START + start) * NS), int((START + end) * NS))
+    return IterationWindow(
+        0, None if start is None else int((START + start) * NS), int((START + end) * NS)
+    )
 
 
 def uuid7(second: float, number: int = 0) -> str:
     return str(UUID(int=int((START + second) * 1000) << 80 | 7 << 76 | 2 << 62 | number))
 
 
-def claude(second: float, *content: Line, kind: str = "assistant", message: Line | None = None, **keys: Any) -> Line:
+def claude(
+    second: float, *content: Line, kind: str = "assistant", message: Line | None = None, **keys: Any
+) -> Line:
     """A line of Claude Code; a keyword that is None leaves the key out."""
-    line = {"type": kind, "timestamp": stamp(second), "cwd": "/work/app", "sessionId": "s1", "isSidechain": False}
+    line = {
+        "type": kind,
+        "timestamp": stamp(second),
+        "cwd": "/work/app",
+        "sessionId": "s1",
+        "isSidechain": False,
+    }
     line |= {"message": {"role": kind, "content": list(content)} | (message or {}), **keys}
     return {key: value for key, value in line.items() if value is not None}
 
@@ -65,7 +75,11 @@ def response(
         "cache_read_input_tokens": reads,
         "cache_creation_input_tokens": creations,
     }
-    message = {"model": "claude-sonnet-4-5", "usage": usage} | ({"id": name} if name else {}) | keys.pop("message", {})
+    message = (
+        {"model": "claude-sonnet-4-5", "usage": usage}
+        | ({"id": name} if name else {})
+        | keys.pop("message", {})
+    )
     return claude(second, *content, message=message, requestId=request, **keys)
 
 
@@ -101,14 +115,23 @@ def counts(given: int, cached: int, output: int, **keys: int) -> Line:
 
 def tokens(second: float, total: Line | None, last: Line | None = None) -> Line:
     info = {"total_token_usage": total, "last_token_usage": last}
-    return codex(second, "event_msg", type="token_count", info={k: v for k, v in info.items() if v is not None})
+    return codex(
+        second,
+        "event_msg",
+        type="token_count",
+        info={k: v for k, v in info.items() if v is not None},
+    )
 
 
 def item(second: float, kind: str, call_id: str | None = "call_1", **keys: Any) -> Line:
-    return codex(second, "response_item", type=kind, **({"call_id": call_id} if call_id else {}), **keys)
+    return codex(
+        second, "response_item", type=kind, **({"call_id": call_id} if call_id else {}), **keys
+    )
 
 
-def output(second: float, said: Any, name: str | None = "call_1", kind: str = "function_call_output") -> Line:
+def output(
+    second: float, said: Any, name: str | None = "call_1", kind: str = "function_call_output"
+) -> Line:
     return item(second, kind, name, output=said)
 
 
@@ -118,7 +141,9 @@ def cases(names: str, table: Mapping[str, Any]) -> pytest.MarkDecorator:
 
 
 def as_bytes(lines: Iterable[Line | bytes]) -> bytes:
-    return b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+    return b"".join(
+        (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines
+    )
 
 
 def write(path: Path, *lines: Line | bytes) -> Path:
@@ -128,10 +153,16 @@ def write(path: Path, *lines: Line | bytes) -> Path:
 
 
 def read(
-    places: TranscriptPlaces | Path, windows: Sequence[IterationWindow] = (ALWAYS,), **reading: Unpack[ReadingOptions]
+    places: TranscriptPlaces | Path,
+    windows: Sequence[IterationWindow] = (ALWAYS,),
+    **reading: Unpack[ReadingOptions],
 ) -> tuple[list[TranscriptFacts], TranscriptSurvey]:
     """Read transcripts: a folder that is named by hand, or places."""
-    found = places if isinstance(places, TranscriptPlaces) else TranscriptPlaces(Path("/nowhere"), (places,))
+    found = (
+        places
+        if isinstance(places, TranscriptPlaces)
+        else TranscriptPlaces(Path("/nowhere"), (places,))
+    )
     with harness_scan(found, **reading).start() as scan:
         return scan.facts(windows), scan.survey()
 

@@ -48,14 +48,18 @@ class Session:
             self._totals += output
             total = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": self._totals}
             info = {"total_token_usage": total | {"total_tokens": self._totals}}
-            self.lines.append(_codex(second + self.shift, "event_msg", {"type": "token_count", "info": info}))
+            self.lines.append(
+                _codex(second + self.shift, "event_msg", {"type": "token_count", "info": info})
+            )
             return
         counts = {"input_tokens": 1, "output_tokens": output, "cache_read_input_tokens": 7}
         message: Line = {"id": f"msg_{output}", "model": "claude-opus-4-1", "role": "assistant"}
         message |= {"content": list(content), "usage": counts | {"cache_creation_input_tokens": 3}}
         self._claude(second, side, type="assistant", requestId=f"req_{output}", message=message)
 
-    def run(self, second: float, output: int, command: str, printed: str, failed: bool = False) -> None:
+    def run(
+        self, second: float, output: int, command: str, printed: str, failed: bool = False
+    ) -> None:
         """A command, half a second long, and what it printed."""
         call = self._call()
         if self.harness == "codex":
@@ -67,7 +71,11 @@ class Session:
             answer = {"type": "function_call_output", "call_id": call, "output": said}
             self.lines.append(_codex(second + self.shift + 0.5, "response_item", answer))
             return
-        self.turn(second, output, {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}})
+        self.turn(
+            second,
+            output,
+            {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}},
+        )
         self.result(second + 0.5, call, printed, failed)
 
     def edit(self, second: float, output: int, path: str) -> None:
@@ -97,7 +105,11 @@ class Session:
         """The user stops the agent."""
         if self.harness == "codex":
             self.lines.append(
-                _codex(second + self.shift, "event_msg", {"type": "turn_aborted", "reason": "interrupted"})
+                _codex(
+                    second + self.shift,
+                    "event_msg",
+                    {"type": "turn_aborted", "reason": "interrupted"},
+                )
             )
             return
         said = [{"type": "text", "text": "[Request interrupted by user]"}]
@@ -106,17 +118,29 @@ class Session:
     def compact(self, second: float) -> None:
         """The harness makes room: what was said so far is summed up."""
         if self.harness == "claude":
-            self._claude(second, False, type="system", subtype="compact_boundary", content="Conversation compacted")
+            self._claude(
+                second,
+                False,
+                type="system",
+                subtype="compact_boundary",
+                content="Conversation compacted",
+            )
             said = {"role": "user", "content": "This session is being continued."}
             self._claude(second, False, type="user", isCompactSummary=True, message=said)
 
     def open_codex(self, second: float, **keys: Any) -> "Session":
         """The first lines of a rollout."""
-        self.lines.append(_codex(second + self.shift, "session_meta", {"id": self.id, "cwd": self.cwd, **keys}))
-        self.lines.append(_codex(second + self.shift, "turn_context", {"turn_id": self.id, "cwd": self.cwd}))
+        self.lines.append(
+            _codex(second + self.shift, "session_meta", {"id": self.id, "cwd": self.cwd, **keys})
+        )
+        self.lines.append(
+            _codex(second + self.shift, "turn_context", {"turn_id": self.id, "cwd": self.cwd})
+        )
         return self
 
-    def commits(self, second: float, output: int, mark: int, subject: str, command: str = "git commit -am x") -> None:
+    def commits(
+        self, second: float, output: int, mark: int, subject: str, command: str = "git commit -am x"
+    ) -> None:
         """A command that makes a commit, whose line is half a second after it; what was done until then led to it."""
         said = f"[{self.branch} @sha:{mark}@] {subject}\n 1 file changed, 1 insertion(+)"
         self.run(second, output, command, said)
@@ -124,8 +148,13 @@ class Session:
 
     def copy(self, new: str, *, rename: bool = True) -> "Session":
         """A session that was resumed or forked: it begins with what was said, under the same uuids."""
-        lines = [line | ({"sessionId": new} if rename and "sessionId" in line else {}) for line in self.lines]
-        return Session(new, self.cwd, self.harness, self.branch, self.shift, lines, truth=dict(self.truth))
+        lines = [
+            line | ({"sessionId": new} if rename and "sessionId" in line else {})
+            for line in self.lines
+        ]
+        return Session(
+            new, self.cwd, self.harness, self.branch, self.shift, lines, truth=dict(self.truth)
+        )
 
     def done(self, mark: int) -> None:
         """What was written since the last time led to this commit."""
@@ -141,7 +170,11 @@ class Session:
         lines = self.side if side else self.lines
         number = len(self.lines) + len(self.side)
         before = next((line["uuid"] for line in reversed(lines) if "uuid" in line), None)
-        line = {"uuid": f"{self.id}-{number}", "parentUuid": before, "timestamp": stamp(second + self.shift)}
+        line = {
+            "uuid": f"{self.id}-{number}",
+            "parentUuid": before,
+            "timestamp": stamp(second + self.shift),
+        }
         line |= {"cwd": self.cwd, "sessionId": self.id, "isSidechain": side}
         lines.append(line | ({"agentId": "a1"} if side else {}) | keys)
 
@@ -236,10 +269,14 @@ class History:
         self.sessions.append(made)
         return made
 
-    def commit(self, second: float, subject: str, *trailers: str, branch: str = "main", **keys: Any) -> int:
+    def commit(
+        self, second: float, subject: str, *trailers: str, branch: str = "main", **keys: Any
+    ) -> int:
         """Commit a file of its own to a branch; return its mark."""
         parent = keys.pop("parent", None) or self.git.branches.get(branch, self.main)
-        message = subject + ("\n\n" + "\n".join(f"Entire-Checkpoint: {t}" for t in trailers) if trailers else "")
+        message = subject + (
+            "\n\n" + "\n".join(f"Entire-Checkpoint: {t}" for t in trailers) if trailers else ""
+        )
         path = f"src/{branch}/{len(self.git.commits)}.py"
         files = keys.pop("files", {path: f"value = {len(self.git.commits)}"})
         mark = self.git.commit((parent,), message + "\n", START + int(second), files, **keys)
@@ -251,7 +288,9 @@ class History:
         self.entries.append(Entry(len(self.entries) + 1, commit, summary, session))
         return len(self.entries)
 
-    def checkpoint(self, number: int, *sessions: tuple[dict[str, Any], Iterable[Line] | None]) -> str:
+    def checkpoint(
+        self, number: int, *sessions: tuple[dict[str, Any], Iterable[Line] | None]
+    ) -> str:
         """Record a checkpoint; return its id."""
         made = [(about(**said), None if lines is None else list(lines)) for said, lines in sessions]
         self.checkpoints[name(number)] = Checkpoint(name(number), made)
@@ -288,19 +327,37 @@ class History:
         return entry.commit if isinstance(entry.commit, str) else self.shas[entry.commit]
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
-        said: dict[str, Any] = {"schema_version": 2, "iteration": entry.number, "date": "2026-04-12", "task_id": "t"}
-        said |= {"commit": self.commit_of(entry), "impl": {"summary": entry.summary, "scope_note": "on-target"}}
+        said: dict[str, Any] = {
+            "schema_version": 2,
+            "iteration": entry.number,
+            "date": "2026-04-12",
+            "task_id": "t",
+        }
+        said |= {
+            "commit": self.commit_of(entry),
+            "impl": {"summary": entry.summary, "scope_note": "on-target"},
+        }
         return said | ({"agent": {"session_id": entry.session}} if entry.session else {})
 
     def _store(self, session: Session) -> None:
         projects = self.home / ".claude" / "projects" / re.sub(r"\W", "-", session.cwd)
         if session.harness == "codex":
-            path = self.home / ".codex" / "sessions" / "2026" / "04" / "12" / f"rollout-{session.id}.jsonl"
+            path = (
+                self.home
+                / ".codex"
+                / "sessions"
+                / "2026"
+                / "04"
+                / "12"
+                / f"rollout-{session.id}.jsonl"
+            )
         else:
             path = projects / f"{session.id}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         data = self._render(session.lines)
-        path.write_bytes(data[: len(data) - len(data.splitlines(True)[-1]) // 2] if session.cut_off else data)
+        path.write_bytes(
+            data[: len(data) - len(data.splitlines(True)[-1]) // 2] if session.cut_off else data
+        )
         if session.side:
             agents = projects / session.id / "subagents"
             agents.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,9 @@ import yaml
 NOON = "2026-03-01T12:00:00Z"
 
 
-def edit(correctness: Any = None, scope: Any = None, hallucination: Any = None, **more: Any) -> dict[str, Any]:
+def edit(
+    correctness: Any = None, scope: Any = None, hallucination: Any = None, **more: Any
+) -> dict[str, Any]:
     """Return one edit of a label, with the values that are given."""
     values = {"correctness": correctness, "scope_judgement": scope, "hallucination": hallucination}
     structured = {name: value for name, value in values.items() if value is not None}

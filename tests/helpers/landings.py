@@ -11,7 +11,7 @@ from typing import NamedTuple
 from helpers.repos import Repo
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.reference import ReferenceHistory
+from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
 
@@ -66,7 +66,9 @@ def forked(folder: Path, *, reworked: bool = False) -> tuple[Repo, str, str]:
     repo = started(folder)
     repo.branch("work")
     one = repo.commit({"one.txt": "1\n"}, "first half")
-    two = repo.commit({"two.txt": "2\n"} | ({"one.txt": "1 again\n"} if reworked else {}), "second half")
+    two = repo.commit(
+        {"two.txt": "2\n"} | ({"one.txt": "1 again\n"} if reworked else {}), "second half"
+    )
     repo.checkout("master")
     repo.commit({"b.txt": "moved on\n"}, "elsewhere")
     return repo, one, two
@@ -254,7 +256,15 @@ def _submodule(folder: Path) -> Case:
     squash(inner, "work")
     outer = Repo(folder / "outer")
     outer.commit({"o.txt": "o\n"}, "outer")
-    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f"file://{inner.path}", "sub")
+    outer.git(
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        f"file://{inner.path}",
+        "sub",
+    )
     outer.commit(message="take it in")
     return Case(folder / "outer/sub", [two])
 
@@ -310,34 +320,48 @@ SCENARIOS: dict[str, Scenario] = {
     "fast-forward": Scenario("fast-forward", _fast_forward, 1, 1, "ancestor"),
     "squash": Scenario("squash merge", _squash, 0, 1, "squash"),
     "squash-earlier": Scenario(
-        "an earlier commit of a squashed branch, which is deleted", _squash_earlier, 0, 1, "later-ancestor"
+        "an earlier commit of a squashed branch, which is deleted",
+        _squash_earlier,
+        0,
+        1,
+        "later-ancestor",
     ),
     "squash-updated": Scenario(
         "squash merge after the branch took the trunk in", _squash_updated, 0, 1, "later-ancestor"
     ),
     "squash-edited": Scenario("squash merge, worked on since", _squash_edited, 0, 1, "squash"),
-    "squash-amended": Scenario("squash merge that was reworked", _squash_amended, 0, 0, "not-landed"),
+    "squash-amended": Scenario(
+        "squash merge that was reworked", _squash_amended, 0, 0, "not-landed"
+    ),
     "rebase": Scenario("rebase merge", _rebase, 0, 1, "patch-id"),
     "cherry-pick": Scenario("cherry-pick, worked on since", _cherry_pick, 0, 1, "patch-id"),
     "cherry-pick-of-another": Scenario(
         "only the commit after it was cherry-picked", _cherry_pick_of_another, 0, 0, "not-landed"
     ),
-    "same-content": Scenario("the same content in other commits", _same_content, 0, 1, "merge-tree"),
+    "same-content": Scenario(
+        "the same content in other commits", _same_content, 0, 1, "merge-tree"
+    ),
     "revert": Scenario("reverted", _revert, 0, 0, "reverted"),
     "revert-of-merge": Scenario("the merge was reverted", _revert_of_merge, 1, 0, "reverted"),
     "revert-of-squash": Scenario("the squash was reverted", _revert_of_squash, 0, 0, "reverted"),
     "revert-of-revert": Scenario("revert of a revert", _revert_of_revert, 0, 1, "ancestor"),
-    "not-a-revert": Scenario('a later message says "not a revert of" it', _not_a_revert, 0, 1, "ancestor"),
+    "not-a-revert": Scenario(
+        'a later message says "not a revert of" it', _not_a_revert, 0, 1, "ancestor"
+    ),
     "amended": Scenario("amended, then merged", _amended, 0, 1, "subject"),
     "force-pushed": Scenario("force-pushed away", _force_pushed, 0, 0, "not-landed"),
     "deleted-branch": Scenario("squash merge, branch deleted", _deleted_branch, 0, 1, "squash"),
     "open-branch": Scenario("on a branch that is still open", _open_branch, 0, 0, "not-landed"),
     "worktree": Scenario("squash merge, asked from a linked work tree", _work_tree, 0, 1, "squash"),
-    "shallow": Scenario("shallow clone, not in what it has of the trunk", _shallow_beside, 0, None, ""),
+    "shallow": Scenario(
+        "shallow clone, not in what it has of the trunk", _shallow_beside, 0, None, ""
+    ),
     "shallow-trunk": Scenario("shallow clone, on the trunk", _shallow_on_trunk, 1, 1, "ancestor"),
     "submodule": Scenario("squash merge in a submodule", _submodule, 0, 1, "squash"),
     "renamed": Scenario("trunk renamed to main", _renamed, 0, 1, "ancestor"),
-    "pushed-only": Scenario("merged on the remote, local trunk behind", _pushed_only, 0, 1, "ancestor"),
+    "pushed-only": Scenario(
+        "merged on the remote, local trunk behind", _pushed_only, 0, 1, "ancestor"
+    ),
     "not-pushed": Scenario("on the local main, not pushed yet", _not_pushed, 0, 1, "ancestor"),
     "empty": Scenario("an empty commit off the trunk", _empty, 0, None, ""),
     "merge-beside": Scenario("a merge commit off the trunk", _merge_beside, 0, None, ""),
@@ -348,6 +372,9 @@ def table() -> str:
     """Return the scenarios as the table in the documentation; a test compares each with what the histories say."""
     rows = ["| what happened | `reference` | `corrected` | found by |", "|---|---|---|---|"]
     for scenario in SCENARIOS.values():
-        words = ["absent" if value is None else f"{value:g}" for value in (scenario.reference, scenario.corrected)]
+        words = [
+            "absent" if value is None else f"{value:g}"
+            for value in (scenario.reference, scenario.corrected)
+        ]
         rows.append(f"| {scenario.title} | {words[0]} | {words[1]} | {scenario.method or '-'} |")
     return "\n".join(rows) + "\n"

@@ -36,14 +36,27 @@ class MadeHistory:
     ) -> int:
         """Add a commit; return its mark. ``files`` are those that differ from the first parent's."""
         mark = len(self.commits) + 1
-        made = MadeCommit(mark, tuple(parents), message, authored, authored if committed is None else committed, files)
+        made = MadeCommit(
+            mark,
+            tuple(parents),
+            message,
+            authored,
+            authored if committed is None else committed,
+            files,
+        )
         self.commits.append(made)
         return mark
 
     def again(self, mark: int, parent: int, committed: int, message: str | None = None) -> int:
         """Add a commit with the change of another one, as a rebase or a cherry-pick does; return its mark."""
         old = self.commits[mark - 1]
-        return self.commit((parent,), old.message if message is None else message, old.authored, old.files, committed)
+        return self.commit(
+            (parent,),
+            old.message if message is None else message,
+            old.authored,
+            old.files,
+            committed,
+        )
 
     def of(self, mark: int) -> MadeCommit:
         return self.commits[mark - 1]
@@ -55,16 +68,22 @@ class MadeHistory:
         for made in self.commits:
             stream.append(f"commit refs/heads/being-made\nmark :{made.mark}\n".encode())
             stream.append(f"author A <a@example.org> {made.authored} +0000\n".encode())
-            stream.append(f"committer C <c@example.org> {made.committed} +0000\n{_data(made.message)}".encode())
+            stream.append(
+                f"committer C <c@example.org> {made.committed} +0000\n{_data(made.message)}".encode()
+            )
             if made.parents:
                 first, *others = made.parents
-                stream.append(f"from :{first}\n".encode() + b"".join(f"merge :{m}\n".encode() for m in others))
+                stream.append(
+                    f"from :{first}\n".encode() + b"".join(f"merge :{m}\n".encode() for m in others)
+                )
             for path, content in made.files.items():
                 stream.append(f"M 100644 inline {path}\n{_data(content)}".encode())
         for name, mark in self.branches.items():
             stream.append(f"reset refs/heads/{name}\nfrom :{mark}\n\n".encode())
         stream.append(f"reset refs/heads/being-made\nfrom {'0' * 40}\n\n".encode())
-        repo.git("fast-import", "--quiet", "--force", f"--export-marks={marks}", given=b"".join(stream))
+        repo.git(
+            "fast-import", "--quiet", "--force", f"--export-marks={marks}", given=b"".join(stream)
+        )
         pairs = (line.split() for line in marks.read_text().splitlines())
         return {int(mark[1:]): sha for mark, sha in pairs}
 

@@ -12,7 +12,9 @@ ALL_SHALLOW = dict.fromkeys(CHECKLIST, "shallow")
 ALL_NONE = dict.fromkeys(CHECKLIST, "none")
 
 
-def used(number: int = 3, cost: float = 0, minutes: float = 0, of_minutes: float = 0) -> dict[str, float]:
+def used(
+    number: int = 3, cost: float = 0, minutes: float = 0, of_minutes: float = 0
+) -> dict[str, float]:
     """Return what a round of at most ten has used of money and time, as a record says it."""
     found = {"round_index": number, "max_rounds": 10, "estimated_cost_this_round": cost}
     return found | {
@@ -33,14 +35,18 @@ def record(
     """Return a record; as it stands E is 1, C 0.8, F 0.8, N 0.1. ``focus__x`` sets the field ``x`` of ``focus``."""
     found: dict[str, Any] = {
         "round_index": number,
-        "exploration": {"aspects": [{"name": name, "coverage_level": level} for name, level in levels.items()]},
+        "exploration": {
+            "aspects": [{"name": name, "coverage_level": level} for name, level in levels.items()]
+        },
         "convergence": {
             "expert_positions": [
                 {"expert_id": f"e{n}", "preferred_option": option, "confidence": confidence}
                 for n, (option, confidence) in enumerate(experts)
             ]
         },
-        "focus": dict(zip(("core_count", "context_count", "off_topic_count"), messages, strict=True)),
+        "focus": dict(
+            zip(("core_count", "context_count", "off_topic_count"), messages, strict=True)
+        ),
         "novelty": dict(zip(("novel_points_count", "repeated_points_count"), points, strict=True)),
     }
     for name, value in fields.items():
@@ -64,6 +70,8 @@ def config(*settings: tuple[str, Any], kind: str = "default") -> MeetingConfig:
     return meeting_config(data)
 
 
-def last(records: Sequence[Mapping[str, Any]], *settings: tuple[str, Any], kind: str = "default") -> MeetingVerdict:
+def last(
+    records: Sequence[Mapping[str, Any]], *settings: tuple[str, Any], kind: str = "default"
+) -> MeetingVerdict:
     """Return the verdict of the last round of a meeting."""
     return score_meeting(records, config(*settings, kind=kind))[-1]

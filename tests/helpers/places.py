@@ -48,7 +48,9 @@ class Place:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         return path
 
-    def turn(self, window: int, number: int = 1, cwd: str | None = None, **usage: int) -> dict[str, Any]:
+    def turn(
+        self, window: int, number: int = 1, cwd: str | None = None, **usage: int
+    ) -> dict[str, Any]:
         """Return a response in the window of the commit ``window`` (the first is 1)."""
         at = START + (window - 1) * STEP - 600 + number
         counts = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 75}
@@ -71,5 +73,10 @@ class Place:
         """Return the result of a tool call in the window of a commit."""
         line = self.turn(window, number)
         del line["requestId"]
-        item = {"type": "tool_result", "tool_use_id": f"toolu_{window}_{number}", "content": "x", "is_error": failed}
+        item = {
+            "type": "tool_result",
+            "tool_use_id": f"toolu_{window}_{number}",
+            "content": "x",
+            "is_error": failed,
+        }
         return line | {"type": "user", "message": {"role": "user", "content": [item]}}

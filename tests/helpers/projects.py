@@ -79,7 +79,9 @@ class Project:
 
     def written(self) -> list[str]:
         """The sidecars that are there, without the ends of their names."""
-        return sorted(path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml"))
+        return sorted(
+            path.name.removesuffix(".score.yaml") for path in self.log.glob("*.score.yaml")
+        )
 
     def sidecars(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.log.glob("*.score.yaml")}

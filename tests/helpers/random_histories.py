@@ -25,7 +25,9 @@ def random_history(seed: int, root: Path) -> tuple[History, set[str]]:
     """
     rng = random.Random(seed)
     if seed < len(SITUATIONS):
-        chosen = {SITUATIONS[seed]} | ({"checkpoints"} if SITUATIONS[seed] in _NEED_CHECKPOINTS else set())
+        chosen = {SITUATIONS[seed]} | (
+            {"checkpoints"} if SITUATIONS[seed] in _NEED_CHECKPOINTS else set()
+        )
     else:
         chosen = {name for name in SITUATIONS if rng.random() < 0.3}
     maker = _Maker(rng, History(root), chosen)
@@ -47,7 +49,9 @@ class _Maker:
         self.unlanded: dict[str, list[int]] = {}
         self.numbers = 0
         self.begun: dict[tuple[str, str], int] = {}
-        self.agents = [self._agent(n) for n in range(rng.randint(2, 5) if "parallel" in chosen else 1)]
+        self.agents = [
+            self._agent(n) for n in range(rng.randint(2, 5) if "parallel" in chosen else 1)
+        ]
         if "remote" in chosen:
             history.remote = "https://github.com/Made/App.git"
         if "worktrees-setting" in chosen:
@@ -72,13 +76,19 @@ class _Maker:
             self.history.worktrees[str(cwd)] = branch
         harness = "codex" if self.has("codex", 0.7) else "claude"
         shift = self.rng.choice((-3600, 3600)) if self.has("skewed", 0.7) else 0
-        made = self.history.session(f"session-{n}", cwd, harness=harness, branch=branch, shift=shift)
+        made = self.history.session(
+            f"session-{n}", cwd, harness=harness, branch=branch, shift=shift
+        )
         self._open(made)
         return made
 
     def _open(self, session: Session) -> None:
         if session.harness == "codex":
-            told = {"git": {"repository_url": "git@github.com:Made/App"}} if self.has("remote", 0.7) else {}
+            told = (
+                {"git": {"repository_url": "git@github.com:Made/App"}}
+                if self.has("remote", 0.7)
+                else {}
+            )
             session.open_codex(self.now, **told)
 
     def work(self) -> None:
@@ -109,7 +119,11 @@ class _Maker:
             agent.turn(at, self.output(), side=True)
         elif self.has("temporary", 0.3):
             sha, subject = "abcdef1", self.rng.choice(("init", *self.subjects.values(), "first"))
-            commands = ("pytest -q", "go test ./...", "git status") if subject != "init" else ("git commit -m init",)
+            commands = (
+                ("pytest -q", "go test ./...", "git status")
+                if subject != "init"
+                else ("git commit -m init",)
+            )
             agent.run(at, self.output(), self.rng.choice(commands), f"x\n[main {sha}] {subject}\n")
         elif kind < 0.3:
             failed = self.rng.random() < 0.4
@@ -188,7 +202,11 @@ class _Maker:
             number = int(checkpoint[2:], 16)
             kept = None if self.rng.random() < 0.05 else [*lines]
             made = self.history.checkpoints.get(checkpoint)
-            others = [told for told in made.sessions if told[0]["session_id"] != agent.id] if made else []
+            others = (
+                [told for told in made.sessions if told[0]["session_id"] != agent.id]
+                if made
+                else []
+            )
             self.history.checkpoint(number, (keys, kept))
             self.history.checkpoints[checkpoint].sessions += others
             agent.recorded = len(agent.lines)
@@ -227,14 +245,20 @@ class _Maker:
         """Bring what an agent committed to the trunk, in one of the ways that teams have."""
         history, git, marks = self.history, self.history.git, self.unlanded.pop(branch)
         self.now += 60
-        ways: list[str] = [way for way in ("rebased", "squashed", "picked") if way in self.chosen] or ["merged"]
+        ways: list[str] = [
+            way for way in ("rebased", "squashed", "picked") if way in self.chosen
+        ] or ["merged"]
         way = self.rng.choice([*ways, ways[0], "merged"])
         at = 1_776_000_000 + int(self.now)
         if way == "merged":
             files = dict(f for m in marks for f in git.of(m).files.items())
-            git.branches["main"] = git.commit((history.main, marks[-1]), f"Merge {branch}", at, files)
+            git.branches["main"] = git.commit(
+                (history.main, marks[-1]), f"Merge {branch}", at, files
+            )
         elif way == "squashed":
-            text = f"All of {branch} {self.numbers}\n\n" + "\n".join(f"* {git.of(m).message}" for m in marks)
+            text = f"All of {branch} {self.numbers}\n\n" + "\n".join(
+                f"* {git.of(m).message}" for m in marks
+            )
             files = dict(f for m in marks for f in git.of(m).files.items())
             git.branches["main"] = git.commit((history.main,), text, at, files)
             history.landed[marks[-1]] = history.main  # git says so of the tip alone
@@ -248,11 +272,17 @@ class _Maker:
     def _renamed(self, marks: list[int]) -> None:
         """Some entries name what their commits became."""
         for n, entry in enumerate(self.history.entries):
-            if entry.commit in marks and entry.commit in self.history.landed and self.rng.random() < 0.4:
+            if (
+                entry.commit in marks
+                and entry.commit in self.history.landed
+                and self.rng.random() < 0.4
+            ):
                 landed = self.history.landed[entry.commit]
                 taken = any(e.commit == landed for e in self.history.entries)
                 if not taken:
-                    self.history.entries[n] = type(entry)(entry.number, landed, entry.summary, entry.session)
+                    self.history.entries[n] = type(entry)(
+                        entry.number, landed, entry.summary, entry.session
+                    )
 
     def _ends(self) -> None:
         for session in self.history.sessions:
@@ -262,8 +292,14 @@ class _Maker:
             mark = self.history.commit(self.now + 500, "made by nobody", branch="main")
             self.history.entry(mark, "made by nobody", "no-such-session")
         if "worktrees-setting" in self.chosen or "remote" in self.chosen:
-            told = {"git": {"repository_url": "ssh://git@GITHUB.com/Made/App/"}} if "remote" in self.chosen else {}
-            quiet = self.history.session("quiet", self.history.root / "gone" / "quiet", harness="codex")
+            told = (
+                {"git": {"repository_url": "ssh://git@GITHUB.com/Made/App/"}}
+                if "remote" in self.chosen
+                else {}
+            )
+            quiet = self.history.session(
+                "quiet", self.history.root / "gone" / "quiet", harness="codex"
+            )
             quiet.open_codex(self.now, **told)
             quiet.turn(self.now + 100, self.output())
             mark = self.history.commit(self.now + 900, "what the quiet one did")

@@ -61,19 +61,27 @@ class Repo:
 
     def git(self, *arguments: str, given: bytes = b"", time: int | None = None) -> str:
         """Run git here and return what it prints, without the last line feed."""
-        return self.git_bytes(*arguments, given=given, time=time).decode("utf-8", "surrogateescape").removesuffix("\n")
+        return (
+            self.git_bytes(*arguments, given=given, time=time)
+            .decode("utf-8", "surrogateescape")
+            .removesuffix("\n")
+        )
 
     def git_bytes(self, *arguments: str, given: bytes = b"", time: int | None = None) -> bytes:
         """Run git here and return what it prints, byte for byte."""
         stamp = f"{self.clock if time is None else time} +0000"
         dates = {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
         command = ["git", *_SETTINGS, "-C", str(self.path), *arguments]
-        done = subprocess.run(command, input=given, capture_output=True, env=_ENVIRONMENT | dates, check=False)
+        done = subprocess.run(
+            command, input=given, capture_output=True, env=_ENVIRONMENT | dates, check=False
+        )
         if done.returncode:
             raise AssertionError(f"{' '.join(arguments)}: {done.stderr.decode(errors='replace')}")
         return done.stdout
 
-    def commit(self, files: Files | None = None, message: str | bytes = "work", time: int | None = None) -> str:
+    def commit(
+        self, files: Files | None = None, message: str | bytes = "work", time: int | None = None
+    ) -> str:
         """Write files and commit everything, the message as given to the last byte; an empty commit is fine."""
         for name, content in (files or {}).items():
             path = self.path / name
@@ -84,7 +92,13 @@ class Repo:
             path.write_bytes(content.encode() if isinstance(content, str) else content)
         if files:
             self.git("add", "-A")
-        options = ("--all", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim", "--no-verify")
+        options = (
+            "--all",
+            "--allow-empty",
+            "--allow-empty-message",
+            "--cleanup=verbatim",
+            "--no-verify",
+        )
         text = message.encode() if isinstance(message, str) else b"to be replaced"
         self.git("commit", "-q", *options, "-F", "-", given=text, time=self._tick(time))
         if isinstance(message, bytes):  # git commit would make UTF-8 of them
@@ -104,7 +118,14 @@ class Repo:
         """Switch to a branch or a commit."""
         self.git("checkout", "-q", name)
 
-    def merge(self, name: str, message: str = "merge", time: int | None = None, *, files: Files | None = None) -> str:
+    def merge(
+        self,
+        name: str,
+        message: str = "merge",
+        time: int | None = None,
+        *,
+        files: Files | None = None,
+    ) -> str:
         """Merge a branch into this one with a merge commit; ``files`` are written into the merge itself."""
         when = self._tick(time)
         options = ("--no-ff", "--no-commit", "--no-verify", "-X", "ours")
@@ -128,7 +149,9 @@ class Repo:
         """Write a setting into the repository's own configuration."""
         self.git("config", key, value)
 
-    def raw_commit(self, headers: str, message: str | bytes = "raw", tree: str = "HEAD^{tree}") -> str:
+    def raw_commit(
+        self, headers: str, message: str | bytes = "raw", tree: str = "HEAD^{tree}"
+    ) -> str:
         """Put a commit on the branch that no git would write: ``headers`` stand where author and committer belong."""
         body = f"tree {self.git('rev-parse', tree)}\nparent {self._tip()}\n{headers}\n\n".encode()
         body += message.encode() if isinstance(message, str) else message
@@ -154,7 +177,11 @@ class Repo:
         """Return the SHA that stands in the branch's own file, which costs no process."""
         folder = self.path / ".git"
         written = (folder / "HEAD").read_text().strip()
-        return (folder / written.removeprefix("ref: ")).read_text().strip() if written.startswith("ref: ") else written
+        return (
+            (folder / written.removeprefix("ref: ")).read_text().strip()
+            if written.startswith("ref: ")
+            else written
+        )
 
     def _tick(self, time: int | None) -> int:
         self.clock = self.clock + STEP if time is None else time

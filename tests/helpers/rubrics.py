@@ -33,7 +33,9 @@ class Votes:
 
 def voting(tool_calls: Any = 1, **given: Any) -> Votes:
     """Return votes, or present ones with a sub-score, of some signals."""
-    votes = {name: vote if isinstance(vote, Vote) else Vote(True, vote) for name, vote in given.items()}
+    votes = {
+        name: vote if isinstance(vote, Vote) else Vote(True, vote) for name, vote in given.items()
+    }
     return Votes(votes, tool_calls=tool_calls)
 
 
@@ -54,7 +56,11 @@ VALID = Rubric(
 
 
 def weights(*given: float) -> Changes:
-    return {"signals": tuple(signal(name, weight) for name, weight in zip("abcdef", given, strict=False))}
+    return {
+        "signals": tuple(
+            signal(name, weight) for name, weight in zip("abcdef", given, strict=False)
+        )
+    }
 
 
 def bands(**minima: float) -> Changes:

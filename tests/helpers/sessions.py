@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.discovery import TranscriptFile, discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.reading import Reading
 from scoring.evidence.transcripts.rows import (
     BREAK,
@@ -22,7 +23,6 @@ from scoring.evidence.transcripts.rows import (
     Rows,
 )
 from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE
-from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 CORRECTION = "No, that is wrong"
 """A prompt that is noted, where there was work before it."""
@@ -38,7 +38,9 @@ def put(path: Path, *lines: Any, document: bool = False) -> Path:
 
 def read_under(top: Path) -> dict[Path, FileRows]:
     """Read what is found under a folder that is named by hand; a file that cannot be read has no rows."""
-    found = discover(TranscriptPlaces(Path("/nowhere"), (top,)), ATTRIBUTED_HARNESSES, lambda _: None)
+    found = discover(
+        TranscriptPlaces(Path("/nowhere"), (top,)), ATTRIBUTED_HARNESSES, lambda _: None
+    )
     reading = Reading(ATTRIBUTED_HARNESSES, Tools)
     return {one.path: _rows(reading, one) for one in found.transcripts}
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from helpers.sessions import CORRECTION
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import INTERRUPT, REJECTION, Rows
-from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 FOLDER = "/work/app"
 TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")

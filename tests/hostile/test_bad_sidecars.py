@@ -18,7 +18,10 @@ BAD = LOG / "iter-3.score.yaml"
 
 def _all(old: str, new: str) -> Callable[[str], str]:
     def changed(text: str) -> str:
-        lines = [f"{line.partition(': ')[0]}: {new}" if f"{old}: " in line else line for line in text.splitlines()]
+        lines = [
+            f"{line.partition(': ')[0]}: {new}" if f"{old}: " in line else line
+            for line in text.splitlines()
+        ]
         assert any(line.endswith(f": {new}") for line in lines)
         return "\n".join(lines) + "\n"
 
@@ -69,7 +72,11 @@ def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None
 @pytest.mark.usefixtures("project")
 def test_its_session_leaves_it_out_by_name(da_score: DaScore, how: str) -> None:
     assert da_score("run", "--no-cache").status == 0
-    session = min(LOG.glob("session-*.score.yaml")).name.removeprefix("session-").removesuffix(".score.yaml")
+    session = (
+        min(LOG.glob("session-*.score.yaml"))
+        .name.removeprefix("session-")
+        .removesuffix(".score.yaml")
+    )
     members = da_score("session", session, "--json").json
     iteration = members["iterations"][0]
     path = LOG / f"iter-{iteration}.score.yaml"
@@ -85,7 +92,11 @@ def test_a_session_that_cannot_be_one_is_an_error_in_one_line(da_score: DaScore)
     assert da_score("run", "--no-cache").status == 0
     path = next(LOG.glob("session-*.score.yaml"))
     path.write_text(_all("value", ".inf")(path.read_text()))
-    assert one_line(da_score("session", path.name.removeprefix("session-").removesuffix(".score.yaml"), "--json"))
+    assert one_line(
+        da_score(
+            "session", path.name.removeprefix("session-").removesuffix(".score.yaml"), "--json"
+        )
+    )
 
 
 @pytest.mark.sampled(100)

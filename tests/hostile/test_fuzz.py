@@ -22,12 +22,12 @@ from rubric import load_rubric
 from scoring.cli import main
 from scoring.errors import DaScoreError
 from scoring.evidence.beside import artifact_status, hook_facts
+from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses.lines import read_parts
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES, HARNESSES
 from scoring.evidence.labels import label_facts
+from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import declared_scopes
-from scoring.evidence.transcripts.lines import read_parts
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
-from scoring.evidence.transcripts.reference import read_exactly
-from scoring.evidence.transcripts.testruns import TestTools as Tools
 from scoring.jobs.close_task import parse_hook_input
 from scoring.jobs.hook_install import install_hook, uninstall_hook
 from scoring.log.load import load_archive, load_entry
@@ -51,7 +51,11 @@ ALWAYS_THE_SAME = settings(
     deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+    ],
 )
 QUICK = settings().max_examples == 5
 """Whether slow tests are left out."""
@@ -64,15 +68,38 @@ CONFIG = find_meeting_config("default")
 
 NUMBERS = st.one_of(
     st.integers(-3, 3),
-    st.sampled_from([10**30, -(2**63), 2**63, 2**64, 1e308, -1e308, float("nan"), float("inf"), 0.5, 1e-320]),
+    st.sampled_from(
+        [10**30, -(2**63), 2**63, 2**64, 1e308, -1e308, float("nan"), float("inf"), 0.5, 1e-320]
+    ),
 )
 TEXTS = st.one_of(
     st.text(max_size=30),
     st.sampled_from(
-        ["", "a" * 2000, "../../x", "/etc/passwd", "\x00", "\ud800", "\u202e", "1e999", "0x1", "2026-05-01"]
+        [
+            "",
+            "a" * 2000,
+            "../../x",
+            "/etc/passwd",
+            "\x00",
+            "\ud800",
+            "\u202e",
+            "1e999",
+            "0x1",
+            "2026-05-01",
+        ]
     ),
     st.sampled_from(
-        ["passed", "landed", "go test", "pytest", "git commit -m x", "$(`'\"", "- [ ] x", "!!binary x", "*a"]
+        [
+            "passed",
+            "landed",
+            "go test",
+            "pytest",
+            "git commit -m x",
+            "$(`'\"",
+            "- [ ] x",
+            "!!binary x",
+            "*a",
+        ]
     ),
 )
 KEYS = """
@@ -87,7 +114,8 @@ KEYS = """
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(st.one_of(st.sampled_from(KEYS), TEXTS), inner, max_size=6)
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(st.sampled_from(KEYS), TEXTS), inner, max_size=6),
     ),
     max_leaves=20,
 )
@@ -97,7 +125,16 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value).encode("utf-8", "surrogatepass")
 
 
-ODD = [b"", b"[" * 5000, b"{" * 5000, b"- " * 3000, b"a: " * 300, b"\xff\xfe", b"\xef\xbb\xbf{}", b"---\n---\n"]
+ODD = [
+    b"",
+    b"[" * 5000,
+    b"{" * 5000,
+    b"- " * 3000,
+    b"a: " * 300,
+    b"\xff\xfe",
+    b"\xef\xbb\xbf{}",
+    b"---\n---\n",
+]
 ODD_YAML = [
     b"a: &a [*a]",
     b"a: &a [1]\nb: *a",
@@ -123,7 +160,10 @@ def limited(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
         pytest.fail(f"it takes more than {seconds} seconds")
 
-    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, 20 * seconds)}
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, 20 * seconds),
+    }
     before = {kind: signal.signal(kind, stop) for kind in timers}
     for timer, limit in timers.values():
         signal.setitimer(timer, limit)
@@ -175,14 +215,23 @@ READERS: dict[str, Reader] = {
     "entry": _file("iter-1.yaml", load_entry),
     "archive": _file("historical.yaml", lambda path: load_archive(path, broken=lambda _: None)),
     "artifact": _file("a.yaml", lambda path: artifact_status(path.parent, path.name)),
-    "plan": _file(".agents/workflow/plans/p/TASKS.yaml", lambda path: declared_scopes(path.parents[4])),
+    "plan": _file(
+        ".agents/workflow/plans/p/TASKS.yaml", lambda path: declared_scopes(path.parents[4])
+    ),
     "hook outcomes": _file("iter-1.hook-outcomes.yaml", lambda path: hook_facts(path.parent, 1)),
     "labels": _file("iter-1.labels.yaml", lambda path: label_facts(path.parent, 1)),
     "sidecar": _file("iter-1.score.yaml", lambda path: read_score(path.parent, 1).payload()),
-    "sidecar of a session": _file("session-s.score.yaml", lambda path: read_session(path.parent, "s")),
+    "sidecar of a session": _file(
+        "session-s.score.yaml", lambda path: read_session(path.parent, "s")
+    ),
     "provenance": _file("iter-1.evidence.yaml", lambda path: read_provenance(path.parent, 1)),
-    "settings": _file(".agents/da-score.toml", lambda path: resolve_settings({"repo-dir": str(path.parents[1])}, {})),
-    "project": _file("pyproject.toml", lambda path: resolve_settings({"repo-dir": str(path.parent)}, {})),
+    "settings": _file(
+        ".agents/da-score.toml",
+        lambda path: resolve_settings({"repo-dir": str(path.parents[1])}, {}),
+    ),
+    "project": _file(
+        "pyproject.toml", lambda path: resolve_settings({"repo-dir": str(path.parent)}, {})
+    ),
     "rubric": _file("rubric.yaml", load_rubric),
     "config in YAML": _file("config.yaml", read_config),
     "config in JSON": _file("config.json", read_config),
@@ -190,9 +239,13 @@ READERS: dict[str, Reader] = {
     "config of a meeting": _file("meeting.json", find_meeting_config),
     "state of a meeting": _file("state.json", open_state),
     "report": _file("report.html", is_report),
-    "settings of a harness": _file("settings.json", lambda path: (install_hook(path), uninstall_hook(path))),
+    "settings of a harness": _file(
+        "settings.json", lambda path: (install_hook(path), uninstall_hook(path))
+    ),
     "input of a hook": lambda _, data: parse_hook_input(data),
-    "deliberation": lambda _, data: score_transcript(parse_transcript(data.decode("utf-8", "replace"), "x")),
+    "deliberation": lambda _, data: score_transcript(
+        parse_transcript(data.decode("utf-8", "replace"), "x")
+    ),
     "text of a deliberation": lambda _, data: extracted(data, "x"),
     "records of a meeting": lambda _, data: score_meeting(parse_meeting_records(data), CONFIG),
     "transcript": _transcript(observes=False),
@@ -228,7 +281,10 @@ def test_readers_take_anything(reader: str, tmp_path: Path, data: bytes) -> None
 
 CHANGED = (
     *(f"repo/{DEFAULT_LOG_DIR}/iter-{n}.yaml" for n in (1, 3, 5)),
-    *(f"repo/{DEFAULT_LOG_DIR}/iter-3.{kind}" for kind in ("score.yaml", "evidence.yaml", "labels.yaml", "dr.json")),
+    *(
+        f"repo/{DEFAULT_LOG_DIR}/iter-3.{kind}"
+        for kind in ("score.yaml", "evidence.yaml", "labels.yaml", "dr.json")
+    ),
     f"repo/{DEFAULT_LOG_DIR}/iter-3.hook-outcomes.yaml",
     f"repo/{DEFAULT_LOG_DIR}/historical.yaml",
     "repo/.agents/da-score.toml",
@@ -264,7 +320,9 @@ def _changed(root: Path, splice: tuple[str, int, int, bytes]) -> None:
     path.write_bytes(before[:start] + data + before[start + length :])
 
 
-def check_command(demo: Path, folder: Path, splices: list[tuple[str, int, int, bytes]], command: str) -> None:
+def check_command(
+    demo: Path, folder: Path, splices: list[tuple[str, int, int, bytes]], command: str
+) -> None:
     root = folder / "root"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(demo, root, symlinks=True)

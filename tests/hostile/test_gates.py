@@ -44,7 +44,11 @@ def session(repo: Repo, name: str = "s") -> str:
     calls = [
         ("Write", {"file_path": str(repo.path / "src/a.py"), "content": "a = 1\n"}, "written"),
         ("Bash", {"command": "pytest -q"}, "3 passed in 0.1s"),
-        ("Bash", {"command": "git commit -qm 'Add a'; git log -1"}, f"[master {sha[:7]}] Add a\n 2 files changed"),
+        (
+            "Bash",
+            {"command": "git commit -qm 'Add a'; git log -1"},
+            f"[master {sha[:7]}] Add a\n 2 files changed",
+        ),
     ]
     lines = []
     for n, (tool, given, result) in enumerate(calls):
@@ -52,16 +56,40 @@ def session(repo: Repo, name: str = "s") -> str:
         shared = {"sessionId": name, "cwd": str(repo.path), "timestamp": time, "version": "2"}
         call = {"type": "tool_use", "id": f"{name}c{n}", "name": tool, "input": given}
         usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 99}
-        said = {"id": f"{name}m{n}", "role": "assistant", "model": "claude-x", "content": [call], "usage": usage}
+        said = {
+            "id": f"{name}m{n}",
+            "role": "assistant",
+            "model": "claude-x",
+            "content": [call],
+            "usage": usage,
+        }
         names = {"uuid": f"{name}a{n}", "requestId": f"{name}r{n}"}
         lines.append({**shared, **names, "type": "assistant", "message": said})
-        back = {"type": "tool_result", "tool_use_id": f"{name}c{n}", "content": result, "is_error": False}
-        lines.append({**shared, "type": "user", "uuid": f"{name}b{n}", "message": {"role": "user", "content": [back]}})
+        back = {
+            "type": "tool_result",
+            "tool_use_id": f"{name}c{n}",
+            "content": result,
+            "is_error": False,
+        }
+        lines.append(
+            {
+                **shared,
+                "type": "user",
+                "uuid": f"{name}b{n}",
+                "message": {"role": "user", "content": [back]},
+            }
+        )
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def brings_settings(repo: Repo) -> None:
-    put(repo, {".agents/da-score.toml": 'transcript-dir = ["t"]\nhorizon = "1d"\n', "t/s.jsonl": session(repo)})
+    put(
+        repo,
+        {
+            ".agents/da-score.toml": 'transcript-dir = ["t"]\nhorizon = "1d"\n',
+            "t/s.jsonl": session(repo),
+        },
+    )
     put(repo, {"pyproject.toml": '[tool.da-score]\nrubric = "2.0.2"\n'})
 
 
@@ -77,7 +105,9 @@ def brings_files_beside(repo: Repo) -> None:
         f" schema_version: '1', created_at: '2026-05-01T00:00:00Z', updated_at: '2026-05-01T00:00:00Z',"
         f" history: {edits}}}\n"
     )
-    rounds = [{"round": n, "claims": ["we ship the cache by Friday, Ann owns it"]} for n in (1, 2, 3)]
+    rounds = [
+        {"round": n, "claims": ["we ship the cache by Friday, Ann owns it"]} for n in (1, 2, 3)
+    ]
     deliberation = json.dumps({"rounds": rounds})
     put(repo, {f"{LOG}/iter-1.hook-outcomes.yaml": hooks, f"{LOG}/iter-1.labels.yaml": label})
     put(repo, {f"{LOG}/iter-1.dr.json": deliberation})
@@ -86,12 +116,22 @@ def brings_files_beside(repo: Repo) -> None:
 def brings_sidecars(repo: Repo) -> None:
     row = "{signal: landed, label: x, present: true, sub_score: 1, nominal_weight: 1, effective_weight: 1,"
     row += " contribution: 1}"
-    head = (
-        f"iteration: 1\nrubric_version: '{NEW}'\nscored: true\nvalue: 1\nband: excellent\nbounds: {{low: 1, high: 1}}\n"
-    )
+    head = f"iteration: 1\nrubric_version: '{NEW}'\nscored: true\nvalue: 1\nband: excellent\nbounds: {{low: 1, high: 1}}\n"
     put(repo, {f"{LOG}/iter-1.score.yaml": f"{head}breakdown: [{row}]\n"})
-    put(repo, {f"{LOG}/iter-1.evidence.yaml": "schema_version: 1\nharnesses: [{name: claude, turns: 99}]\n"})
-    put(repo, {"master": json.dumps([{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}])})
+    put(
+        repo,
+        {
+            f"{LOG}/iter-1.evidence.yaml": "schema_version: 1\nharnesses: [{name: claude, turns: 99}]\n"
+        },
+    )
+    put(
+        repo,
+        {
+            "master": json.dumps(
+                [{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}]
+            )
+        },
+    )
 
 
 def brings_plans_and_artifacts(repo: Repo) -> None:
@@ -105,7 +145,11 @@ def brings_words(repo: Repo) -> None:
     """All fields of an entry by which a commit or a session is found beside ``commit``, or its time."""
     entry = repo.path / LOG / "iter-1.yaml"
     at = repo.git("log", "-1", "--format=%cI")
-    edit(entry, "impl: {", f"known_from: checkpoint {CHECKPOINT}\ncheckpoint_at: '{at}'\nimpl: {{summary: Add a, ")
+    edit(
+        entry,
+        "impl: {",
+        f"known_from: checkpoint {CHECKPOINT}\ncheckpoint_at: '{at}'\nimpl: {{summary: Add a, ",
+    )
     edit(entry, "task_id: t\n", "task_id: t\nagent: {session_id: s}\n")
 
 
@@ -115,7 +159,14 @@ def brings_checkpoints(repo: Repo) -> None:
 
 
 BRINGS: list[Callable[[Repo], None]] = [
-    *(brings_settings, brings_a_home, brings_files_beside, brings_sidecars, brings_words, brings_checkpoints),
+    *(
+        brings_settings,
+        brings_a_home,
+        brings_files_beside,
+        brings_sidecars,
+        brings_words,
+        brings_checkpoints,
+    ),
 ]
 GATES = (
     *(("--min-score", "0"), ("--min-score", "0.3"), ("--min-band", "poor"), ("--min-mean", "0.1")),
@@ -143,20 +194,28 @@ def test_all_that_a_change_brings_passes_no_gate_more(
     for brings in BRINGS:
         brings(change)
         assert statuses(da_score, *trusted) == before
-    (change.path / LOG / "iter-1.score.yaml").unlink()  # a sidecar that says more fails without --trusted too
+    (
+        change.path / LOG / "iter-1.score.yaml"
+    ).unlink()  # a sidecar that says more fails without --trusted too
     after = statuses(da_score, "--rubric", rubric)
     more = {gate for gate in after if after[gate] == 0 != believed[gate]}
     assert rubric != NEW or more >= {"--min-score 0.3", "--min-band poor"}
 
 
 SECTION = PAGE.partition("## Who writes what")[2].partition("\n## ")[0]
-TABLE = {row[1].strip(): row[4].strip() for line in SECTION.splitlines() if len(row := line.split("|")) == 6}
+TABLE = {
+    row[1].strip(): row[4].strip()
+    for line in SECTION.splitlines()
+    if len(row := line.split("|")) == 6
+}
 WORDS = next(row for row in TABLE if row.startswith("words of an entry"))
 ATTACKS: dict[str, Callable[[Repo], None]] = {
     "entries, `historical.yaml`": lambda _: None,
     WORDS: brings_words,
     **dict.fromkeys(("settings of the repository", "a rubric file"), brings_settings),
-    **dict.fromkeys(("plans (`TASKS.yaml`)", "result artifacts", "review artifacts"), brings_plans_and_artifacts),
+    **dict.fromkeys(
+        ("plans (`TASKS.yaml`)", "result artifacts", "review artifacts"), brings_plans_and_artifacts
+    ),
     **dict.fromkeys(("hook outcomes", "labels", "DR transcripts"), brings_files_beside),
     **dict.fromkeys(("score sidecars and their provenance", "session sidecars"), brings_sidecars),
     "a baseline in the checkout": brings_sidecars,
@@ -202,18 +261,25 @@ LACKS = "e" * 40
     "words",
     [
         pytest.param("known_from: transcript\n", id="a transcript is said to show it"),
-        pytest.param(f"known_from: checkpoint {CHECKPOINT}\n", id="a checkpoint is said to show it"),
+        pytest.param(
+            f"known_from: checkpoint {CHECKPOINT}\n", id="a checkpoint is said to show it"
+        ),
         pytest.param("", id="its summary is the subject of another commit"),
     ],
 )
-def test_no_word_of_an_entry_excuses_a_commit_that_git_lacks(change: Repo, da_score: DaScore, words: str) -> None:
+def test_no_word_of_an_entry_excuses_a_commit_that_git_lacks(
+    change: Repo, da_score: DaScore, words: str
+) -> None:
     edit(change.path / LOG / "iter-1.yaml", "commit: ", f"commit: {LACKS} # ")
     summary = "" if words else "summary: Add a, "
     edit(change.path / LOG / "iter-1.yaml", "impl: {", f"{words}impl: {{{summary}")
     options = ("check", "--no-unresolved-commits", "--rubric", NEW)
     assert da_score(*options).status == 0
     found = da_score(*options, "--trusted", "--trust-checkpoints")
-    assert (found.status, found.lines[0].endswith(f"commit {LACKS} is not in this repository")) == (3, True)
+    assert (found.status, found.lines[0].endswith(f"commit {LACKS} is not in this repository")) == (
+        3,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,7 +293,9 @@ def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
     change.git("commit", "-q", "--amend", "-m", "Add a")  # and names no checkpoint
     worked, made, sha = session(change)[:-1].splitlines(), [], change.head()
     if by not in ("the session's id", "its time"):
-        made = [line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line for line in worked[4:]]
+        made = [
+            line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line for line in worked[4:]
+        ]
     put(change, {"../elsewhere/projects/x/s.jsonl": "\n".join([*worked[:4], *made])})
     if by in ("its parent", "an amend of it"):
         later = 9 if by == "an amend of it" else -9
@@ -236,15 +304,28 @@ def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
         change.git("branch", "-f", "master", "own" if later > 0 else "theirs")
         put(change, {"src/a.py": "bad = 1\n"})
         change.git("add", "src")
-        change.git("commit", "-q", "-m", "Other", "--date", f"{change.clock} +0000", time=change.clock + later)
+        change.git(
+            "commit",
+            "-q",
+            "-m",
+            "Other",
+            "--date",
+            f"{change.clock} +0000",
+            time=change.clock + later,
+        )
     edit(change.path / LOG / "iter-1.yaml", named, change.head())
     if by == "the session's id":
         brings_words(change)
     options = ("check", "--min-coverage", "0.25", "--rubric", NEW)
-    assert [da_score(*options, *more).status for more in ((), ("--trusted",))] == [0, 0 if by == "its SHA" else 3]
+    assert [da_score(*options, *more).status for more in ((), ("--trusted",))] == [
+        0,
+        0 if by == "its SHA" else 3,
+    ]
 
 
-@pytest.mark.parametrize("inside", [True, False], ids=["in another folder of the checkout", "elsewhere"])
+@pytest.mark.parametrize(
+    "inside", [True, False], ids=["in another folder of the checkout", "elsewhere"]
+)
 def test_the_checkout_is_more_than_the_folder_that_is_checked(
     change: Repo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
 ) -> None:
@@ -255,7 +336,9 @@ def test_the_checkout_is_more_than_the_folder_that_is_checked(
     options = ("check", "--trusted", "--rubric", NEW, "--repo-dir", "src", "--iter-log-dir", LOG)
     assert da_score(*options, "--min-band", "fair").status == (3 if inside else 0)
     scores = tmp_path / "scores.json"
-    scores.write_text(json.dumps([{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}]))
+    scores.write_text(
+        json.dumps([{"iteration": 1, "rubric_version": NEW, "scored": True, "value": 0.0}])
+    )
     (change.path / "master").symlink_to(scores)  # the checkout decides what the name leads to
     found = da_score(*options, "--max-drop", "0.1", "--baseline", "master" if inside else scores)
     assert ("no iter-N.score.yaml is committed there" in found.err) == inside
@@ -268,7 +351,9 @@ def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScor
     assert da_score(*options).status == 3
     found = da_score(*options, "--trust-checkpoints")
     assert found.status == 0, found
-    assert found.out.endswith("; settings from --rubric; transcripts from the default folders, checkpoints in git\n")
+    assert found.out.endswith(
+        "; settings from --rubric; transcripts from the default folders, checkpoints in git\n"
+    )
     cache = change.path / "cache"
     assert da_score(*options, "--trust-checkpoints", "--cache-dir", cache).status == 0
     assert not cache.exists(), "one in the checkout could say anything"
@@ -278,9 +363,18 @@ def test_checkpoints_count_where_they_are_trusted(change: Repo, da_score: DaScor
 
 
 @pytest.mark.parametrize(
-    "asked", ["--transcript-dir t", "--rubric easy.yaml", "--no-stale", "--require-verified", "--iter-log-dir l"]
+    "asked",
+    [
+        "--transcript-dir t",
+        "--rubric easy.yaml",
+        "--no-stale",
+        "--require-verified",
+        "--iter-log-dir l",
+    ],
 )
-def test_what_the_checkout_would_lend_is_refused(change: Repo, da_score: DaScore, asked: str) -> None:
+def test_what_the_checkout_would_lend_is_refused(
+    change: Repo, da_score: DaScore, asked: str
+) -> None:
     put(change, {"easy.yaml": "secret: 1\n", "t/s.jsonl": ""})
     (change.path / "l").symlink_to(change.path.parent)
     found = da_score("check", "--trusted", "--min-score", "0", *asked.split())
@@ -288,16 +382,23 @@ def test_what_the_checkout_would_lend_is_refused(change: Repo, da_score: DaScore
     assert "secret" not in found.err
 
 
-def test_a_gate_that_finds_nothing_to_look_at_does_not_hold(change: Repo, da_score: DaScore) -> None:
+def test_a_gate_that_finds_nothing_to_look_at_does_not_hold(
+    change: Repo, da_score: DaScore
+) -> None:
     found = da_score("check", "--min-score", "0", "--rubric", NEW)
     assert found.status == 3
-    assert "FAIL  all iterations: min-score: no iteration has enough evidence for --min-score;" in found.out
+    assert (
+        "FAIL  all iterations: min-score: no iteration has enough evidence for --min-score;"
+        in found.out
+    )
     assert da_score("check", "--min-score", "0", "--rubric", NEW, "--allow-empty").status == 0
     assert da_score("check", "--no-unresolved-commits").status == 0
     edit(change.path / LOG / "iter-1.yaml", "commit: ", "# ")
     assert da_score("check", "--no-unresolved-commits").status == 3
     edit(change.path / LOG / "iter-1.yaml", "# ", "tests_total_pass: true  # ")
-    assert "1.000" in da_score("run", "--rubric", "2.1.0").out  # a sidecar of another rubric is nothing to look at
+    assert (
+        "1.000" in da_score("run", "--rubric", "2.1.0").out
+    )  # a sidecar of another rubric is nothing to look at
     for gate in ("--min-score", "--min-mean", "--min-low", "--min-coverage"):
         assert da_score("check", gate, "0", "--rubric", NEW).status == 3
 
@@ -316,4 +417,6 @@ def test_equal_notes_are_one_line(change: Repo, da_score: DaScore) -> None:
 def test_the_last_line_names_files_and_not_what_they_hold(change: Repo, da_score: DaScore) -> None:
     put(change, {".agents/da-score.toml": 'trunk = "master"\ntranscripts = "none"\n'})
     found = da_score("check", "--no-unresolved-commits", "--rubric", NEW)
-    assert found.out.endswith("; settings from .agents/da-score.toml, --rubric; transcripts from checkpoints in git\n")
+    assert found.out.endswith(
+        "; settings from .agents/da-score.toml, --rubric; transcripts from checkpoints in git\n"
+    )

@@ -16,24 +16,28 @@ from helpers.growth import LARGE, over_linear
 from helpers.meetings import record as meeting_record
 
 from scoring.errors import DaScoreError
+from scoring.evidence.attribution.work_trees import may_be_written
 from scoring.evidence.beside import hook_records
+from scoring.evidence.commands.commandlines import (
+    command_flags,
+    is_test_command,
+    reads_loop_state,
+)
+from scoring.evidence.commands.shell import commands_of
+from scoring.evidence.commands.testruns import TestCommand as Run
+from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.authorship import _MERGED, agents_named
 from scoring.evidence.git.checkpoints import _ENTRY, checkpoint_ids
 from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.hunks import _blocks
 from scoring.evidence.git.patches import _patch_ids
 from scoring.evidence.git.reverts import reverted_shas
+from scoring.evidence.harnesses.lines import read_parts
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.labels import labels_in
+from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import path_scope
-from scoring.evidence.transcripts.commandlines import command_flags, is_test_command, reads_loop_state
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.lines import read_parts
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
-from scoring.evidence.transcripts.reference import read_exactly
-from scoring.evidence.transcripts.shell import commands_of
-from scoring.evidence.transcripts.testruns import TestCommand as Run
-from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.evidence.transcripts.work_trees import may_be_written
 from scoring.jobs.close_task import parse_hook_input
 from scoring.jobs.derive import _COMMIT_FIELD, task_of
 from scoring.jobs.hook_install import install_hook
@@ -85,7 +89,9 @@ def _line(**keys: Any) -> bytes:
 
 def _claude(content: object, kind: str = "assistant", **keys: Any) -> bytes:
     message = {"role": kind, "content": content, "id": "msg_1"}
-    return _line(type=kind, sessionId="s", cwd="/work", uuid="u", parentUuid=None, message=message, **keys)
+    return _line(
+        type=kind, sessionId="s", cwd="/work", uuid="u", parentUuid=None, message=message, **keys
+    )
 
 
 def _codex(**payload: Any) -> bytes:
@@ -94,7 +100,9 @@ def _codex(**payload: Any) -> bytes:
 
 def _claude_command(text: str, output: str = "") -> bytes:
     used = {"type": "tool_use", "id": CALL_ID, "name": "Bash", "input": {"command": text}}
-    return _claude([used]) + _claude([{"type": "tool_result", "tool_use_id": CALL_ID, "content": output}], "user")
+    return _claude([used]) + _claude(
+        [{"type": "tool_result", "tool_use_id": CALL_ID, "content": output}], "user"
+    )
 
 
 def _codex_command(text: str, output: str = "") -> bytes:
@@ -108,8 +116,19 @@ def _codex_tool(name: str, text: str) -> bytes:
 
 
 def _chat(text: str) -> bytes:
-    call = {"id": CALL_ID, "name": "run_shell_command", "args": {"command": text}, "resultDisplay": text}
-    message = {"type": "gemini", "id": "1", "timestamp": "2026-05-01T10:00:00Z", "content": text, "toolCalls": [call]}
+    call = {
+        "id": CALL_ID,
+        "name": "run_shell_command",
+        "args": {"command": text},
+        "resultDisplay": text,
+    }
+    message = {
+        "type": "gemini",
+        "id": "1",
+        "timestamp": "2026-05-01T10:00:00Z",
+        "content": text,
+        "toolCalls": [call],
+    }
     return json.dumps({"sessionId": "s", "projectHash": "p", "messages": [message]}).encode()
 
 
@@ -147,8 +166,15 @@ def _actions(text: str) -> None:
 
 
 def _deliberation(text: str) -> None:
-    outputs = {"claims": [text, f"{text} b"], "next_actions": [text], "open_questions": [text], "text": text}
-    found = parse_transcript(json.dumps({"rounds": [{"round": 1, "outputs": outputs}]}), "x.json", texts=True)
+    outputs = {
+        "claims": [text, f"{text} b"],
+        "next_actions": [text],
+        "open_questions": [text],
+        "text": text,
+    }
+    found = parse_transcript(
+        json.dumps({"rounds": [{"round": 1, "outputs": outputs}]}), "x.json", texts=True
+    )
     round_ = found.rounds[0].outputs
     new_by_words([[claim.normalized for claim in distinct(round_.claims)]], 0.8)
 
@@ -202,7 +228,9 @@ def _globs(text: str) -> None:
 
 
 def _labels(text: str) -> None:
-    labels_in(f"schema_version: '1.0'\nlabels: [{{rationale: {json.dumps(text)}}}]".encode(), Path("x"), 1)
+    labels_in(
+        f"schema_version: '1.0'\nlabels: [{{rationale: {json.dumps(text)}}}]".encode(), Path("x"), 1
+    )
 
 
 def _install(text: str) -> None:
@@ -219,22 +247,34 @@ PLACES: dict[str, Work] = {
     "a deliberation as it is written": _refused(lambda text: parse_transcript(text, "x")),
     "a record of a meeting": _meeting,
     "records of a meeting as they are written": _refused(parse_meeting_records),
-    "a commit message": lambda text: (agents_named(text), reverted_shas(text), checkpoint_ids(text)),
+    "a commit message": lambda text: (
+        agents_named(text),
+        reverted_shas(text),
+        checkpoint_ids(text),
+    ),
     "a co-author line": lambda text: agents_named(f"co-authored-by: {text}"),
-    "a subject, and the name of a branch": lambda text: (task_of(text, text), _MERGED.match(f"Merge branch '{text}")),
+    "a subject, and the name of a branch": lambda text: (
+        task_of(text, text),
+        _MERGED.match(f"Merge branch '{text}"),
+    ),
     "a revert in a line": lambda text: reverted_shas(f"revert {text} 1234567 not {text}"),
     "what git lists of checkpoints": lambda text: _ENTRY.fullmatch(text.encode()),
     "what git prints of patches": lambda text: list(_patch_ids(text.encode().split(b"\n"))),
-    "what git prints of hunks": lambda text: list(_blocks(text.encode().split(b"\n"), lambda _: True)),
+    "what git prints of hunks": lambda text: list(
+        _blocks(text.encode().split(b"\n"), lambda _: True)
+    ),
     "the subject of a fix": OutcomeRules().is_fix,
     "a commit in an entry that is broken": lambda text: _COMMIT_FIELD.findall(text.encode()),
     "a path of a redirection": lambda text: [
-        may_be_written("out/a.yaml", one) for one in (text, f"$x/{text}", f"{text}/a.yaml", f"{text}/**")
+        may_be_written("out/a.yaml", one)
+        for one in (text, f"$x/{text}", f"{text}/a.yaml", f"{text}/**")
     ],
     "the layout of labels": lambda text: round_trip(f"labels:\n{text}".encode()),
     "settings of a harness": _refused(_install),
     "input of a hook": _refused(parse_hook_input),
-    "the id of a session in the input of a hook": lambda text: parse_hook_input(json.dumps({"session_id": text})),
+    "the id of a session in the input of a hook": lambda text: parse_hook_input(
+        json.dumps({"session_id": text})
+    ),
     "an earlier report": _refused(_report),
     "the data of an earlier report": _refused(
         lambda text: _report(f'<script type="application/json" id="da-score-data">{text}</script>')
@@ -247,35 +287,61 @@ PLACES: dict[str, Work] = {
     "a command line": _command,
     "a command line in a shell": lambda text: _command(f"bash -c '{text}'"),
     "a line of a transcript under the reference's rules": lambda text: read_exactly(text.encode()),
-    "a deep line under the reference's rules": lambda text: read_exactly(b"[" * 5000 + text.encode()),
-    "text of a user": _transcript(lambda text: _claude(text, "user") + _claude([{"type": "text", "text": text}])),
+    "a deep line under the reference's rules": lambda text: read_exactly(
+        b"[" * 5000 + text.encode()
+    ),
+    "text of a user": _transcript(
+        lambda text: _claude(text, "user") + _claude([{"type": "text", "text": text}])
+    ),
     "a line that is no JSON": _transcript(lambda text: text.encode() + b"\n"),
     "lines that are no JSON": _transcript(lambda text: _claude("a") + text.encode() + b"\n"),
     "a command of Claude Code": _transcript(lambda text: _claude_command(text, text)),
-    "output of a test run in Claude Code": _transcript(lambda text: _claude_command("pytest", text)),
-    "output of a commit in Claude Code": _transcript(lambda text: _claude_command("git commit", text)),
+    "output of a test run in Claude Code": _transcript(
+        lambda text: _claude_command("pytest", text)
+    ),
+    "output of a commit in Claude Code": _transcript(
+        lambda text: _claude_command("git commit", text)
+    ),
     "a command of Codex": _transcript(lambda text: _codex_command(text, text)),
     "output of a test run in Codex": _transcript(lambda text: _codex_command("pytest", text)),
-    "output with a header in Codex": _transcript(lambda text: _codex_command("x", f"Exit code: 0\nOutput:\n{text}")),
+    "output with a header in Codex": _transcript(
+        lambda text: _codex_command("x", f"Exit code: 0\nOutput:\n{text}")
+    ),
     "a program of Codex": _transcript(lambda text: _codex_tool("exec", f"exec_command {text}")),
-    "a command in a program of Codex": _transcript(lambda text: _codex_tool("exec", f'exec_command cmd:"{text}')),
+    "a command in a program of Codex": _transcript(
+        lambda text: _codex_tool("exec", f'exec_command cmd:"{text}')
+    ),
     "a patch of Codex": _transcript(
-        lambda text: _codex_tool("apply_patch", text) + _codex_tool("apply_patch", f"*** Update File: {text}")
+        lambda text: (
+            _codex_tool("apply_patch", text)
+            + _codex_tool("apply_patch", f"*** Update File: {text}")
+        )
     ),
     "a chat": _transcript(_chat),
     "an entry": _entry("TEXT"),
     "a text in an entry": _entry('schema_version: 2\niteration: 1\nimpl: {summary: "TEXT"}\n'),
     "a plain text in an entry": _entry("schema_version: 2\niteration: TEXT\ncommit: TEXT\n"),
-    "a block in an entry": _entry("schema_version: 2\niteration: 1\nimpl:\n  summary: |\n    TEXT\n"),
+    "a block in an entry": _entry(
+        "schema_version: 2\niteration: 1\nimpl:\n  summary: |\n    TEXT\n"
+    ),
     "the archive": _refused(lambda text: parse_archive(b"iterations:\n- " + text.encode())),
     "hook outcomes": _refused(lambda text: hook_records(b"records:\n- {event: " + text.encode())),
     "labels": _labels,
     "a sidecar": _refused(
-        lambda text: parse_iteration_score(f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), "")
+        lambda text: parse_iteration_score(
+            f"breakdown: [{{detail: {json.dumps(text)}}}]".encode(), ""
+        )
     ),
     "a sidecar as it is written": _refused(lambda text: parse_iteration_score(text.encode(), "")),
     "a value of YAML": _refused(resolve),
-    "what is printed": lambda text: (printable(text), quote(text), shown(text), cell(text, 40), trim(text), fold(text)),
+    "what is printed": lambda text: (
+        printable(text),
+        quote(text),
+        shown(text),
+        cell(text, 40),
+        trim(text),
+        fold(text),
+    ),
     "what is printed in a summary": lambda text: (_md(text), _xml(text)),
 }
 
@@ -283,5 +349,9 @@ PLACES: dict[str, Work] = {
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_time_grows_with_the_length_of_the_text(place: str) -> None:
-    slow = {name: how for name, shape in SHAPES.items() if (how := over_linear(PLACES[place], shape, LARGE))}
+    slow = {
+        name: how
+        for name, shape in SHAPES.items()
+        if (how := over_linear(PLACES[place], shape, LARGE))
+    }
     assert not slow

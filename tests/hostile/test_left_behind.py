@@ -54,7 +54,9 @@ class TestDirectories:
             ("other-git-aaaaaaaa", 1000, True),
         ],
     )
-    def test_go_by_name_and_age(self, temporary: Path, name: str, hours: float, stays: bool) -> None:
+    def test_go_by_name_and_age(
+        self, temporary: Path, name: str, hours: float, stays: bool
+    ) -> None:
         path = made(temporary, name, hours)
         remove_stale_directories()
         assert path.exists() is stays
@@ -75,7 +77,9 @@ class TestDirectories:
         remove_stale_directories()
         assert path.exists() is stays
 
-    def test_that_is_a_link_stays_and_is_not_followed(self, temporary: Path, tmp_path: Path) -> None:
+    def test_that_is_a_link_stays_and_is_not_followed(
+        self, temporary: Path, tmp_path: Path
+    ) -> None:
         mine = made(tmp_path, "mine", 1000)
         link = temporary / "da-score-git-aaaaaaaa"
         link.symlink_to(mine)
@@ -94,7 +98,13 @@ class TestDirectories:
         self, temporary: Path, dead: int, project: Path, da_score: DaScore
     ) -> None:
         file = project / ".agents/active/iteration-log" / f".da-score-{dead}-0123456789abcdef.tmp"
-        for command in (("run", "--no-cache"), ("records",), ("lint",), ("check", "--no-unscored"), ("explain", "3")):
+        for command in (
+            ("run", "--no-cache"),
+            ("records",),
+            ("lint",),
+            ("check", "--no-unscored"),
+            ("explain", "3"),
+        ):
             old = made(temporary, "da-score-git-aaaaaaaa", 2)
             file.write_text("half")
             da_score(*command)

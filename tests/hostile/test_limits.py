@@ -9,7 +9,7 @@ from helpers.harness_lines import as_bytes, read, response
 
 from rubric import load_rubric
 from scoring.errors import DaScoreError, SettingsError
-from scoring.evidence.transcripts import lines
+from scoring.evidence.harnesses import lines
 from scoring.log.settings import resolve_settings
 from scoring.meters.plaindata import read_config
 
@@ -37,10 +37,15 @@ class TestCompressed:
         path.write_bytes(zstd.compress(b'{"a": 1}' * (64 << 17)))
         assert path.stat().st_size < 100_000
         (warning,) = warnings_of(tmp_path)
-        assert warning == f"transcript {path}: more than 500 times as long when it is decompressed; skipped"
+        assert (
+            warning
+            == f"transcript {path}: more than 500 times as long when it is decompressed; skipped"
+        )
 
     @pytest.mark.slow
-    def test_what_repeats_itself_much_is_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_repeats_itself_much_is_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(lines, "FREE", 0)
         many = as_bytes(response(n, f"msg_{n}", f"req_{n}") for n in range(2000))
         path = tmp_path / "long.jsonl.zst"
@@ -64,7 +69,9 @@ def test_a_transcript_of_too_many_lines_is_left_out_by_name(
     monkeypatch.setattr(lines, "MOST_LINES", 1000)
     data = b"{}\n" * 1001
     (tmp_path / name).write_bytes(zstd.compress(data) if name.endswith("zst") else data)
-    assert warnings_of(tmp_path) == [f"transcript {tmp_path / name}: more than 1,000 lines; skipped"]
+    assert warnings_of(tmp_path) == [
+        f"transcript {tmp_path / name}: more than 1,000 lines; skipped"
+    ]
     monkeypatch.setattr(lines, "MOST_LINES", 1001)
     assert warnings_of(tmp_path) == []
 
@@ -83,22 +90,29 @@ class TestSettings:
     def test_of_dots_are_refused_at_once(self, tmp_path: Path, text: str, name: str) -> None:
         (tmp_path / ".agents").mkdir()
         (tmp_path / name).write_text(f"# da-score\n{text}\n", "utf-8")
-        with pytest.raises(SettingsError, match=rf"{name}: not TOML: (larger than 128 KiB|more than 1000 dots)"):
+        with pytest.raises(
+            SettingsError, match=rf"{name}: not TOML: (larger than 128 KiB|more than 1000 dots)"
+        ):
             resolve_settings({"repo-dir": str(tmp_path)}, {})
 
     def test_of_many_lines_with_dots_are_read(self, tmp_path: Path) -> None:
         (tmp_path / "pyproject.toml").write_text(
-            "[tool.da-score]\nhorizon = '7d'\n[tool.x]\n" + "".join(f"a.b{n} = 'v1.2.3'\n" for n in range(5000)),
+            "[tool.da-score]\nhorizon = '7d'\n[tool.x]\n"
+            + "".join(f"a.b{n} = 'v1.2.3'\n" for n in range(5000)),
             "utf-8",
         )
         assert resolve_settings({"repo-dir": str(tmp_path)}, {}).horizon == "7d"
 
-    def test_a_large_file_that_does_not_speak_of_da_score_is_no_matter(self, tmp_path: Path) -> None:
+    def test_a_large_file_that_does_not_speak_of_da_score_is_no_matter(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "pyproject.toml").write_text("#" * 1_000_000)
         assert resolve_settings({"repo-dir": str(tmp_path)}, {}).horizon == "14d"
 
     @pytest.mark.parametrize("name", ["a.toml", "a.json", "a.yaml", "rubric.yaml"])
-    def test_a_config_or_rubric_that_is_too_large_is_refused(self, tmp_path: Path, name: str) -> None:
+    def test_a_config_or_rubric_that_is_too_large_is_refused(
+        self, tmp_path: Path, name: str
+    ) -> None:
         (tmp_path / name).write_text("." * 200_000)
         with pytest.raises(DaScoreError, match="larger than 128 KiB"):
             (load_rubric if name == "rubric.yaml" else read_config)(tmp_path / name)

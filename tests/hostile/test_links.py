@@ -8,17 +8,19 @@ from helpers.repos import Repo
 
 from scoring.errors import LogError
 from scoring.evidence.beside import deliberation_facts, hook_facts
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.labels import label_facts
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.jobs.lint import lint_log
 from scoring.log.load import load_iteration_log
 
 SECRET = "password: [hunter2\n"
 
 
-@pytest.mark.parametrize("name", ["iter-1.hook-outcomes.yaml", "iter-1.labels.yaml", "iter-1.dr.json"])
+@pytest.mark.parametrize(
+    "name", ["iter-1.hook-outcomes.yaml", "iter-1.labels.yaml", "iter-1.dr.json"]
+)
 def test_a_link_beside_an_entry_is_not_followed_out_of_the_log(tmp_path: Path, name: str) -> None:
     log = tmp_path / "log"
     log.mkdir()
@@ -40,10 +42,14 @@ def test_an_entry_that_is_a_link_is_quoted_inside_the_log_only(tmp_path: Path, n
     (log / "inside").write_text("hunter2\n")
     for target, quoted in (("inside", True), ("../secret", False)):
         (log / name).symlink_to(target)
-        with pytest.raises(LogError, match=r"hunter2|is a link to a file that is no entry$") as caught:
+        with pytest.raises(
+            LogError, match=r"hunter2|is a link to a file that is no entry$"
+        ) as caught:
             load_iteration_log(log)
         assert ("hunter2" in str(caught.value)) == quoted
-        assert quoted or not any("hunter2" in finding.text for finding in lint_log(log, tmp_path)[1])
+        assert quoted or not any(
+            "hunter2" in finding.text for finding in lint_log(log, tmp_path)[1]
+        )
         (log / name).unlink()
 
 
@@ -79,5 +85,10 @@ def test_a_folder_of_transcripts_is_walked_without_following_links_out(tmp_path:
 @pytest.mark.parametrize("folder", ["/proc/self", "/sys/kernel", "/dev"])
 def test_a_folder_of_the_system_is_not_walked(folder: str) -> None:
     said: list[str] = []
-    assert discover(TranscriptPlaces(Path(), (Path(folder),)), ATTRIBUTED_HARNESSES, said.append).transcripts == ()
+    assert (
+        discover(
+            TranscriptPlaces(Path(), (Path(folder),)), ATTRIBUTED_HARNESSES, said.append
+        ).transcripts
+        == ()
+    )
     assert said == [f"transcript directory {folder}: is a system folder; skipped"]

@@ -59,7 +59,9 @@ class TestALogThatFilesName:
         (here.repo_dir / ".agents/da-score.toml").write_text('iter-log-dir = "link"\n')
         assert resolve_settings({}, {}).iter_log_dir == Path("link")
 
-    def test_the_default_log_may_be_no_link_to_outside_either(self, tmp_path: Path, other: Path) -> None:
+    def test_the_default_log_may_be_no_link_to_outside_either(
+        self, tmp_path: Path, other: Path
+    ) -> None:
         (tmp_path / "repo/.agents/active").mkdir(parents=True)
         (tmp_path / "repo/.agents/active/iteration-log").symlink_to(other)
         with pytest.raises(SettingsError, match="is outside of the repository"):
@@ -83,11 +85,15 @@ class TestSettingsOfAHarness:
         assert (tmp_path / "mine/settings.json").read_text() == "{}"
 
     @pytest.mark.slow
-    def test_of_a_project_that_files_lead_to_are_not_written(self, here: Demo, da_score: DaScore, other: Path) -> None:
+    def test_of_a_project_that_files_lead_to_are_not_written(
+        self, here: Demo, da_score: DaScore, other: Path
+    ) -> None:
         (here.repo_dir / ".agents/da-score.toml").write_text(f'repo-dir = "{other}"\n')
         assert "it leads out of the project" in one_line(da_score("hook", "install"))
         Repo(other)
-        assert da_score("hook", "install", "--repo-dir", other).status == 0, "the command line may say so"
+        assert da_score("hook", "install", "--repo-dir", other).status == 0, (
+            "the command line may say so"
+        )
 
     @pytest.mark.slow
     def test_of_a_project_may_be_a_link_inside(self, here: Demo, da_score: DaScore) -> None:
@@ -106,15 +112,24 @@ class TestSettingsOfAHarness:
         ],
     )
     def test_of_the_user_are_where_the_harness_looks(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, harness: str, variable: str, name: str
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        harness: str,
+        variable: str,
+        name: str,
     ) -> None:
         monkeypatch.setenv(variable, str(tmp_path / "config"))
         assert hook_settings(harness, "user", tmp_path / "project") == tmp_path / "config" / name
-        assert hook_settings(harness, "project", tmp_path / "project").is_relative_to(tmp_path / "project")
+        assert hook_settings(harness, "project", tmp_path / "project").is_relative_to(
+            tmp_path / "project"
+        )
         monkeypatch.setenv(variable, "")
         assert hook_settings(harness, "user", tmp_path / "project").is_relative_to(Path.home())
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can write what is somebody else's and stays so")
+    @pytest.mark.skipif(
+        os.geteuid() != 0, reason="only root can write what is somebody else's and stays so"
+    )
     def test_keep_their_owner_and_mode(self, tmp_path: Path) -> None:
         path = tmp_path / "settings.json"
         path.write_text("{}")

@@ -25,11 +25,18 @@ class TestInARepository:
         assert GitRepository(repo.path).top_level == repo.path.resolve()
         make_fifo(repo.path / ".git" / name)
         for place in (repo.path, linked) if name == "packed-refs" else (repo.path,):
-            with pytest.raises(GitError, match=rf"\.git/{name}: is not a plain file; git would wait for it for ever"):
+            with pytest.raises(
+                GitError,
+                match=rf"\.git/{name}: is not a plain file; git would wait for it for ever",
+            ):
                 GitRepository(place)
 
-    @pytest.mark.parametrize("command", [("run",), ("doctor",), ("derive",), ("check", "--min-score", "0")])
-    def test_ends_a_command_in_one_line(self, here: Demo, da_score: DaScore, command: tuple[str, ...]) -> None:
+    @pytest.mark.parametrize(
+        "command", [("run",), ("doctor",), ("derive",), ("check", "--min-score", "0")]
+    )
+    def test_ends_a_command_in_one_line(
+        self, here: Demo, da_score: DaScore, command: tuple[str, ...]
+    ) -> None:
         make_fifo(here.repo_dir / ".git/packed-refs")
         found = da_score(*command, "--no-cache")
         assert "packed-refs: is not a plain file" in found.out + found.err
@@ -51,7 +58,9 @@ class TestInARepository:
         assert GitRepository(repo.path).top_level == repo.path.resolve()
         make_fifo(repo.path / "0")
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
-        with pytest.raises(GitError, match=r"/0: is not a plain file; git would wait for it for ever"):
+        with pytest.raises(
+            GitError, match=r"/0: is not a plain file; git would wait for it for ever"
+        ):
             GitRepository(repo.path)
 
     def test_for_attributes_is_named_at_once(self, repo: Repo) -> None:
@@ -75,7 +84,9 @@ class TestTimeLimit:
         repo.commit({"a": "b"})
         opened = GitRepository(repo.path)
         monkeypatch.setattr(starter, "time_limit", lambda: 0.2)
-        monkeypatch.setattr(starter.Git, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)])
+        monkeypatch.setattr(
+            starter.Git, "_command", lambda *_: ["sh", "-c", "sleep 60", "-C", str(repo.path)]
+        )
         return opened
 
     def test_limits_every_way_to_ask(self, slow: GitRepository) -> None:

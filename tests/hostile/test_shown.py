@@ -31,7 +31,12 @@ HIDDEN = [
 
 @pytest.mark.parametrize("char", [*HIDDEN], ids=ascii)
 def test_what_is_hidden_is_shown_as_an_escape(char: str) -> None:
-    for found in (show_hidden(f"a{char}b"), visible(f"a{char}b"), _xml(f"a{char}b"), _md(f"a{char}b")):
+    for found in (
+        show_hidden(f"a{char}b"),
+        visible(f"a{char}b"),
+        _xml(f"a{char}b"),
+        _md(f"a{char}b"),
+    ):
         assert char not in found
         assert f"{ord(char):04x}" in found or f"{ord(char):02x}" in found
 
@@ -70,7 +75,9 @@ class TestALogThatHides:
     def hostile(self, project: Path) -> str:
         task = "\u202etxt\u200b\ufffe\uffff\x9b31m &lt; https://evil.example"
         entry = project / LOG / "iter-2.yaml"
-        entry.write_text(re.sub("task_id: .*", lambda _: f"task_id: {json.dumps(task)}", entry.read_text()))
+        entry.write_text(
+            re.sub("task_id: .*", lambda _: f"task_id: {json.dumps(task)}", entry.read_text())
+        )
         return task
 
     @pytest.mark.parametrize(
@@ -83,7 +90,9 @@ class TestALogThatHides:
             pytest.param("report", marks=pytest.mark.slow),
         ],
     )
-    def test_cannot_on_a_terminal(self, hostile: str, on_a_terminal: OnTerminal, command: str) -> None:
+    def test_cannot_on_a_terminal(
+        self, hostile: str, on_a_terminal: OnTerminal, command: str
+    ) -> None:
         _, shown = on_a_terminal(*command.split())
         text = b"".join(shown).decode()
         assert not set(hostile[:6]) & set(text) - set("tx")
@@ -92,14 +101,32 @@ class TestALogThatHides:
     @pytest.mark.parametrize(
         "command",
         [
-            *("run", "run --json", "iteration 2", "explain 2", "explain 2 --json", "records", "lint"),
-            *("check --min-band excellent --json", "check --min-band excellent", "work", "integrity"),
-            *("export --format jsonl --tables iterations", "export --format csv --tables iterations"),
+            *(
+                "run",
+                "run --json",
+                "iteration 2",
+                "explain 2",
+                "explain 2 --json",
+                "records",
+                "lint",
+            ),
+            *(
+                "check --min-band excellent --json",
+                "check --min-band excellent",
+                "work",
+                "integrity",
+            ),
+            *(
+                "export --format jsonl --tables iterations",
+                "export --format csv --tables iterations",
+            ),
             pytest.param("query select/**/task_id/**/from/**/iterations", marks=pytest.mark.slow),
             pytest.param("report --out report.html", marks=pytest.mark.slow),
         ],
     )
-    def test_cannot_on_a_pipe_that_no_reference_binds(self, hostile: str, da_score: DaScore, command: str) -> None:
+    def test_cannot_on_a_pipe_that_no_reference_binds(
+        self, hostile: str, da_score: DaScore, command: str
+    ) -> None:
         rubric = [] if command.split()[0] in ("records", "lint", "work") else ["--rubric", "3.1.0"]
         found = da_score(*command.split(), *rubric)
         shown = found.out + found.err
@@ -123,7 +150,9 @@ class TestALogThatHides:
     ) -> None:
         summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-        found = da_score("check", "--min-band", "excellent", "--github-summary", "--junit", junit, "--no-cache")
+        found = da_score(
+            "check", "--min-band", "excellent", "--github-summary", "--junit", junit, "--no-cache"
+        )
         assert found.status == 3, found
         assert ElementTree.parse(junit).getroot().tag == "testsuites"
         for text in (summary.read_text("utf-8"), junit.read_text("utf-8")):

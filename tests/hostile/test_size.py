@@ -77,7 +77,9 @@ def test_a_meeting_of_three_hundred_thousand_records(tmp_path: Path) -> None:
     with path.open("w") as f:
         for n in range(300_000):
             f.write(json.dumps(record(n + 1)) + "\n")
-    done = subprocess.run([*COMMAND, "meeting", "score", str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*COMMAND, "meeting", "score", str(path)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "larger than 16 MiB" in done.stderr
     seconds, memory = measured(tmp_path, "meeting", "score", str(path), status="1")

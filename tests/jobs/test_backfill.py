@@ -63,7 +63,9 @@ class TestFindLogs:
             self.repository(tmp_path / "src" / name)
         assert [log.repo_dir for log in find_logs([tmp_path / "src"])] == [tmp_path / "src/a"]
 
-    def test_in_a_log_directory_at_any_place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_in_a_log_directory_at_any_place(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         for name in ("iter-007.yaml", "historical.yaml"):
             (tmp_path / name).mkdir()
             (tmp_path / name / name).touch()
@@ -74,7 +76,9 @@ class TestFindLogs:
         monkeypatch.chdir(repo / LOG)
         assert find_logs([Path()]) == [FoundLog(Path(), repo)]
 
-    def test_once_each_whatever_they_are_called(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_once_each_whatever_they_are_called(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         repo = self.repository(tmp_path / "src/a")
         (repo / LOG / "iter-1.yaml").touch()
         (tmp_path / "alias").symlink_to(repo)
@@ -145,7 +149,9 @@ def backfill(project: Project, **how: Any) -> LogReport:
     transcripts = (project.transcripts / "claude", project.transcripts / "codex")
     cache = {"cache_dir": Path(os.environ["DA_SCORE_CACHE_DIR"])}
     plan = BackfillPlan(**{"rubric": default_rubric()} | cache | how)
-    return backfill_log(LogJob(project.log, Settings(repo_dir=project.repo, transcript_dirs=transcripts)), plan)
+    return backfill_log(
+        LogJob(project.log, Settings(repo_dir=project.repo, transcript_dirs=transcripts)), plan
+    )
 
 
 Change = Callable[[Project], object]
@@ -163,13 +169,20 @@ def add_turn(project: Project, at: str) -> None:
 
 def reject(project: Project) -> None:
     """Let a verifier's artifact say that it failed."""
-    edit(project.repo / ".agents/active/verification/redirect/unit.result.yaml", "status: pass", "status: fail")
+    edit(
+        project.repo / ".agents/active/verification/redirect/unit.result.yaml",
+        "status: pass",
+        "status: fail",
+    )
 
 
 REASONS: dict[str, tuple[Change, dict[int, str]]] = {
     "nothing": (lambda _: None, {}),
     "no sidecar": (lambda p: p.sidecar(3).unlink(), {3: "no sidecar"}),
-    "a sidecar that is no YAML": (lambda p: p.sidecar(3).write_bytes(b"value: ["), {3: "unreadable sidecar"}),
+    "a sidecar that is no YAML": (
+        lambda p: p.sidecar(3).write_bytes(b"value: ["),
+        {3: "unreadable sidecar"},
+    ),
     "a sidecar of another rubric": (
         lambda p: edit(p.sidecar(3), "rubric_version: 2.1.0", "rubric_version: 2.0.2"),
         {3: "rubric 2.0.2"},
@@ -178,16 +191,28 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
         lambda p: edit(p.sidecar(3), "band: excellent", "band: good"),
         {3: "result differs, and what it was computed from was not kept"},
     ),
-    "an entry that changed": (lambda p: edit(p.entry(3), "retries: 0", "retries: 1"), {3: "inputs changed"}),
-    "an entry with another wave, which is not scored": (lambda p: edit(p.entry(3), "wave: links", "wave: x"), {}),
+    "an entry that changed": (
+        lambda p: edit(p.entry(3), "retries: 0", "retries: 1"),
+        {3: "inputs changed"},
+    ),
+    "an entry with another wave, which is not scored": (
+        lambda p: edit(p.entry(3), "wave: links", "wave: x"),
+        {},
+    ),
     "an artifact that changed": (reject, {3: "inputs changed"}),
-    "a turn in the window of an iteration": (lambda p: add_turn(p, "2026-03-03T09:20:00Z"), {3: "inputs changed"}),
+    "a turn in the window of an iteration": (
+        lambda p: add_turn(p, "2026-03-03T09:20:00Z"),
+        {3: "inputs changed"},
+    ),
     "a new transcript for an iteration without one": (
         lambda p: (p.transcripts / "claude/a.jsonl").write_text(TURN % "2026-03-02T09:00:00Z"),
         {1: "inputs changed"},
     ),
     "two things at once": (
-        lambda p: (edit(p.entry(4), "retries: 1", "retries: 2"), p.sidecar(9).rename(p.root / "away")),
+        lambda p: (
+            edit(p.entry(4), "retries: 1", "retries: 2"),
+            p.sidecar(9).rename(p.root / "away"),
+        ),
         {4: "inputs changed", 9: "no sidecar"},
     ),
     "a new entry": (
@@ -202,7 +227,9 @@ class TestReasons:
     @pytest.mark.parametrize(("change", "scored"), REASONS.values(), ids=REASONS)
     def test_are(self, done: Project, change: Change, scored: dict[int, str]) -> None:
         change(done)
-        count = len(list(done.log.glob("iter-[0-9].yaml"))) + len(list(done.log.glob("iter-??.yaml")))
+        count = len(list(done.log.glob("iter-[0-9].yaml"))) + len(
+            list(done.log.glob("iter-??.yaml"))
+        )
         found = backfill(done)
         assert (found.error, found.scored, found.up_to_date) == (None, scored, count - len(scored))
         assert (found.kept, found.git_changed, found.passed_over) == ({}, [], 0)
@@ -213,10 +240,15 @@ class TestReasons:
         before = tree(done.log)
         found = backfill(done, force=True)
         assert (found.scored, found.up_to_date) == (dict.fromkeys(ALL, "forced"), 0)
-        assert (done.sidecars(), tree(done.log)) == (expected, before)  # the same bytes are not written again
+        assert (done.sidecars(), tree(done.log)) == (
+            expected,
+            before,
+        )  # the same bytes are not written again
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("when", ["scoring.score.signal_set", "scoring.jobs.backfill.fingerprint"])
+    @pytest.mark.parametrize(
+        "when", ["scoring.score.signal_set", "scoring.jobs.backfill.fingerprint"]
+    )
     def test_show_the_next_time_when_an_input_changes_under_the_work(
         self, project: Project, monkeypatch: pytest.MonkeyPatch, when: str
     ) -> None:
@@ -226,7 +258,9 @@ class TestReasons:
 
         def and_then(*arguments: Any, **how: Any) -> Any:
             found = work(*arguments, **how)
-            if left and any(isinstance(one, IterationFacts) and one.record.iteration == 3 for one in arguments):
+            if left and any(
+                isinstance(one, IterationFacts) and one.record.iteration == 3 for one in arguments
+            ):
                 left.pop()(project)
             return found
 
@@ -258,7 +292,10 @@ class TestAnswersOfGit:
             assert (found.scored, found.git_changed, found.up_to_date) == ({}, [9], 9)
         assert tree(done.log) == before
         assert backfill(done, refresh_git=True).scored == {9: "git answers differently"}
-        assert b"commit 89925c84a012 reachable from master, not reverted" in done.sidecar(9).read_bytes()
+        assert (
+            b"commit 89925c84a012 reachable from master, not reverted"
+            in done.sidecar(9).read_bytes()
+        )
         found = backfill(done)
         assert (found.scored, found.git_changed, found.up_to_date) == ({}, [], 9)
 
@@ -269,7 +306,9 @@ class TestStore:
     @pytest.mark.usefixtures("done")
     def test_holds_digests_alone(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "cache" / store.NAME) as kept:
-            rows = [row for (row,) in kept.execute("SELECT value FROM kept WHERE kind = 'fingerprint'")]
+            rows = [
+                row for (row,) in kept.execute("SELECT value FROM kept WHERE kind = 'fingerprint'")
+            ]
         assert len(rows) == 9
         assert all(re.fullmatch(rb"([0-9a-f]{24} ?){5}", row) for row in rows)
 
@@ -277,7 +316,10 @@ class TestStore:
     def test_is_kept_when_a_log_breaks_on_the_way(self, project: Project) -> None:
         (project.sidecar(5) / "in the way").mkdir(parents=True)
         found = backfill(project)
-        assert found.error == f"{project.sidecar(5)}: cannot write: is a directory; the old file is untouched"
+        assert (
+            found.error
+            == f"{project.sidecar(5)}: cannot write: is a directory; the old file is untouched"
+        )
         assert project.written() == ["iter-1", "iter-2", "iter-3", "iter-4", "iter-5"]
         shutil.rmtree(project.sidecar(5))
         before = tree(project.log)
@@ -289,7 +331,9 @@ class TestStore:
 class TestDryRun:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        "options", [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]], ids=" ".join
+        "options",
+        [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]],
+        ids=" ".join,
     )
     def test_writes_nothing_where_there_is_something_either(
         self, done: Project, da_score: DaScore, tmp_path: Path, options: list[str]
@@ -321,7 +365,9 @@ class TestChoice:
             ("2026-03-06", []),
         ],
     )
-    def test_of_a_day_or_later(self, project: Project, da_score: DaScore, since: str, taken: list[int]) -> None:
+    def test_of_a_day_or_later(
+        self, project: Project, da_score: DaScore, since: str, taken: list[int]
+    ) -> None:
         found = da_score("backfill", project.repo, "--since", since, "--json").json["logs"][0]
         assert [one["iteration"] for one in found["scored"]] == taken
         assert found["passed_over"] == 9 - len(taken)
@@ -329,7 +375,9 @@ class TestChoice:
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("date", ["", "soon", "2026-13-40", "3 March 2026"])
-    def test_without_a_date_goes_by_the_commit(self, project: Project, da_score: DaScore, date: str) -> None:
+    def test_without_a_date_goes_by_the_commit(
+        self, project: Project, da_score: DaScore, date: str
+    ) -> None:
         for n in ALL:
             text = project.entry(n).read_text()
             project.entry(n).write_text(re.sub(r"^date: .*", f'date: "{date}"', text, flags=re.M))
@@ -339,7 +387,9 @@ class TestChoice:
 
     @pytest.mark.slow
     def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
-        found = da_score("backfill", done.repo, "--only", "hook_outcomes", "--force", "--json").json["logs"][0]
+        found = da_score(
+            "backfill", done.repo, "--only", "hook_outcomes", "--force", "--json"
+        ).json["logs"][0]
         assert [one["iteration"] for one in found["scored"]] == [1, 2, 7, 9]
         assert (found["up_to_date"], found["passed_over"]) == (0, 5)
 
@@ -362,8 +412,12 @@ class TestEvidenceLoss:
         return done
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str)
-    def test_is_avoided(self, without: Project, how: dict[str, Any], expected: dict[str, bytes]) -> None:
+    @pytest.mark.parametrize(
+        "how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str
+    )
+    def test_is_avoided(
+        self, without: Project, how: dict[str, Any], expected: dict[str, bytes]
+    ) -> None:
         before = tree(without.log)
         found = backfill(without, **how)
         assert found.kept == LOST
@@ -372,9 +426,14 @@ class TestEvidenceLoss:
 
     def test_is_said_and_allowed_when_asked_for(self, without: Project, da_score: DaScore) -> None:
         found = da_score("backfill", without.repo)
-        assert (found.status, found.lines) == (0, [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"])
+        assert (found.status, found.lines) == (
+            0,
+            [f"{without.log}: 0 scored, 4 up to date, 5 kept (evidence lost)"],
+        )
         assert "           kept             5\n" in found.out
-        listed = "".join(f"  {without.log}: {n}: {' and '.join(lost)}\n" for n, lost in LOST.items())
+        listed = "".join(
+            f"  {without.log}: {n}: {' and '.join(lost)}\n" for n, lost in LOST.items()
+        )
         assert f"\nKept, because the transcripts no longer cover the window:\n{listed}" in found.out
         again = da_score("backfill", without.repo, "--allow-evidence-loss")
         assert again.lines == [f"{without.log}: 5 scored, 4 up to date"]
@@ -405,10 +464,19 @@ def three(project: Project, compact_demo: Path, tmp_path: Path) -> list[Project]
 
 BROKEN: dict[str, tuple[Change, str]] = {
     "an entry": (lambda p: p.entry(4).write_text("iteration: [\n"), "/iter-4.yaml: "),
-    "an archive": (lambda p: (p.log / "historical.yaml").write_text("iterations: 7\n"), "/historical.yaml: "),
-    "no repository": (lambda p: shutil.rmtree(p.repo / ".git"), "/src/demo/repo: not a git work tree ("),
+    "an archive": (
+        lambda p: (p.log / "historical.yaml").write_text("iterations: 7\n"),
+        "/historical.yaml: ",
+    ),
+    "no repository": (
+        lambda p: shutil.rmtree(p.repo / ".git"),
+        "/src/demo/repo: not a git work tree (",
+    ),
     "settings": (lambda p: p.settings.write_text("x = ["), "/da-score.toml: not TOML: "),
-    "unknown settings": (lambda p: p.settings.write_text("x = 1"), "/da-score.toml: unknown setting 'x'"),
+    "unknown settings": (
+        lambda p: p.settings.write_text("x = 1"),
+        "/da-score.toml: unknown setting 'x'",
+    ),
     "an unknown rubric": (lambda p: p.settings.write_text('rubric = "9.9.9"'), "9.9.9"),
     "a sidecar that cannot be written": (
         lambda p: (p.sidecar(1) / "in the way").mkdir(parents=True),
@@ -421,14 +489,23 @@ class TestSeveralLogs:
     @pytest.mark.slow
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_are_all_brought_up_to_date(
-        self, three: list[Project], da_score: DaScore, tmp_path: Path, jobs: str, expected: dict[str, bytes]
+        self,
+        three: list[Project],
+        da_score: DaScore,
+        tmp_path: Path,
+        jobs: str,
+        expected: dict[str, bytes],
     ) -> None:
         found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
         assert (found.status, found.err) == (0, "")
-        assert sorted(found.lines) == [f"{project.log}: 9 scored, 0 up to date" for project in three]
+        assert sorted(found.lines) == [
+            f"{project.log}: 9 scored, 0 up to date" for project in three
+        ]
         assert [project.sidecars() for project in three] == [expected] * 3
         again = da_score("backfill", tmp_path / "src", "--jobs", jobs, "--json").json
-        assert [log["iter_log_dir"] for log in again["logs"]] == [str(project.log) for project in three]
+        assert [log["iter_log_dir"] for log in again["logs"]] == [
+            str(project.log) for project in three
+        ]
         assert (again["totals"]["scored"], again["totals"]["up_to_date"]) == (0, 27)
 
     @pytest.mark.slow
@@ -447,7 +524,9 @@ class TestSeveralLogs:
         spoil(three[1])
         found = da_score("backfill", tmp_path / "src", "--jobs", jobs)
         assert found.status == 1
-        assert found.err == "da-score: error: 1 of 3 logs failed; each is named above with its error\n"
+        assert (
+            found.err == "da-score: error: 1 of 3 logs failed; each is named above with its error\n"
+        )
         assert [three[0].sidecars(), three[2].sidecars()] == [expected] * 2
         assert len([line for line in found.lines if line.endswith(": 9 scored, 0 up to date")]) == 2
         (line,) = [line for line in found.lines if line.startswith(f"{three[1].log}: failed: ")]
@@ -457,7 +536,11 @@ class TestSeveralLogs:
 
     @pytest.mark.slow
     def test_of_which_one_s_process_is_killed_are_listed(
-        self, three: list[Project], da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        three: list[Project],
+        da_score: DaScore,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         own = os.getpid()
 
@@ -482,26 +565,42 @@ class TestSeveralLogs:
         found = da_score("backfill", tmp_path / "src")
         assert (found.status, found.err) == (0, "")
         versions = [project.sidecar(3).read_text().splitlines()[1] for project in three]
-        assert versions == ["rubric_version: 2.0.2", "rubric_version: 2.1.0", "rubric_version: 2.1.0"]
-        backfilled = [[n for n in ALL if "backfilled from" in project.sidecar(n).read_text()] for project in three]
+        assert versions == [
+            "rubric_version: 2.0.2",
+            "rubric_version: 2.1.0",
+            "rubric_version: 2.1.0",
+        ]
+        backfilled = [
+            [n for n in ALL if "backfilled from" in project.sidecar(n).read_text()]
+            for project in three
+        ]
         assert backfilled == [[], [8, 9], BACKFILLED]
         before = [project.sidecars() for project in three]
         for project in three:
             assert da_score("run", "--repo-dir", project.repo).status == 0
-        assert [project.sidecars() for project in three] == before  # as a run in the repository scores them
+        assert [
+            project.sidecars() for project in three
+        ] == before  # as a run in the repository scores them
 
     def test_in_no_repository_are_an_error_unless_one_is_named(
         self, project: Project, da_score: DaScore, tmp_path: Path, expected: dict[str, bytes]
     ) -> None:
         log = project.log.rename(tmp_path / "log")
         found = da_score("backfill", log)
-        assert (found.status, found.lines[0].startswith(f"{log}: failed: {log}: not a git work tree (")) == (1, True)
-        assert da_score("backfill", log, "--repo-dir", project.repo).lines == [f"{log}: 9 scored, 0 up to date"]
+        assert (
+            found.status,
+            found.lines[0].startswith(f"{log}: failed: {log}: not a git work tree ("),
+        ) == (1, True)
+        assert da_score("backfill", log, "--repo-dir", project.repo).lines == [
+            f"{log}: 9 scored, 0 up to date"
+        ]
         assert {path.name: path.read_bytes() for path in log.glob("*.score.yaml")} == expected
 
 
 class TestText:
-    def test_in_json_has_what_was_done_with_each_log(self, done: Project, da_score: DaScore) -> None:
+    def test_in_json_has_what_was_done_with_each_log(
+        self, done: Project, da_score: DaScore
+    ) -> None:
         done.sidecar(3).unlink()
         for path in done.transcripts.glob("codex/*.jsonl"):
             path.write_bytes(b"")
@@ -512,10 +611,22 @@ class TestText:
         assert content["totals"].pop("seconds") >= 0
         assert log.pop("seconds") >= 0
         assert list(content) == ["rubric_version", "dry_run", "totals", "logs"]
-        totals = {"logs": 1, "scored": 1, "up_to_date": 4, "kept": 2, "git_changed": 0, "passed_over": 2, "failed": 0}
+        totals = {
+            "logs": 1,
+            "scored": 1,
+            "up_to_date": 4,
+            "kept": 2,
+            "git_changed": 0,
+            "passed_over": 2,
+            "failed": 0,
+        }
         assert content["totals"] == totals
         absent = log.pop("absent")
-        first = {"signal": "hook_outcomes", "reason": "no hook-outcomes sidecar for iter-N", "iterations": 3}
+        first = {
+            "signal": "hook_outcomes",
+            "reason": "no hook-outcomes sidecar for iter-N",
+            "iterations": 3,
+        }
         assert absent[0] == first
         assert sum(one["iterations"] for one in absent) == 11
         assert log == {
@@ -552,16 +663,22 @@ class TestText:
             "ABSENT SIGNAL         ITERATIONS  REASON\n"
             "hook_outcomes         3           no hook-outcomes sidecar for iter-N\n"
         )
-        assert shown.endswith("verifier              1           no verifier records and no tests_total_pass proxy\n")
+        assert shown.endswith(
+            "verifier              1           no verifier records and no tests_total_pass proxy\n"
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_progress_with_the_time_left_is_shown_on_a_terminal(three: list[Project], tmp_path: Path, jobs: str) -> None:
+def test_progress_with_the_time_left_is_shown_on_a_terminal(
+    three: list[Project], tmp_path: Path, jobs: str
+) -> None:
     command = [*COMMAND, "backfill", str(tmp_path / "src"), "--jobs", jobs]
     with terminal(100) as (child, shown):
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=child, env=environment, check=False)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=child, env=environment, check=False
+        )
     bar = "\n".join(lines_of(shown))
     assert done.returncode == 0
     assert re.search(r"backfill .*\d+% (\d:\d\d:\d\d|-:--:--)", bar)

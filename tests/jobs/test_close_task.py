@@ -26,7 +26,13 @@ import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
 from scoring.evidence.rules import REFERENCE, Sources
-from scoring.jobs.close_task import ClosedTask, HookInput, close_task, parse_hook_input, read_hook_input
+from scoring.jobs.close_task import (
+    ClosedTask,
+    HookInput,
+    close_task,
+    parse_hook_input,
+    read_hook_input,
+)
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -90,23 +96,43 @@ process = functools.partial(any_process, "close-task")
 
 def close(project: Project, iteration: int | None = None, recompute: str = "current") -> ClosedTask:
     """Close a task of the demo with both folders of transcripts."""
-    return closed_in(project.log, project.repo, project.claude, project.codex, iteration=iteration, recompute=recompute)
+    return closed_in(
+        project.log,
+        project.repo,
+        project.claude,
+        project.codex,
+        iteration=iteration,
+        recompute=recompute,
+    )
 
 
-def closed_in(log: Path, repo: Path, *transcripts: Path, warn: Warn = silent, **how: Any) -> ClosedTask:
+def closed_in(
+    log: Path, repo: Path, *transcripts: Path, warn: Warn = silent, **how: Any
+) -> ClosedTask:
     sources = Sources.under(REFERENCE, repo, transcripts, {"warn": warn})
     return close_task(log, sources, default_rubric(), **how)
 
 
 class TestLibrary:
-    def test_scores_the_highest_entry_and_its_session(self, project: Project, scored: Project) -> None:
+    def test_scores_the_highest_entry_and_its_session(
+        self, project: Project, scored: Project
+    ) -> None:
         expected = scored.sidecars()
         assert close(project) == ClosedTask(
-            9, project.sidecar(9), True, 0.7041648571057487, "good", project.session(CODEX), "2.1.0", ()
+            9,
+            project.sidecar(9),
+            True,
+            0.7041648571057487,
+            "good",
+            project.session(CODEX),
+            "2.1.0",
+            (),
         )
         assert project.written() == ["iter-7", "iter-8", "iter-9", f"session-{CODEX}"]
         for name in project.written():
-            assert (project.log / f"{name}.score.yaml").read_bytes() == expected[f"{name}.score.yaml"]
+            assert (project.log / f"{name}.score.yaml").read_bytes() == expected[
+                f"{name}.score.yaml"
+            ]
 
 
 class TestRecompute:
@@ -125,27 +151,49 @@ class TestRecompute:
         ],
     )
     def test_scores_anew_and_rewrites_the_sessions_of_that(
-        self, scored: Project, iteration: int, recompute: str, rewritten: list[int], sessions: list[str]
+        self,
+        scored: Project,
+        iteration: int,
+        recompute: str,
+        rewritten: list[int],
+        sessions: list[str],
     ) -> None:
-        for number in range(1, 10):  # still sidecars of this rubric, and not what a new score would be
+        for number in range(
+            1, 10
+        ):  # still sidecars of this rubric, and not what a new score would be
             edit(scored.sidecar(number), "label: Landed on master", "label: Landed somewhere")
         for session_id in MEMBERS:
             scored.session(session_id).write_text("old")
         closed = close(scored, iteration, recompute)
-        assert [n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()] == rewritten
+        assert [
+            n for n in range(1, 10) if "Landed somewhere" not in scored.sidecar(n).read_text()
+        ] == rewritten
         assert [s for s in (CODEX, CLAUDE) if scored.session(s).read_text() != "old"] == sessions
         own = next((s for s, members in MEMBERS.items() if iteration in members), None)
         assert closed.session_sidecar_path == (own and scored.session(own))
 
     @pytest.mark.parametrize(
         "recompute",
-        ["", "ALL", "recent", "recent-0", "recent--1", "recent-01", "recent-1e3", "recent-1234567890", "recent-1\n"],
+        [
+            "",
+            "ALL",
+            "recent",
+            "recent-0",
+            "recent--1",
+            "recent-01",
+            "recent-1e3",
+            "recent-1234567890",
+            "recent-1\n",
+        ],
         ids=repr,
     )
     def test_refuses_anything_else(self, project: Project, recompute: str) -> None:
         with pytest.raises(SettingsError) as raised:
             close(project, recompute=recompute)
-        assert str(raised.value) == f"--score-recompute {recompute!r} is none of current, recent-K and all"
+        assert (
+            str(raised.value)
+            == f"--score-recompute {recompute!r} is none of current, recent-K and all"
+        )
         assert project.written() == []
 
 
@@ -157,9 +205,17 @@ class TestSession:
             pytest.param(lambda _: None, id="missing"),
             pytest.param(lambda _: b"value: [", id="no YAML"),
             pytest.param(lambda data: data.replace(b"2.1.0", b"2.0.2"), id="of another rubric"),
-            pytest.param(lambda data: data.replace(b"iteration: 8", b"iteration: 7"), id="of another iteration"),
-            pytest.param(lambda data: b"\n".join(data.splitlines()[:4]) + b"\n", id="cut off before the band"),
-            pytest.param(lambda data: b"\n".join(data.splitlines()[:22]) + b"\n", id="cut off between two rows"),
+            pytest.param(
+                lambda data: data.replace(b"iteration: 8", b"iteration: 7"),
+                id="of another iteration",
+            ),
+            pytest.param(
+                lambda data: b"\n".join(data.splitlines()[:4]) + b"\n", id="cut off before the band"
+            ),
+            pytest.param(
+                lambda data: b"\n".join(data.splitlines()[:22]) + b"\n",
+                id="cut off between two rows",
+            ),
             pytest.param(lambda data: data + data, id="twice in one file"),
         ],
     )
@@ -182,7 +238,9 @@ def small_log(repo: Repo, session_id: str) -> Path:
     log.mkdir(parents=True)
     sha = repo.commit({"a": "a"})
     agent = json.dumps({"session_id": session_id})
-    (log / "iter-1.yaml").write_text(f"schema_version: 2\niteration: 1\ncommit: {sha}\nagent: {agent}\n")
+    (log / "iter-1.yaml").write_text(
+        f"schema_version: 2\niteration: 1\ncommit: {sha}\nagent: {agent}\n"
+    )
     return log
 
 
@@ -192,7 +250,9 @@ class TestEvidenceLoss:
         "correction_pressure and token_efficiency lost evidence that the old sidecar had"
     )
 
-    def test_is_said_in_one_line_and_the_sidecar_rewritten(self, scored: Project, hook: Hook) -> None:
+    def test_is_said_in_one_line_and_the_sidecar_rewritten(
+        self, scored: Project, hook: Hook
+    ) -> None:
         scored.settings.unlink()
         for session in (CLAUDE, CODEX):
             edit(scored.log / f"iter-{MEMBERS[session][0]}.yaml", session, f"../{session}")
@@ -208,7 +268,9 @@ class TestEvidenceLoss:
 
 
 class TestOutput:
-    @pytest.mark.parametrize("arguments", [["close-task", "--json"], ["--json", "close-task"]], ids=" ".join)
+    @pytest.mark.parametrize(
+        "arguments", [["close-task", "--json"], ["--json", "close-task"]], ids=" ".join
+    )
     def test_is_json_when_asked_for(
         self, project: Project, capsysbinary: pytest.CaptureFixture[bytes], arguments: list[str]
     ) -> None:
@@ -257,12 +319,28 @@ class TestHarness:
         ("fields", "there"),
         [
             pytest.param({}, True, id="Claude Stop"),
-            pytest.param({"hook_event_name": "SubagentStop", "agent_id": "a1"}, True, id="Claude SubagentStop"),
-            pytest.param({"hook_event_name": "SessionEnd", "reason": "other"}, True, id="Claude SessionEnd"),
-            pytest.param({"hook_event_name": "TaskCompleted", "task_id": "7"}, True, id="Claude TaskCompleted"),
-            pytest.param({"model": "gpt-5.2-codex", "transcript_path": None}, False, id="Codex Stop"),
+            pytest.param(
+                {"hook_event_name": "SubagentStop", "agent_id": "a1"},
+                True,
+                id="Claude SubagentStop",
+            ),
+            pytest.param(
+                {"hook_event_name": "SessionEnd", "reason": "other"}, True, id="Claude SessionEnd"
+            ),
+            pytest.param(
+                {"hook_event_name": "TaskCompleted", "task_id": "7"},
+                True,
+                id="Claude TaskCompleted",
+            ),
+            pytest.param(
+                {"model": "gpt-5.2-codex", "transcript_path": None}, False, id="Codex Stop"
+            ),
             pytest.param({"transcript_path": ""}, False, id="an empty path"),
-            pytest.param({"transcript_path": "/no/such/folder/x.jsonl"}, False, id="a folder that is not there yet"),
+            pytest.param(
+                {"transcript_path": "/no/such/folder/x.jsonl"},
+                False,
+                id="a folder that is not there yet",
+            ),
         ],
     )
     def test_names_the_repository_and_a_folder_of_transcripts(
@@ -280,8 +358,14 @@ class TestHarness:
     def test_adds_its_folder_to_that_of_a_sub_agent_or_the_settings(
         self, project: Project, hook: Hook, by: str
     ) -> None:
-        project.settings.write_text('transcript-dir = "../transcripts/codex"\n' if by == "the settings" else "")
-        more = {"agent_transcript_path": str(project.codex / "agent-1.jsonl")} if by == "a sub-agent" else {}
+        project.settings.write_text(
+            'transcript-dir = "../transcripts/codex"\n' if by == "the settings" else ""
+        )
+        more = (
+            {"agent_transcript_path": str(project.codex / "agent-1.jsonl")}
+            if by == "a sub-agent"
+            else {}
+        )
         found = hook("--score-recompute", "all", given=claude_stop(project, **more))
         assert (found.status, found.err) == (0, "")
         turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
@@ -298,7 +382,9 @@ class TestHarness:
         wanted = "iteration 8  score 0.845" if number else "iteration 9  score 0.704"
         assert found == Outcome(0, f"{wanted}  good  → {project.sidecar(8 if number else 9)}\n", "")
 
-    def test_is_overruled_by_the_command_line(self, project: Project, hook: Hook, repo: Repo) -> None:
+    def test_is_overruled_by_the_command_line(
+        self, project: Project, hook: Hook, repo: Repo
+    ) -> None:
         small_log(repo, "")
         said = claude_stop(project, cwd=str(repo.path))
         found = hook("--repo-dir", project.repo, given=said)
@@ -311,13 +397,19 @@ class TestHarness:
 
 class TestStopHookActive:
     @pytest.mark.parametrize(
-        "arguments", [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]], ids=" ".join
+        "arguments",
+        [[], ["--json"], ["--strict"], ["99"], ["--score-recompute", "x"]],
+        ids=" ".join,
     )
     def test_does_nothing_at_all(self, project: Project, hook: Hook, arguments: list[str]) -> None:
         before = tree(project.root)
-        assert hook(*arguments, given=claude_stop(project, stop_hook_active=True)) == Outcome(0, "", "")
+        assert hook(*arguments, given=claude_stop(project, stop_hook_active=True)) == Outcome(
+            0, "", ""
+        )
         assert tree(project.root) == before
-        assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(0, "", "")
+        assert hook(given={"stop_hook_active": True, "cwd": "/no/such/folder"}) == Outcome(
+            0, "", ""
+        )
 
 
 @contextlib.contextmanager
@@ -350,20 +442,41 @@ class TestStandardInput:
     @pytest.mark.parametrize(
         "data",
         [
-            *(b'{"cwd": "/a"', b"{", b"garbage", b"[1, 2]", b"null", b'"text"', b'{"cwd": "/a"} {"cwd": "/b"}'),
-            *(b"{'cwd': '/a'}", b'{"cwd": "\xff"}', b"\xff\xfe\x00", b"\0\0\0\0", b'{"a": ' + b"9" * 5000 + b"}"),
+            *(
+                b'{"cwd": "/a"',
+                b"{",
+                b"garbage",
+                b"[1, 2]",
+                b"null",
+                b'"text"',
+                b'{"cwd": "/a"} {"cwd": "/b"}',
+            ),
+            *(
+                b"{'cwd': '/a'}",
+                b'{"cwd": "\xff"}',
+                b"\xff\xfe\x00",
+                b"\0\0\0\0",
+                b'{"a": ' + b"9" * 5000 + b"}",
+            ),
         ],
         ids=lambda data: ascii(data[:30]),
     )
     @pytest.mark.parametrize("end", [True, False], ids=["that ends", "that stays open"])
     def test_of_another_kind_is_an_error(self, data: bytes, end: bool) -> None:
-        with pipe_with(data, end) as (read, _), pytest.raises(InputError, match=r"^the harness's input is not "):
+        with (
+            pipe_with(data, end) as (read, _),
+            pytest.raises(InputError, match=r"^the harness's input is not "),
+        ):
             read_hook_input(read, 0.02)
 
     def test_of_other_harnesses_is_spelled_otherwise(self) -> None:
-        found = parse_hook_input('{"sessionId": "a", "transcriptPath": "/t/x.jsonl", "workspace_roots": ["/work"]}')
+        found = parse_hook_input(
+            '{"sessionId": "a", "transcriptPath": "/t/x.jsonl", "workspace_roots": ["/work"]}'
+        )
         assert found == HookInput(Path("/work"), (Path("/t"),), False, "a")
-        assert parse_hook_input('{"conversation_id": "b", "workspace_roots": 5}') == HookInput(None, (), False, "b")
+        assert parse_hook_input('{"conversation_id": "b", "workspace_roots": 5}') == HookInput(
+            None, (), False, "b"
+        )
 
     def test_that_has_no_end_is_given_up(self) -> None:
         with open("/dev/zero", "rb") as f:
@@ -414,7 +527,9 @@ class TestFields:
         self, project: Project, hook: Hook, name: str, value: object
     ) -> None:
         found = hook("1", given=claude_stop(project, **{name: value}))
-        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {project.sidecar(1)}\n", "")
+        assert found == Outcome(
+            0, f"iteration 1  score 1.000  excellent  → {project.sidecar(1)}\n", ""
+        )
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
@@ -423,11 +538,20 @@ class TestFields:
     ) -> None:
         monkeypatch.chdir(project.repo)
         found = hook("1", given={"cwd": value})
-        assert found == Outcome(0, f"iteration 1  score 1.000  excellent  → {LOG}/iter-1.score.yaml\n", "")
+        assert found == Outcome(
+            0, f"iteration 1  score 1.000  excellent  → {LOG}/iter-1.score.yaml\n", ""
+        )
 
     @pytest.mark.parametrize(
         "value",
-        ["/no/such/place", "/" + "x" * 300, "/x" * 3000, "~nobody-here/x", "\ud800", "/etc/hostname"],
+        [
+            "/no/such/place",
+            "/" + "x" * 300,
+            "/x" * 3000,
+            "~nobody-here/x",
+            "\ud800",
+            "/etc/hostname",
+        ],
         ids=lambda v: ascii(v)[:20],
     )
     def test_of_the_place_that_is_not_there_are_said(self, hook: Hook, value: str) -> None:
@@ -463,11 +587,20 @@ def empty(folder: Path) -> None:
 FAILURES: dict[str, tuple[Broken, str]] = {
     "an unknown option": (wrong("--bogus"), "No such option '--bogus'"),
     "a time that is not a number": (wrong("--timeout", "nan"), "'nan' is not a valid number"),
-    "an iteration that is no number": (wrong("nine"), "argument 'nine' is neither an iteration nor"),
-    "an iteration that is not there": (wrong("99"), "iter-99.yaml: no entry for iteration 99 in this log"),
+    "an iteration that is no number": (
+        wrong("nine"),
+        "argument 'nine' is neither an iteration nor",
+    ),
+    "an iteration that is not there": (
+        wrong("99"),
+        "iter-99.yaml: no entry for iteration 99 in this log",
+    ),
     "an argument that is broken JSON": (wrong('{"cwd": '), "the harness's input is not JSON: "),
     "an unknown rubric": (wrong("--rubric", "9.9.9"), "9.9.9"),
-    "no log": (broken(lambda p: shutil.rmtree(p.log)), "iteration-log: no such file or directory; name the"),
+    "no log": (
+        broken(lambda p: shutil.rmtree(p.log)),
+        "iteration-log: no such file or directory; name the",
+    ),
     "an empty log": (
         broken(lambda p: empty(p.log)),
         "iteration-log: no iterations found; there is nothing to close",
@@ -477,7 +610,10 @@ FAILURES: dict[str, tuple[Broken, str]] = {
         broken(lambda p: (p.log / "iter-4.yaml").write_text("iteration: [\n")),
         "iter-4.yaml: ",
     ),
-    "settings that are not TOML": (broken(lambda p: p.settings.write_text("x = [")), "da-score.toml: not TOML: "),
+    "settings that are not TOML": (
+        broken(lambda p: p.settings.write_text("x = [")),
+        "da-score.toml: not TOML: ",
+    ),
     "a sidecar that cannot be written": (
         broken(lambda p: (p.sidecar(9) / "inside").mkdir(parents=True)),
         "iter-9.score.yaml: cannot write: is a directory; the old file is untouched",
@@ -490,9 +626,15 @@ class TestFailure:
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
-    def test_is_a_warning_and_with_strict_an_error(self, project: Project, hook: Hook, make: Broken, said: str) -> None:
+    def test_is_a_warning_and_with_strict_an_error(
+        self, project: Project, hook: Hook, make: Broken, said: str
+    ) -> None:
         arguments = make(project)
-        for options, status, kind in (([], 0, "warning"), (["--json"], 0, "warning"), (["--strict"], 1, "error")):
+        for options, status, kind in (
+            ([], 0, "warning"),
+            (["--json"], 0, "warning"),
+            (["--strict"], 1, "error"),
+        ):
             found = hook(*options, *arguments)
             assert (found.status, found.out) == (status, "")
             assert found.err.startswith(f"da-score: {kind}: ")
@@ -505,14 +647,22 @@ class TestFailure:
         [
             (ZeroDivisionError("a\nb"), "internal error, please report it: ZeroDivisionError: a b"),
             (RecursionError(), "internal error, please report it: RecursionError: "),
-            (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no"), "internal error, please report it: UnicodeEncodeError"),
+            (
+                UnicodeEncodeError("utf-8", "\ud800", 0, 1, "no"),
+                "internal error, please report it: UnicodeEncodeError",
+            ),
             (WriteError("no room"), "no room"),
             (KeyboardInterrupt(), "interrupted"),
         ],
         ids=repr,
     )
     def test_of_any_kind_is_a_warning(
-        self, project: Project, hook: Hook, monkeypatch: pytest.MonkeyPatch, error: BaseException, said: str
+        self,
+        project: Project,
+        hook: Hook,
+        monkeypatch: pytest.MonkeyPatch,
+        error: BaseException,
+        said: str,
     ) -> None:
         def fail(*_: object, **__: object) -> None:
             raise error
@@ -567,13 +717,17 @@ def gone(pids: Path) -> bool:
 class TestTimeout:
     GAVE_UP = "da-score: warning: close-task gave up after 0.5 s; allow it more with --timeout\n"
 
-    @pytest.mark.parametrize("options", [(), ("--processes", "2"), ("--no-cache", "--json")], ids=" ".join)
+    @pytest.mark.parametrize(
+        "options", [(), ("--processes", "2"), ("--no-cache", "--json")], ids=" ".join
+    )
     def test_gives_up_and_leaves_nothing_behind(
         self, scored: Project, hook: Hook, hanging_git: Path, options: tuple[str, ...]
     ) -> None:
         before = tree(scored.log)
         began = time.monotonic()
-        found = hook("--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options)
+        found = hook(
+            "--timeout", "0.5", "--score-recompute", "all", "--repo-dir", scored.repo, *options
+        )
         assert 0.4 < time.monotonic() - began < 60
         assert found == Outcome(0, "", self.GAVE_UP)
         assert tree(scored.log) == before
@@ -606,25 +760,43 @@ class TestProcess:
 
     @pytest.mark.slow
     def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
-        with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        with subprocess.Popen(
+            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as child:
             assert child.stdin
             assert child.stdout
             child.stdin.write(json.dumps(claude_stop(project)).encode())
             child.stdin.flush()
-            assert child.stdout.read().decode() == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
+            assert (
+                child.stdout.read().decode()
+                == f"iteration 9  score 0.704  good  → {project.sidecar(9)}\n"
+            )
             assert child.wait(300) == 0
 
     @pytest.mark.parametrize(
         ("closed", "failing"),
         [
             pytest.param("stdout and stderr", False),
-            *(pytest.param(closed, False, marks=pytest.mark.slow) for closed in CLOSED if " and " not in closed),
+            *(
+                pytest.param(closed, False, marks=pytest.mark.slow)
+                for closed in CLOSED
+                if " and " not in closed
+            ),
             *(pytest.param(closed, True, marks=pytest.mark.slow) for closed in CLOSED),
         ],
     )
     def test_bears_closed_streams(self, project: Project, closed: str, failing: bool) -> None:
-        command = ["sh", "-c", f'"$@" {CLOSED[closed]}', "sh", *COMMAND, *(["99", "--json"] if failing else [])]
-        done = subprocess.run(command, capture_output=True, cwd=project.repo, check=False, timeout=300)
+        command = [
+            "sh",
+            "-c",
+            f'"$@" {CLOSED[closed]}',
+            "sh",
+            *COMMAND,
+            *(["99", "--json"] if failing else []),
+        ]
+        done = subprocess.run(
+            command, capture_output=True, cwd=project.repo, check=False, timeout=300
+        )
         out = b"" if failing or "1>&-" in CLOSED[closed] else self.LINE.encode()
         lines = int(failing and "2>&-" not in CLOSED[closed])
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, out, lines)
@@ -636,7 +808,11 @@ class TestProcess:
         self, scored: Project, hanging_git: Path, number: signal.Signals
     ) -> None:
         before = tree(scored.log)
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
         with subprocess.Popen(COMMAND, cwd=scored.repo, **pipes) as child:
             deadline = time.monotonic() + 300
             while not hanging_git.exists() and time.monotonic() < deadline:

@@ -37,7 +37,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 @pytest.fixture(scope="module")
 def sets(demo: Demo) -> list[SignalSet]:
     warnings: list[str] = []
-    found = build_signal_sets(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warnings.append)
+    found = build_signal_sets(
+        demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warnings.append
+    )
     assert not warnings
     return found
 
@@ -48,13 +50,19 @@ def git(demo: Demo, *arguments: str) -> str:
 
 def tree(root: Path) -> Mapping[str, bytes]:
     """Every file below ``root`` but git's own, whose index holds the times of this build."""
-    files = (path for path in root.rglob("*") if path.is_file() and ".git" not in path.relative_to(root).parts)
+    files = (
+        path
+        for path in root.rglob("*")
+        if path.is_file() and ".git" not in path.relative_to(root).parts
+    )
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
 def test_scores_are_pinned(sets: list[SignalSet]) -> None:
     scores = default_rubric().score_all(sets)
-    assert [score.iteration for score in scores if score.coverage.present == score.coverage.total] == [3, 4, 5, 6, 8]
+    assert [
+        score.iteration for score in scores if score.coverage.present == score.coverage.total
+    ] == [3, 4, 5, 6, 8]
     assert {score.iteration: (repr(score.value), score.band) for score in scores} == SCORES
 
 
@@ -72,7 +80,9 @@ DETAILS = {
 
 
 @pytest.mark.parametrize("signal", DETAILS)
-def test_each_way_to_land_each_hook_result_and_both_harnesses_are_shown(signal: str, sets: list[SignalSet]) -> None:
+def test_each_way_to_land_each_hook_result_and_both_harnesses_are_shown(
+    signal: str, sets: list[SignalSet]
+) -> None:
     details = {s.iteration: s.value(signal).detail for s in sets}
     assert all(details[n].startswith(detail) for n, detail in DETAILS[signal].items())
 
@@ -83,7 +93,9 @@ def test_two_builds_are_identical(demo: Demo, tmp_path: Path) -> None:
     assert git(again, "rev-parse", "HEAD") == HEAD
 
 
-@pytest.mark.parametrize("target", [".", "file", "file/demo"], ids=["not empty", "a file", "below a file"])
+@pytest.mark.parametrize(
+    "target", [".", "file", "file/demo"], ids=["not empty", "a file", "below a file"]
+)
 def test_what_is_in_the_way_is_refused_and_left(tmp_path: Path, target: str) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="name a directory that is empty or does not exist yet"):
@@ -98,7 +110,9 @@ def test_a_demo_inside_another_repository_leaves_that_alone(tmp_path: Path) -> N
     assert not list((tmp_path / ".git" / "refs" / "heads").iterdir())
 
 
-def test_without_git_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitError, match="git was not found"):
         build_demo(tmp_path / "demo")
@@ -112,7 +126,9 @@ def test_a_failed_write_is_a_write_error(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", fail)
-    with pytest.raises(WriteError, match=r"demo: the demo could not be written: no space left on device$"):
+    with pytest.raises(
+        WriteError, match=r"demo: the demo could not be written: no space left on device$"
+    ):
         build_demo(tmp_path / "demo")
     assert list(tmp_path.rglob("*")) == [tmp_path / "demo"]
 
@@ -122,6 +138,8 @@ def test_a_failed_write_is_a_write_error(tmp_path: Path, monkeypatch: pytest.Mon
     [(b"nonsense\ndone\n", "fast-import"), (b"", "fast-import"), (b"done\n", "reset")],
     ids=["not a stream", "cut off", "without the trunk"],
 )
-def test_a_history_that_cannot_be_imported_is_a_git_error(tmp_path: Path, stream: bytes, step: str) -> None:
+def test_a_history_that_cannot_be_imported_is_a_git_error(
+    tmp_path: Path, stream: bytes, step: str
+) -> None:
     with pytest.raises(GitError, match=rf"git {step} failed: .+"):
         import_repository(tmp_path, stream)

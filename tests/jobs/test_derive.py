@@ -48,7 +48,9 @@ class Work:
         sha = self.repo.commit(files or {f"{session_id[:2]}.py": f"{subject}\n"}, subject)
         session = self.session(session_id, cwd)
         self.turns += 2  # what two sessions say under one name would be one saying
-        session.run(self.repo.clock - START - 60, self.turns, "python -m pytest -q", "3 passed in 0.1s")
+        session.run(
+            self.repo.clock - START - 60, self.turns, "python -m pytest -q", "3 passed in 0.1s"
+        )
         session.commits(self.repo.clock - START, self.turns + 1, 1, subject)
         self.keep(session, {1: sha})
         return sha
@@ -58,7 +60,9 @@ class Work:
 
     def entries(self) -> dict[str, bytes]:
         return {
-            path.name: path.read_bytes() for path in sorted(self.log.glob("iter-*.yaml")) if path.name.count(".") == 1
+            path.name: path.read_bytes()
+            for path in sorted(self.log.glob("iter-*.yaml"))
+            if path.name.count(".") == 1
         }
 
     def entry(self, n: int) -> dict[str, Any]:
@@ -83,7 +87,15 @@ class TestWhose:
     def test_a_commit_of_a_session_gets_an_entry(self, work: Work) -> None:
         sha = work.made("Add a parser", **{"p.py": "1\n2\n", "q.py": "3\n"})
         assert work.derive() == {
-            "written": [{"iteration": 1, "kind": "commit", "commit": sha, "session_ids": [ID], "found_by": "commit"}],
+            "written": [
+                {
+                    "iteration": 1,
+                    "kind": "commit",
+                    "commit": sha,
+                    "session_ids": [ID],
+                    "found_by": "commit",
+                }
+            ],
             "skipped": [],
         }
         assert work.entry(1) == {
@@ -101,20 +113,32 @@ class TestWhose:
         }
 
     def test_a_commit_that_names_a_checkpoint_gets_one(self, work: Work) -> None:
-        shas = [work.repo.commit({"a": str(n)}, f"w {n}\n\nEntire-Checkpoint: {name(n)}\n") for n in (1, 2)]
+        shas = [
+            work.repo.commit({"a": str(n)}, f"w {n}\n\nEntire-Checkpoint: {name(n)}\n")
+            for n in (1, 2)
+        ]
         files = {"metadata.json": {"checkpoint_id": name(1)}, "0/metadata.json": about(ID)}
         record(work.repo, {name(1): files})
         done = work.derive()
         assert found(done) == [(sha, "checkpoint") for sha in shas]
-        assert [one["session_ids"] for one in done["written"]] == [[ID], []]  # the second is not on the branch
+        assert [one["session_ids"] for one in done["written"]] == [
+            [ID],
+            [],
+        ]  # the second is not on the branch
         assert "agent" not in work.entry(2)
 
     def test_of_several_checkpoints_the_session_of_the_newest_counts(self, work: Work) -> None:
-        work.repo.commit({"a": "1"}, f"w (#7)\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n\nmore\n")
+        work.repo.commit(
+            {"a": "1"},
+            f"w (#7)\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n\nmore\n",
+        )
         stated = {1: ("2026-04-12T10:00:00Z", OTHER), 2: ("2026-04-12T09:00:00Z", ID)}
         record(
             work.repo,
-            {name(n): {"0/metadata.json": about(who, created_at=at)} for n, (at, who) in stated.items()},
+            {
+                name(n): {"0/metadata.json": about(who, created_at=at)}
+                for n, (at, who) in stated.items()
+            },
         )
         (one,) = work.derive()["written"]
         assert one["session_ids"] == [OTHER, ID]
@@ -123,11 +147,16 @@ class TestWhose:
     @pytest.mark.slow
     def test_a_transcript_says_more_of_when_than_metadata(self, work: Work) -> None:
         """An import writes many checkpoints within seconds, the newest first."""
-        work.repo.commit({"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n")
+        work.repo.commit(
+            {"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\nEntire-Checkpoint: {name(2)}\n"
+        )
         late, early = work.session(ID), work.session(OTHER)
         late.turn(500, 1)
         early.turn(100, 2)
-        text = {one.id: "".join(json.dumps(line) + "\n" for line in one.lines).encode() for one in (late, early)}
+        text = {
+            one.id: "".join(json.dumps(line) + "\n" for line in one.lines).encode()
+            for one in (late, early)
+        }
         stated = {1: ("2026-04-13T10:00:05Z", OTHER), 2: ("2026-04-13T10:00:00Z", ID)}
         record(
             work.repo,
@@ -143,9 +172,16 @@ class TestWhose:
         "line",
         [
             pytest.param(CLAUDE, id="as Claude Code writes it"),
-            pytest.param("co-authored-by: Claude Opus 4.5 <noreply@anthropic.com>", id="in another case"),
-            pytest.param("Co-authored-by: Codex <codex@openai.com>\n\nmore text", id="in the middle"),
-            pytest.param("Co-authored-by: Copilot <223556219+Copilot@users.noreply.github.com>", id="by address"),
+            pytest.param(
+                "co-authored-by: Claude Opus 4.5 <noreply@anthropic.com>", id="in another case"
+            ),
+            pytest.param(
+                "Co-authored-by: Codex <codex@openai.com>\n\nmore text", id="in the middle"
+            ),
+            pytest.param(
+                "Co-authored-by: Copilot <223556219+Copilot@users.noreply.github.com>",
+                id="by address",
+            ),
             pytest.param("Co-authored-by: aider (gpt-5) <x@y.example>", id="by name"),
         ],
     )
@@ -158,10 +194,17 @@ class TestWhose:
         "message",
         [
             pytest.param("work", id="nobody says so"),
-            pytest.param("work\n\nCo-Authored-By: Claude Monet <claude@example.org>\n", id="a person of that name"),
-            pytest.param("work\n\nCo-Authored-By: Ann <ann@anthropic.com>\n", id="a person who works there"),
+            pytest.param(
+                "work\n\nCo-Authored-By: Claude Monet <claude@example.org>\n",
+                id="a person of that name",
+            ),
+            pytest.param(
+                "work\n\nCo-Authored-By: Ann <ann@anthropic.com>\n", id="a person who works there"
+            ),
             pytest.param("work\n\nEntire-Checkpoint: 123\n", id="no checkpoint"),
-            pytest.param("work\n\nReviewed-By: Claude <noreply@anthropic.com>\n", id="not as an author"),
+            pytest.param(
+                "work\n\nReviewed-By: Claude <noreply@anthropic.com>\n", id="not as an author"
+            ),
         ],
     )
     def test_a_commit_of_people_gets_none(self, work: Work, message: str) -> None:
@@ -201,7 +244,9 @@ class TestRewritten:
         assert found(work.derive()) == ([(sha, "commit")] if is_found else [])
 
     @pytest.mark.slow
-    def test_a_commit_is_skipped_when_an_entry_names_the_one_that_landed_as_it(self, work: Work) -> None:
+    def test_a_commit_is_skipped_when_an_entry_names_the_one_that_landed_as_it(
+        self, work: Work
+    ) -> None:
         work.repo.branch("side")
         side = work.made("Add a parser")
         work.derive()
@@ -224,13 +269,20 @@ class TestBranches:
         tip = work.repo.commit({"a": "2"}, f"Add a parser\n\n{CLAUDE}\n")
         work.repo.checkout("main")
         assert found(work.derive("--landed-only")) == [(tip, "trailer")]
-        assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == ("fix/ABC-12-parser", "ABC-12")
+        assert (work.entry(1)["branch"], work.entry(1)["task_id"]) == (
+            "fix/ABC-12-parser",
+            "ABC-12",
+        )
         assert found(work.derive()) == [(below, "trailer")]
         assert (work.entry(2)["branch"], work.entry(2)["lines_added"]) == ("fix/ABC-12-parser", 1)
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        "branch", [pytest.param("entire/checkpoints/v1", id="checkpoints"), pytest.param("entire/abc", id="shadows")]
+        "branch",
+        [
+            pytest.param("entire/checkpoints/v1", id="checkpoints"),
+            pytest.param("entire/abc", id="shadows"),
+        ],
     )
     def test_branches_of_a_recording_tool_get_none(self, work: Work, branch: str) -> None:
         work.repo.branch(branch)
@@ -269,7 +321,9 @@ class TestNotLanded:
         return done
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("ref", ["refs/heads/try", "refs/remotes/origin/try", "refs/remotes/fork/try"])
+    @pytest.mark.parametrize(
+        "ref", ["refs/heads/try", "refs/remotes/origin/try", "refs/remotes/fork/try"]
+    )
     def test_a_commit_of_any_branch_gets_one(self, work: Work, ref: str) -> None:
         work.repo.branch("try")
         shas = [work.made(subject, session) for subject, session in (("one", ID), ("two", OTHER))]
@@ -295,7 +349,9 @@ class TestNotLanded:
         [
             pytest.param(True, "git commit -am x", id="of what it edited"),
             pytest.param(False, "git commit -am x", id="of what it did not edit"),
-            pytest.param(True, "cd /tmp/scratch && git init && git commit -am x", id="in another repository"),
+            pytest.param(
+                True, "cd /tmp/scratch && git init && git commit -am x", id="in another repository"
+            ),
         ],
     )
     def test_one_that_only_a_transcript_shows_says_nothing_that_only_git_knows(
@@ -333,14 +389,19 @@ class TestNotLanded:
         assert work.da_score("lint").status == 0
         assert work.da_score("check", "--no-unresolved-commits").status == 0
         path = work.log / "iter-1.yaml"
-        path.write_text("".join(line for line in path.read_text().splitlines(True) if "known_from" not in line))
+        path.write_text(
+            "".join(line for line in path.read_text().splitlines(True) if "known_from" not in line)
+        )
         assert work.da_score("check", "--no-unresolved-commits").status == 3
 
     @pytest.mark.slow
     def test_a_checkpoint_that_no_commit_names_gets_one(self, work: Work) -> None:
         named = work.repo.commit({"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\n")
         stated = {n: about(ID, created_at=f"2026-04-12T1{n}:00:00Z") for n in (1, 2)}
-        record(work.repo, {name(n): {"metadata.json": {}, "0/metadata.json": said} for n, said in stated.items()})
+        record(
+            work.repo,
+            {name(n): {"metadata.json": {}, "0/metadata.json": said} for n, said in stated.items()},
+        )
         assert [(one["commit"], one.get("known_from")) for one in self.twice(work)] == [
             (None, f"checkpoint {name(2)}"),
             (named, None),
@@ -350,13 +411,17 @@ class TestNotLanded:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("seconds", [3, 300], ids=["just behind it", "later"])
-    def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(self, work: Work, seconds: int) -> None:
+    def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(
+        self, work: Work, seconds: int
+    ) -> None:
         session = work.session()
         session.edit(90, 1, "src/a.py")
         session.commits(100, 2, 1, "Try it")
         work.keep(session, {1: "a" * 40})
         at = f"2026-04-12T13:{21 + (40 + seconds) // 60:02d}:{(40 + seconds) % 60:02d}Z"
-        record(work.repo, {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at=at)}})
+        record(
+            work.repo, {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at=at)}}
+        )
         shown = [(one["commit"], one["known_from"]) for one in self.twice(work)]
         own = (None, f"checkpoint {name(1)}")
         assert shown == ([("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own])
@@ -374,10 +439,14 @@ class TestNotLanded:
         work.repo.checkout("try")
         work.repo.git("rebase", "-q", "--onto", onto, base, "try", time=work.repo.clock + 99)
         assert work.repo.head("try") != sha
-        assert [one["commit"] for one in self.twice(work)] == ([] if before else [work.repo.head("try")])
+        assert [one["commit"] for one in self.twice(work)] == (
+            [] if before else [work.repo.head("try")]
+        )
 
     @pytest.mark.parametrize(
-        "kept", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["git lost it", "git has it"]
+        "kept",
+        [False, pytest.param(True, marks=pytest.mark.slow)],
+        ids=["git lost it", "git has it"],
     )
     @cases(
         "messages, shown, pushed, count",
@@ -405,15 +474,30 @@ class TestNotLanded:
         if not count:
             work.keep(session, shas)
             self.twice(work)
-        trailer = "" if shown else f"\n\nEntire-Checkpoint: {name(1)}"  # of a commit that no session shows
+        trailer = (
+            "" if shown else f"\n\nEntire-Checkpoint: {name(1)}"
+        )  # of a commit that no session shows
         if trailer:
-            record(work.repo, {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at="")}})
+            record(
+                work.repo,
+                {name(1): {"metadata.json": {}, "0/metadata.json": about(ID, created_at="")}},
+            )
         for n, message in enumerate(messages, 2):
             (work.repo.path / "a.py").write_text(str(n))
-            work.repo.git("commit", "-q", "-a", "--amend", "-m", message + trailer, time=work.repo.clock + 60 * n)
+            work.repo.git(
+                "commit",
+                "-q",
+                "-a",
+                "--amend",
+                "-m",
+                message + trailer,
+                time=work.repo.clock + 60 * n,
+            )
             if shown:
                 session.edit(start + 60 * n - 9, 4**n, "a.py")
-                session.commits(start + 60 * n, 2 * 4**n, n, message, "git commit -a --amend -F message")
+                session.commits(
+                    start + 60 * n, 2 * 4**n, n, message, "git commit -a --amend -F message"
+                )
                 shas[n] = work.repo.head()
         last = work.repo.head()
         if pushed:
@@ -430,7 +514,9 @@ class TestNotLanded:
         found = [one["commit"] for one in self.twice(work)] or [last if kept else shas[1]]
         assert (len(found), found[-1]) == (max(count, 1), last if count else found[0])
         assert len(work.entries()) == max(count, 1)
-        units = [one for one in work.da_score("work", "--json").json["units"] if one["kind"] == "commit"]
+        units = [
+            one for one in work.da_score("work", "--json").json["units"] if one["kind"] == "commit"
+        ]
         assert not count or {one["commit"][:7] for one in units} == {sha[:7] for sha in found}
 
     @pytest.mark.slow
@@ -453,17 +539,30 @@ class TestAgain:
         work.derive()
         before = work.entries()
         again = work.derive()
-        assert again == {"written": [], "skipped": [{"commit": first, "reason": "iteration 1 names it"}]}
+        assert again == {
+            "written": [],
+            "skipped": [{"commit": first, "reason": "iteration 1 names it"}],
+        }
         assert work.entries() == before
         second = work.made("two", OTHER)
-        assert [(one["iteration"], one["commit"]) for one in work.derive()["written"]] == [(2, second)]
+        assert [(one["iteration"], one["commit"]) for one in work.derive()["written"]] == [
+            (2, second)
+        ]
         assert {name: data for name, data in work.entries().items() if name in before} == before
 
     @pytest.mark.parametrize(
         ("name", "text", "reason"),
         [
-            ("iter-1.yaml", "commit: {}\n\tbroken: [\n", "iter-1.yaml, which cannot be read, names it"),
-            ("historical.yaml", "iterations:\n- iteration: 4\n  commit: {}\n", "iteration 4 names it"),
+            (
+                "iter-1.yaml",
+                "commit: {}\n\tbroken: [\n",
+                "iter-1.yaml, which cannot be read, names it",
+            ),
+            (
+                "historical.yaml",
+                "iterations:\n- iteration: 4\n  commit: {}\n",
+                "iteration 4 names it",
+            ),
         ],
         ids=["broken", "archived"],
     )
@@ -474,7 +573,10 @@ class TestAgain:
         work.log.mkdir(parents=True)
         (work.log / name).write_text(text.format(sha))
         done = work.da_score("derive", "--json", "--no-cache")
-        assert (done.status, json.loads(done.out)["skipped"]) == (0, [{"commit": sha, "reason": reason}])
+        assert (done.status, json.loads(done.out)["skipped"]) == (
+            0,
+            [{"commit": sha, "reason": reason}],
+        )
         assert ("iter-1.yaml" in done.err) is (name == "iter-1.yaml")
 
     def test_since_leaves_earlier_days_out(self, work: Work) -> None:
@@ -537,7 +639,11 @@ class TestFirstMinute:
         before = work.entries()
         assert sorted(yaml.safe_load(data)["commit"] for data in before.values()) == sorted(shas)
         again = work.da_score("init", "--yes", "--no-cache")
-        assert (again.status, again.err, settings) == (0, "", (work.repo.path / ".agents/da-score.toml").read_text())
+        assert (again.status, again.err, settings) == (
+            0,
+            "",
+            (work.repo.path / ".agents/da-score.toml").read_text(),
+        )
         assert work.da_score("run", "--no-cache").status == 0
         assert work.entries() == before
 
@@ -548,22 +654,33 @@ class TestFirstMinute:
         assert not work.log.exists()
         assert not (work.repo.path / ".claude").exists()
 
-    def test_where_a_person_commits_what_agents_write_work_shows_the_sessions(self, work: Work) -> None:
+    def test_where_a_person_commits_what_agents_write_work_shows_the_sessions(
+        self, work: Work
+    ) -> None:
         session = work.session()
         session.run(60, 3, "python -m pytest -q", "3 passed in 0.1s")
         work.keep(session, {})
-        assert work.da_score("init", "--yes", "--no-cache").out.splitlines()[-1] == "Next: da-score work"
-        assert [unit["kind"] for unit in work.da_score("work", "--json", "--no-cache").json["units"]] == ["talk"]
+        assert (
+            work.da_score("init", "--yes", "--no-cache").out.splitlines()[-1]
+            == "Next: da-score work"
+        )
+        assert [
+            unit["kind"] for unit in work.da_score("work", "--json", "--no-cache").json["units"]
+        ] == ["talk"]
 
     @pytest.mark.slow
     def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:
         ready = work.da_score("init", "--yes", "--no-cache")
         assert ready.status == 0
-        assert ready.out.splitlines()[-1].startswith("Next: da-score entry new writes an entry by hand; da-score ")
+        assert ready.out.splitlines()[-1].startswith(
+            "Next: da-score entry new writes an entry by hand; da-score "
+        )
         assert not work.log.exists()
         makes = "'da-score derive' (from git) or 'da-score entry new' (by hand)"
         assert one_line(work.da_score("run", "--no-cache")).endswith(f"or make one with {makes}")
-        assert one_line(work.da_score("init", "--no-cache")).endswith(f"; make the log with {makes}")
+        assert one_line(work.da_score("init", "--no-cache")).endswith(
+            f"; make the log with {makes}"
+        )
         assert f"make one with {makes}" in str(work.da_score("doctor", "--json").json["findings"])
         assert work.da_score("entry", "new").status == 0
         assert work.da_score("run", "--no-cache").status == 0
@@ -574,7 +691,9 @@ class TestFirstMinute:
         work.da_score("init", "--yes", "--no-cache")
         work.made("by another", OTHER)
         new = work.made("mine", "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69")
-        hook = json.dumps({"session_id": "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69", "cwd": str(work.repo.path)})
+        hook = json.dumps(
+            {"session_id": "9a3c2a10-0b1d-4c55-9f0e-1e2d3c4b5a69", "cwd": str(work.repo.path)}
+        )
         closed = work.da_score("close-task", hook, "--json", "--no-cache").json
         assert closed["iteration"] == 2
         assert work.entry(2)["commit"] == new

@@ -21,7 +21,9 @@ class TestNew:
         place.repo.commit({"a": "1\n"}, "Begin")
         place.repo.branch("ABC-3-parser")
         sha = place.repo.commit({"a": "1\n2\n", "b": "3\n"}, "Add a parser")
-        assert da_score("entry", "new", "4").out == "Wrote .agents/active/iteration-log/iter-4.yaml\n"
+        assert (
+            da_score("entry", "new", "4").out == "Wrote .agents/active/iteration-log/iter-4.yaml\n"
+        )
         path = place.log / "iter-4.yaml"
         assert yaml.safe_load(path.read_text()) == {
             "schema_version": 2,
@@ -47,7 +49,10 @@ class TestNew:
         path = place.log / "iter-1.yaml"
         lines = path.read_text().splitlines()
         whole = [
-            line.replace("# ", "", 1) if ":" in line.partition("  # ")[0] and _is_key(line) else line for line in lines
+            line.replace("# ", "", 1)
+            if ":" in line.partition("  # ")[0] and _is_key(line)
+            else line
+            for line in lines
         ]
         path.write_text("\n".join(whole) + "\n")
         entry = yaml.safe_load(path.read_text())
@@ -56,7 +61,9 @@ class TestNew:
         parse_iteration_record(path.read_bytes())
 
     @pytest.mark.slow
-    def test_of_a_commit_that_another_entry_names_is_warned_of(self, place: Place, da_score: DaScore) -> None:
+    def test_of_a_commit_that_another_entry_names_is_warned_of(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         sha = place.iteration(1)
         found = da_score("entry", "new")
         assert (found.status, found.err.count("\n")) == (0, 1)
@@ -65,11 +72,17 @@ class TestNew:
         place.repo.commit({"b": "1"}, "second")
         assert da_score("entry", "new").err == ""
 
-    def test_takes_the_next_number_and_a_commit_that_is_named(self, place: Place, da_score: DaScore) -> None:
+    def test_takes_the_next_number_and_a_commit_that_is_named(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         place.iteration(1)
         first = place.repo.commit({"a": "1"}, "first")
         place.repo.commit({"b": "1"}, "second")
-        assert da_score("entry", "new", "--commit", "HEAD~1", "--json").json["path"].endswith("iter-2.yaml")
+        assert (
+            da_score("entry", "new", "--commit", "HEAD~1", "--json")
+            .json["path"]
+            .endswith("iter-2.yaml")
+        )
         assert yaml.safe_load((place.log / "iter-2.yaml").read_text())["commit"] == first
 
     def test_replaces_no_entry(self, place: Place, da_score: DaScore) -> None:
@@ -80,7 +93,9 @@ class TestNew:
         assert [path.name for path in place.log.iterdir()] == ["iter-9.yaml"]
         assert (place.log / "iter-9.yaml").read_bytes() == before
 
-    def test_works_in_a_repository_without_commits_unless_one_is_named(self, place: Place, da_score: DaScore) -> None:
+    def test_works_in_a_repository_without_commits_unless_one_is_named(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         assert "no commit" in one_line(da_score("entry", "new", "1", "--commit", "nowhere"))
         assert da_score("entry", "new", "1").status == 0
         assert yaml.safe_load((place.log / "iter-1.yaml").read_text())["iteration"] == 1
@@ -120,8 +135,12 @@ class TestSet:
         return path
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize(("way", "value", "said"), tables.cases("entries", "sets that and nothing else"))
-    def test_sets_that_and_nothing_else(self, place: Place, da_score: DaScore, way: str, value: str, said: Any) -> None:
+    @pytest.mark.parametrize(
+        ("way", "value", "said"), tables.cases("entries", "sets that and nothing else")
+    )
+    def test_sets_that_and_nothing_else(
+        self, place: Place, da_score: DaScore, way: str, value: str, said: Any
+    ) -> None:
         path = self.entry(place)
         before = yaml.safe_load(ENTRY)
         assert da_score("entry", "set", "1", way, value).status == 0
@@ -131,7 +150,10 @@ class TestSet:
             found = found[int(part) if part.isdigit() else part]
         assert found[int(last) if last.isdigit() else last] == said
         text = path.read_text()
-        assert all(comment in text for comment in ("# An entry with", "# the first", "# as it was", "# nothing was"))
+        assert all(
+            comment in text
+            for comment in ("# An entry with", "# the first", "# as it was", "# nothing was")
+        )
         assert text.count("# ") == 5
         assert "date: 2026-04-12\n" in text
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -148,7 +170,9 @@ class TestSet:
         assert path.read_text() == ENTRY
         assert "no entry for iteration 3" in one_line(da_score("entry", "set", "3", way, value))
 
-    @pytest.mark.parametrize(("text", "old", "new"), tables.cases("entries", "changes the bytes of its field alone"))
+    @pytest.mark.parametrize(
+        ("text", "old", "new"), tables.cases("entries", "changes the bytes of its field alone")
+    )
     @pytest.mark.parametrize(
         ("before", "end"),
         [("", "\n"), ("\ufeff", "\n"), ("\ufeff", "\r\n")],
@@ -158,7 +182,9 @@ class TestSet:
         self, place: Place, da_score: DaScore, before: str, end: str, text: str, old: str, new: str
     ) -> None:
         path = self.entry(place)
-        head = f"{before}schema_version: 2{end}iteration:   1 # one\n"  # line ends of both kinds stay
+        head = (
+            f"{before}schema_version: 2{end}iteration:   1 # one\n"  # line ends of both kinds stay
+        )
         text, old, new = (part.replace("\n", end) for part in (text, old, new))
         path.write_bytes((head + text).encode())
         assert da_score("entry", "set", "1", "impl.retries", "3").status == 0
@@ -175,13 +201,19 @@ def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, in
     """What lint finds: level, file, line and text of each."""
     found = da_score("lint", "--json", "--no-cache", *options)
     rows = json.loads(found.out)["findings"]
-    return found.status, [(row["level"], Path(row["path"]).name, row["line"], row["text"]) for row in rows]
+    return found.status, [
+        (row["level"], Path(row["path"]).name, row["line"], row["text"]) for row in rows
+    ]
 
 
 class TestLint:
-    @pytest.mark.parametrize("name", ["iter-1.labels.yaml", "iter-1.hook-outcomes.yaml", "iter-1.dr.json"])
+    @pytest.mark.parametrize(
+        "name", ["iter-1.labels.yaml", "iter-1.hook-outcomes.yaml", "iter-1.dr.json"]
+    )
     @pytest.mark.parametrize("text", ["{", "{}"], ids=["broken", "empty"])
-    def test_files_beside_an_entry_are_looked_at(self, place: Place, da_score: DaScore, name: str, text: str) -> None:
+    def test_files_beside_an_entry_are_looked_at(
+        self, place: Place, da_score: DaScore, name: str, text: str
+    ) -> None:
         (place.log / "iter-1.yaml").write_text("schema_version: 2\niteration: 1\n")
         (place.log / name).write_text(text)
         status, rows = lint(da_score)
@@ -191,10 +223,16 @@ class TestLint:
             assert [row for row in rows if row[1] == "iter-1.yaml"] == []
 
     @pytest.mark.slow
-    def test_everything_that_is_wrong_is_said_with_its_line(self, place: Place, da_score: DaScore) -> None:
+    def test_everything_that_is_wrong_is_said_with_its_line(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         sha = place.iteration(1)
-        (place.log / "iter-2.yaml").write_text(f"schema_version: 2\niteration: 2\ncommit: {sha[:9]}\nretires: 1\n")
-        (place.log / "iter-3.yaml").write_text("schema_version: 1\nsummary: x\niteration: 2\nretries: no\n")
+        (place.log / "iter-2.yaml").write_text(
+            f"schema_version: 2\niteration: 2\ncommit: {sha[:9]}\nretires: 1\n"
+        )
+        (place.log / "iter-3.yaml").write_text(
+            "schema_version: 1\nsummary: x\niteration: 2\nretries: no\n"
+        )
         (place.log / "iter-4.yaml").write_text("schema_version: 2\niteration: [\n")
         (place.log / "iter-5.yaml").write_text("schema_version: 9\niteration: 5\n")
         status, found = lint(da_score)
@@ -223,15 +261,23 @@ class TestLint:
         (place.log / "iter-01.yaml").write_text("schema_version: 1\niteration: 1\n")
         status, found = lint(da_score)
         assert status == 1
-        assert [(level, file, line) for level, file, line, _ in found] == [("error", "iter-1.yaml", 2)]
+        assert [(level, file, line) for level, file, line, _ in found] == [
+            ("error", "iter-1.yaml", 2)
+        ]
         assert "iter-01.yaml as well" in found[0][3]
 
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("schema_version: 2\niteration: 2\nimpl: {tests_total_pass: true}\n", id="a key nobody reads"),
+            pytest.param(
+                "schema_version: 2\niteration: 2\nimpl: {tests_total_pass: true}\n",
+                id="a key nobody reads",
+            ),
             pytest.param("schema_version: 1\niteration: 7\n", id="a file of another number"),
-            pytest.param("schema_version: 2\niteration: 2\nagent: {session_id: gone}\n", id="a session that is gone"),
+            pytest.param(
+                "schema_version: 2\niteration: 2\nagent: {session_id: gone}\n",
+                id="a session that is gone",
+            ),
         ],
     )
     def test_a_warning_is_no_error(self, place: Place, da_score: DaScore, text: str) -> None:
@@ -249,18 +295,35 @@ class TestLint:
 
     def test_archived_entries_are_looked_at_too(self, place: Place, da_score: DaScore) -> None:
         sha = place.iteration(2)
-        (place.log / "historical.yaml").write_text(f"iterations:\n- iteration: 1\n  commit: {sha}\n  retires: 2\n")
+        (place.log / "historical.yaml").write_text(
+            f"iterations:\n- iteration: 1\n  commit: {sha}\n  retires: 2\n"
+        )
         status, found = lint(da_score, "--transcripts", "none")
         assert status == 1
-        assert [one[:3] for one in found] == [("error", "historical.yaml", 3), ("error", "historical.yaml", 4)]
+        assert [one[:3] for one in found] == [
+            ("error", "historical.yaml", 3),
+            ("error", "historical.yaml", 4),
+        ]
 
-    def test_no_log_is_one_line_and_control_characters_are_shown_escaped(self, place: Place, da_score: DaScore) -> None:
+    def test_no_log_is_one_line_and_control_characters_are_shown_escaped(
+        self, place: Place, da_score: DaScore
+    ) -> None:
         assert "name the iteration log" in one_line(da_score("lint", "--iter-log-dir", "nowhere"))
         (place.log / "iter-1.yaml").write_text('schema_version: 1\niteration: 1\n"\\e[31mx": 1\n')
         assert "\x1b" not in da_score("lint", "--no-cache").out
 
-    def test_where_git_knows_no_commit_names_are_compared(self, place: Place, da_score: DaScore) -> None:
-        for n, commit in ((1, "abcdef1234567890"), (2, "abcdef1234"), (3, "abcdef1999"), (4, ""), (5, "")):
-            (place.log / f"iter-{n}.yaml").write_text(f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n")
+    def test_where_git_knows_no_commit_names_are_compared(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        for n, commit in (
+            (1, "abcdef1234567890"),
+            (2, "abcdef1234"),
+            (3, "abcdef1999"),
+            (4, ""),
+            (5, ""),
+        ):
+            (place.log / f"iter-{n}.yaml").write_text(
+                f"schema_version: 1\niteration: {n}\ncommit: '{commit}'\n"
+            )
         _, found = lint(da_score)
         assert [(file, line) for _, file, line, _ in found] == [("iter-2.yaml", 3)]

@@ -91,7 +91,9 @@ class TestInstall:
         ],
         ids=["four spaces", "tabs and the line ends of Windows", "one line"],
     )
-    def test_keeps_the_rest_and_its_style_and_gives_back_every_byte(self, settings: Path, text: str) -> None:
+    def test_keeps_the_rest_and_its_style_and_gives_back_every_byte(
+        self, settings: Path, text: str
+    ) -> None:
         given(settings, text)
         install_hook(settings)
         data, new = json.loads(text), settings.read_bytes()
@@ -106,12 +108,17 @@ class TestInstall:
         "command",
         [
             *("/usr/local/bin/da-score close-task", "'/opt/my tools/da-score' close-task --json"),
-            *("DA_SCORE_RUBRIC=2.0.2 da-score close-task", "cd /src && da-score   close-task || true"),
+            *(
+                "DA_SCORE_RUBRIC=2.0.2 da-score close-task",
+                "cd /src && da-score   close-task || true",
+            ),
             "da-score --json close-task",
         ],
     )
     def test_is_done_already_by_a_command_of_ones_own(self, settings: Path, command: str) -> None:
-        text = json.dumps({"hooks": {"SubagentStop": [{"hooks": [{"type": "command", "command": command}]}]}})
+        text = json.dumps(
+            {"hooks": {"SubagentStop": [{"hooks": [{"type": "command", "command": command}]}]}}
+        )
         given(settings, text)
         assert install_hook(settings) == HookChange(settings, changed=False, backup=None)
         assert (settings.read_text(), installed_in(settings)) == (text, ["SubagentStop"])
@@ -119,19 +126,43 @@ class TestInstall:
     @pytest.mark.parametrize(
         "command",
         [
-            *("da-score run", "da-score backfill close-task", "close-task", "my-da-score close-task"),
-            *("da-score-other close-task", "da-score", "da-score --json", "", None, 7, ["da-score", "close-task"]),
+            *(
+                "da-score run",
+                "da-score backfill close-task",
+                "close-task",
+                "my-da-score close-task",
+            ),
+            *(
+                "da-score-other close-task",
+                "da-score",
+                "da-score --json",
+                "",
+                None,
+                7,
+                ["da-score", "close-task"],
+            ),
         ],
         ids=repr,
     )
     def test_is_not_done_by_another_command(self, settings: Path, command: Any) -> None:
-        given(settings, json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}))
+        given(
+            settings,
+            json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}),
+        )
         assert installed_in(settings) == []
         assert install_hook(settings).changed
 
     @pytest.mark.parametrize(
         "groups",
-        [[None], ["x"], [[]], [{}], [{"hooks": None}], [{"hooks": {}}], [{"hooks": ["x", None, {}]}]],
+        [
+            [None],
+            ["x"],
+            [[]],
+            [{}],
+            [{"hooks": None}],
+            [{"hooks": {}}],
+            [{"hooks": ["x", None, {}]}],
+        ],
         ids=repr,
     )
     def test_bears_groups_of_any_shape(self, settings: Path, groups: Any) -> None:
@@ -145,7 +176,11 @@ class TestRepair:
     @pytest.mark.parametrize(
         ("command", "wanted"),
         [
-            pytest.param("A=1 da-score close-task || true", "A=1 {} close-task || true", id="inside a longer command"),
+            pytest.param(
+                "A=1 da-score close-task || true",
+                "A=1 {} close-task || true",
+                id="inside a longer command",
+            ),
             pytest.param("/gone/da-score close-task", "{} close-task", id="a path that is gone"),
             pytest.param("{} close-task --json", "{} close-task --json", id="one that runs stays"),
         ],
@@ -162,7 +197,9 @@ class TestRepair:
 
 
 class TestUninstall:
-    @pytest.mark.parametrize(("text", "wanted"), tables.cases("hook_install", "takes the hook and nothing else"))
+    @pytest.mark.parametrize(
+        ("text", "wanted"), tables.cases("hook_install", "takes the hook and nothing else")
+    )
     def test_takes_the_hook_and_nothing_else(self, settings: Path, text: str, wanted: str) -> None:
         given(settings, text)
         uninstall_hook(settings)
@@ -175,12 +212,17 @@ class TestBackup:
         given(settings, '{"a":1}\r\n', 0o640)
         install_hook(settings)
         assert backup_of(settings).read_bytes() == b'{"a":1}\r\n'
-        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [0o640, 0o640]
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (settings, backup_of(settings))] == [
+            0o640,
+            0o640,
+        ]
 
     def test_that_cannot_be_made_keeps_the_file_as_it_is(self, settings: Path) -> None:
         given(settings, "{}")
         backup_of(settings).mkdir()
-        with pytest.raises(WriteError, match=r"settings\.json\.da-score-backup: cannot write: is a directory"):
+        with pytest.raises(
+            WriteError, match=r"settings\.json\.da-score-backup: cannot write: is a directory"
+        ):
             install_hook(settings)
         assert settings.read_text() == "{}"
 
@@ -193,7 +235,10 @@ class TestSymlink:
         assert install_hook(settings) == HookChange(settings, changed=True, backup=backup_of(real))
         assert os.readlink(settings) == "../../dotfiles/claude.json"
         assert real.read_text() == '{"a": 1, "hooks": {"Stop": [' + ONE_LINE + "]}}"
-        assert (stat.S_IMODE(real.stat().st_mode), backup_of(real).read_text()) == (0o600, '{"a": 1}')
+        assert (stat.S_IMODE(real.stat().st_mode), backup_of(real).read_text()) == (
+            0o600,
+            '{"a": 1}',
+        )
         assert os.listdir(settings.parent) == ["settings.json"]
         uninstall_hook(settings)
         assert (settings.is_symlink(), real.read_text()) == (True, '{"a": 1}')
@@ -224,15 +269,28 @@ class TestRefused:
             job(path)
         assert str(raised.value).startswith(f"{path}: {reason}")
         assert "\n" not in str(raised.value)
-        assert (path.read_bytes() if path.is_file() else None, sorted(os.listdir(path.parent))) == (before, names)
+        assert (path.read_bytes() if path.is_file() else None, sorted(os.listdir(path.parent))) == (
+            before,
+            names,
+        )
 
     @pytest.mark.parametrize("job", [install_hook, uninstall_hook, installed_in])
     @pytest.mark.parametrize(
         ("make", "reason"),
         [
-            pytest.param(lambda path: path.write_text(INSTALLED_BUT), "not JSON: Expecting ','", id="cut off"),
-            pytest.param(lambda path: path.write_text('{"a": 1, "a": 1}'), "not JSON: a key is given", id="twice"),
-            pytest.param(lambda path: path.write_bytes(b'{"a": "\xff"}'), "is not UTF-8; it was left", id="not UTF-8"),
+            pytest.param(
+                lambda path: path.write_text(INSTALLED_BUT), "not JSON: Expecting ','", id="cut off"
+            ),
+            pytest.param(
+                lambda path: path.write_text('{"a": 1, "a": 1}'),
+                "not JSON: a key is given",
+                id="twice",
+            ),
+            pytest.param(
+                lambda path: path.write_bytes(b'{"a": "\xff"}'),
+                "is not UTF-8; it was left",
+                id="not UTF-8",
+            ),
             pytest.param(Path.mkdir, "is a directory", id="a directory"),
             pytest.param(make_fifo, "is not a plain file", id="a FIFO"),
             pytest.param(far_too_large, "larger than 16 MiB", id="too large"),
@@ -256,7 +314,9 @@ class TestRefused:
 
 
 @pytest.fixture
-def da_score(capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:
+def da_score(
+    capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> DaScore:
     """Run a command line with a home and in a project of its own."""
     for name in ("home", "project"):
         (tmp_path / name).mkdir()
@@ -275,18 +335,25 @@ def file_of(harness: str) -> str:
     key = "bash" if harness == "copilot" else "command"
     hook = {"type": "command", key: "da-score close-task >/dev/null"} | limit
     flat = harness in ("cursor", "copilot")
-    written = {"hooks": {event: [hook if flat else {"hooks": [hook]}]}} | ({"version": 1} if flat else {})
+    written = {"hooks": {event: [hook if flat else {"hooks": [hook]}]}} | (
+        {"version": 1} if flat else {}
+    )
     return json.dumps(written, indent=2) + "\n"
 
 
 def installed_files(root: Path) -> dict[str, str]:
     """The files below a folder, the program that they name without its folder."""
-    return {name: re.sub(r'"/[^"]*/da-score ', '"da-score ', data.decode()) for name, data in files_below(root).items()}
+    return {
+        name: re.sub(r'"/[^"]*/da-score ', '"da-score ', data.decode())
+        for name, data in files_below(root).items()
+    }
 
 
 class TestCommand:
     @pytest.mark.slow
-    @pytest.mark.parametrize(("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES])
+    @pytest.mark.parametrize(
+        ("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES]
+    )
     def test_installs_and_uninstalls_in_each_place(
         self, da_score: DaScore, tmp_path: Path, harness: str, scope: str
     ) -> None:
@@ -295,42 +362,67 @@ class TestCommand:
         shown = f"{tmp_path}/{place}" if scope == "user" else place.removeprefix("project/")
         assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: installed\n", "")
         assert installed_files(tmp_path) == {place: file_of(harness)}
-        assert da_score("hook", "install", *options) == Outcome(0, f"{shown}: already installed\n", "")
+        assert da_score("hook", "install", *options) == Outcome(
+            0, f"{shown}: already installed\n", ""
+        )
         assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: removed\n", "")
         assert not (tmp_path / place).parent.exists()
-        assert da_score("hook", "uninstall", *options) == Outcome(0, f"{shown}: not installed\n", "")
+        assert da_score("hook", "uninstall", *options) == Outcome(
+            0, f"{shown}: not installed\n", ""
+        )
 
     def test_says_where_a_harness_runs_none(self, da_score: DaScore) -> None:
         said = one_line(da_score("hook", "install", "--harness", "amp"))
-        assert said == "amp runs no command when its agent stops; 'da-score watch' scores what it does"
+        assert (
+            said == "amp runs no command when its agent stops; 'da-score watch' scores what it does"
+        )
 
     @pytest.mark.slow
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
         path = ".claude/settings.json"
         given(Path(path), "{}")
         backup = f"{tmp_path}/project/{path}{BACKUP}"
-        assert da_score("hook", "install", "--json").json == {"path": path, "changed": True, "backup": backup}
-        assert da_score("--json", "hook", "install").json == {"path": path, "changed": False, "backup": None}
+        assert da_score("hook", "install", "--json").json == {
+            "path": path,
+            "changed": True,
+            "backup": backup,
+        }
+        assert da_score("--json", "hook", "install").json == {
+            "path": path,
+            "changed": False,
+            "backup": None,
+        }
         home = f"{tmp_path}/home"
         assert da_score("hook", "show", "--json").json[:4] == [
             {"harness": "claude", "scope": "project", "path": path, "events": ["Stop"]},
             {"harness": "claude", "scope": "user", "path": f"{home}/{path}", "events": []},
             {"harness": "codex", "scope": "project", "path": ".codex/hooks.json", "events": []},
-            {"harness": "codex", "scope": "user", "path": f"{home}/.codex/hooks.json", "events": []},
+            {
+                "harness": "codex",
+                "scope": "user",
+                "path": f"{home}/.codex/hooks.json",
+                "events": [],
+            },
         ]
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
-    def test_says_in_one_line_what_it_cannot_do(self, da_score: DaScore, tmp_path: Path, what: str) -> None:
+    def test_says_in_one_line_what_it_cannot_do(
+        self, da_score: DaScore, tmp_path: Path, what: str
+    ) -> None:
         given(Path(".claude/settings.json"), '{"a": 1,}')
         said = one_line(da_score("hook", what))
         assert said.startswith(".claude/settings.json: not JSON: ")
         assert said.endswith("; fix it by hand, it was left alone")
         assert files_below(tmp_path) == {"project/.claude/settings.json": b'{"a": 1,}'}
 
-    def test_does_not_install_where_nothing_can_be_scored(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_does_not_install_where_nothing_can_be_scored(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         (tmp_path / "plain").mkdir()
-        assert "plain: not a git work tree (" in one_line(da_score("hook", "install", "--repo-dir", tmp_path / "plain"))
+        assert "plain: not a git work tree (" in one_line(
+            da_score("hook", "install", "--repo-dir", tmp_path / "plain")
+        )
         assert files_below(tmp_path) == {}
 
     def test_does_not_install_what_does_not_run(
@@ -349,11 +441,18 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("command", "said"),
         [
-            pytest.param("/gone/da-score close-task", "/gone/da-score is not there", id="a path that is gone"),
+            pytest.param(
+                "/gone/da-score close-task", "/gone/da-score is not there", id="a path that is gone"
+            ),
             pytest.param("'da-score close-task", "is no command line", id="an open quote"),
         ],
     )
-    def test_one_that_cannot_run_is_noticed(self, da_score: DaScore, command: str, said: str) -> None:
-        given(Path(".codex/hooks.json"), json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
+    def test_one_that_cannot_run_is_noticed(
+        self, da_score: DaScore, command: str, said: str
+    ) -> None:
+        given(
+            Path(".codex/hooks.json"),
+            json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}),
+        )
         assert said in da_score("hook", "show").err
         assert said in json.dumps(json.loads(da_score("doctor", "--json").out)["findings"])

@@ -24,7 +24,11 @@ def log(demo: Demo) -> Path:
 
 @pytest.fixture
 def watch(demo: Demo) -> LogWatch:
-    return LogWatch(demo.iter_log_dir, default_rubric(), Sources.under(REFERENCE, demo.repo_dir, demo.transcript_dirs))
+    return LogWatch(
+        demo.iter_log_dir,
+        default_rubric(),
+        Sources.under(REFERENCE, demo.repo_dir, demo.transcript_dirs),
+    )
 
 
 def told(found: list[Seen]) -> list[tuple[str, int | None]]:
@@ -39,21 +43,29 @@ class TestLogWatch:
     def test_scores_what_changes_and_knows_what_it_was(self, watch: LogWatch, log: Path) -> None:
         (first,) = watch.begin(1)
         entry = log / "iter-9.yaml"
-        entry.write_text(entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false"))
+        entry.write_text(
+            entry.read_text().replace("tests_total_pass: true", "tests_total_pass: false")
+        )
         (seen,) = watch.look()
         assert first.score is not None
         assert seen.score is not None
         assert (seen.change, seen.iteration, seen.before) == ("changed", 9, first.score.value)
         assert seen.score.value < first.score.value
 
-    def test_scores_again_when_hook_outcomes_arrive_and_not_at_a_touch(self, watch: LogWatch, log: Path) -> None:
+    def test_scores_again_when_hook_outcomes_arrive_and_not_at_a_touch(
+        self, watch: LogWatch, log: Path
+    ) -> None:
         assert told(watch.begin(3)) == [("now", 7), ("now", 8), ("now", 9)]
         os.utime(log / "iter-5.yaml", ns=(1, 1))
         assert watch.look() == []
-        (log / "iter-1.hook-outcomes.yaml").write_bytes((log / "iter-5.hook-outcomes.yaml").read_bytes())
+        (log / "iter-1.hook-outcomes.yaml").write_bytes(
+            (log / "iter-5.hook-outcomes.yaml").read_bytes()
+        )
         assert told(watch.look()) == [("changed", 1)]
 
-    def test_waits_for_a_half_written_file_and_keeps_what_it_held_before(self, watch: LogWatch, log: Path) -> None:
+    def test_waits_for_a_half_written_file_and_keeps_what_it_held_before(
+        self, watch: LogWatch, log: Path
+    ) -> None:
         watch.begin(1)
         before = (log / "iter-9.yaml").read_text()
         for text in ("", before):
@@ -70,7 +82,9 @@ class TestLogWatch:
         watch.begin(0)
         (log / "iter-20.yaml").write_text("a: [")
         found = [watch.look() for _ in range(PATIENCE + 3)]
-        assert [told(looked) for looked in found] == [[]] * (PATIENCE - 1) + [[("broken", None)]] + [[]] * 3
+        assert [told(looked) for looked in found] == [[]] * (PATIENCE - 1) + [
+            [("broken", None)]
+        ] + [[]] * 3
         assert "iter-20.yaml" in found[PATIENCE - 1][0].reason
 
     def test_survives_renames_and_removals(self, watch: LogWatch, log: Path) -> None:
@@ -83,7 +97,9 @@ class TestLogWatch:
         assert seen.before is not None
 
     @pytest.mark.slow
-    def test_tells_of_what_lands_when_the_trunk_moves_and_of_nothing_else(self, watch: LogWatch, demo: Demo) -> None:
+    def test_tells_of_what_lands_when_the_trunk_moves_and_of_nothing_else(
+        self, watch: LogWatch, demo: Demo
+    ) -> None:
         watch.begin(9)
         Repo.at(demo.repo_dir).commit(message="nothing")
         assert watch.look() == []
@@ -95,7 +111,9 @@ class TestLogWatch:
         assert changed[9].score.value > changed[9].before
         assert watch.look() == []
 
-    def test_what_could_not_be_scored_is_made_up_for(self, watch: LogWatch, demo: Demo, log: Path) -> None:
+    def test_what_could_not_be_scored_is_made_up_for(
+        self, watch: LogWatch, demo: Demo, log: Path
+    ) -> None:
         watch.begin(0)
         (log / "iter-20.yaml").write_text(renumbered(log, 20))
         (log / "iter-1.yaml").unlink()
@@ -112,7 +130,9 @@ class TestLogWatch:
         assert watch.look() == []
 
 
-def test_a_look_that_takes_long_is_followed_by_a_longer_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_takes_long_is_followed_by_a_longer_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rests: list[float] = []
     clock = iter((0.0, 0.01, 1.0, 3.0, 5.0))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
@@ -139,7 +159,9 @@ class TestCommand:
         )
         assert not list(log.glob("*.score.yaml"))
 
-    def test_writes_sidecars_when_asked_to_and_prints_json_lines(self, da_score: DaScore, log: Path) -> None:
+    def test_writes_sidecars_when_asked_to_and_prints_json_lines(
+        self, da_score: DaScore, log: Path
+    ) -> None:
         lines = da_score("watch", "--once", "--last", "9", "--json").out.splitlines()
         assert [json.loads(line)["iteration"] for line in lines] == list(range(1, 10))
         da_score("watch", "--once", "--write")

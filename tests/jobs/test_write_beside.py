@@ -15,11 +15,17 @@ RECORD = ("--rule", "tests.run-first", "--result", "advise", "--lifecycle", "sto
 
 
 def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
-    found = da_score("hook", "record", "1", *RECORD, "--correlation", "c1", "--platform", "codex", "--json").json
+    found = da_score(
+        "hook", "record", "1", *RECORD, "--correlation", "c1", "--platform", "codex", "--json"
+    ).json
     assert found["intervention_class"] == "remediate_at_stop"
     assert found["is_scored"] is True
     (record,) = hook_facts(here.iter_log_dir, 1).records or ()
-    assert (record.rule_id, record.result, record.lifecycle_point) == ("tests.run-first", "advise", "stop")
+    assert (record.rule_id, record.result, record.lifecycle_point) == (
+        "tests.run-first",
+        "advise",
+        "stop",
+    )
     assert (record.correlation_id, record.platform, record.ts[-1]) == ("c1", "codex", "Z")
     assert "advise: tests.run-first" in da_score("iteration", "1", "--no-cache").out
 
@@ -27,7 +33,11 @@ def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
 def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore, end: str) -> None:
     path = here.iter_log_dir / "iter-5.hook-outcomes.yaml"
-    before = path.read_text("utf-8").replace("records:", "# kept by hand\nowner: ann # me\nrecords:").replace("\n", end)
+    before = (
+        path.read_text("utf-8")
+        .replace("records:", "# kept by hand\nowner: ann # me\nrecords:")
+        .replace("\n", end)
+    )
     path.write_bytes(before.encode())
     assert da_score("hook", "record", "5", *RECORD).out.endswith(": recorded\n")
     after = path.read_bytes().decode()
@@ -54,8 +64,12 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
         pytest.param("", id="an empty file"),
         pytest.param("# soon\nrecords:\n", id="no records yet"),
         pytest.param("records: []\n", id="an empty list"),
-        pytest.param("records:\n- {rule_id: 1.50, result: yes}\n- rule_id: !!str 010\n", id="odd scalars"),
-        pytest.param("records: [{rule_id: a, result: allow, own: [1, 2]}]\nmore: {x: 1}\n", id="flow style"),
+        pytest.param(
+            "records:\n- {rule_id: 1.50, result: yes}\n- rule_id: !!str 010\n", id="odd scalars"
+        ),
+        pytest.param(
+            "records: [{rule_id: a, result: allow, own: [1, 2]}]\nmore: {x: 1}\n", id="flow style"
+        ),
     ],
 )
 def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, content: str) -> None:
@@ -73,7 +87,9 @@ def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, co
         pytest.param(["--iter-log-dir", "nowhere"], "nowhere: no such directory", id="no log"),
     ],
 )
-def test_what_cannot_be_recorded_is_refused(here: Demo, da_score: DaScore, arguments: list[str], said: str) -> None:
+def test_what_cannot_be_recorded_is_refused(
+    here: Demo, da_score: DaScore, arguments: list[str], said: str
+) -> None:
     assert said in one_line(da_score("hook", "record", "1", *RECORD, *arguments))
     assert not (here.iter_log_dir / "iter-1.hook-outcomes.yaml").exists()
 
@@ -81,20 +97,28 @@ def test_what_cannot_be_recorded_is_refused(here: Demo, da_score: DaScore, argum
 # DR transcripts
 
 
-def test_a_transcript_is_put_beside_its_entry(here: Demo, da_score: DaScore, tmp_path: Path) -> None:
+def test_a_transcript_is_put_beside_its_entry(
+    here: Demo, da_score: DaScore, tmp_path: Path
+) -> None:
     path = write_json(tmp_path / "t.json", document(outputs(["a"]), outputs(["a"])))
     saved = here.iter_log_dir / "iter-4.dr.json"
-    assert Path(da_score("dr", "save", "4", path, "--json").json["path"]).resolve() == saved.resolve()
+    assert (
+        Path(da_score("dr", "save", "4", path, "--json").json["path"]).resolve() == saved.resolve()
+    )
     assert saved.read_bytes() == path.read_bytes()
     assert "diminishing" in da_score("iteration", "4", "--no-cache").out.lower()
 
 
-def test_a_second_one_replaces_it_with_force_only(here: Demo, da_score: DaScore, tmp_path: Path) -> None:
+def test_a_second_one_replaces_it_with_force_only(
+    here: Demo, da_score: DaScore, tmp_path: Path
+) -> None:
     first = write_json(tmp_path / "t.json", document(outputs(["a"])))
     lines = tmp_path / "t.jsonl"
     lines.write_text(round_line(1, "b") + round_line(2, "c"))
     assert da_score("dr", "save", "4", first).status == 0
-    assert "is there already; replace it with --force" in one_line(da_score("dr", "save", "4", lines))
+    assert "is there already; replace it with --force" in one_line(
+        da_score("dr", "save", "4", lines)
+    )
     assert da_score("dr", "save", "4", lines, "--force").status == 0
     assert [path.name for path in here.iter_log_dir.glob("iter-4.dr.*")] == ["iter-4.dr.jsonl"]
 
@@ -104,7 +128,11 @@ def test_a_second_one_replaces_it_with_force_only(here: Demo, da_score: DaScore,
     [
         pytest.param("{", "line 1, column 2: not JSON", id="broken"),
         pytest.param('{"rounds": []}', "no rounds", id="no rounds"),
-        pytest.param('{"rounds": [{"round": 1, "outputs": {"text": "Late."}}]}', "claims: is missing", id="text"),
+        pytest.param(
+            '{"rounds": [{"round": 1, "outputs": {"text": "Late."}}]}',
+            "claims: is missing",
+            id="text",
+        ),
     ],
 )
 def test_what_is_no_transcript_is_not_saved(

@@ -72,7 +72,9 @@ def _touch(path: Path) -> None:
 def _edit(path: Path) -> None:
     before = path.stat()
     path.write_text(path.read_text().replace("wave: w", "wave: x"))
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # the same size and mtime, but never the same ctime
+    os.utime(
+        path, ns=(before.st_atime_ns, before.st_mtime_ns)
+    )  # the same size and mtime, but never the same ctime
 
 
 def _swap(path: Path) -> None:
@@ -116,7 +118,9 @@ def test_wrong_bytes_change_nothing_and_are_replaced(log: Path, cache: Path) -> 
         data = bytearray(whole)
         for _ in range(rng.choice((1, 1, 3, 40))):
             data[rng.randrange(len(data))] = rng.randrange(256)
-        place.write_bytes(bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data)))) or None]))
+        place.write_bytes(
+            bytes(data[: rng.choice((len(data), len(data), rng.randrange(len(data)))) or None])
+        )
         assert list(load(log, cache, keep=False)) == expected
     place.write_bytes(b"x" * 5000)
     load(log, cache)  # takes away what is no store
@@ -132,7 +136,12 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
         "iterations:\n  - {iteration: 5, wave: hidden}\n  - {iteration: 50, wave: once}\n  - {iteration: 50}\n"
     )
     expected = load_iteration_log(log)
-    assert [record.wave for record in expected if record.iteration in (-7, 2, 5, 50)] == ["first", "w", "wins", "once"]
+    assert [record.wave for record in expected if record.iteration in (-7, 2, 5, 50)] == [
+        "first",
+        "w",
+        "wins",
+        "once",
+    ]
     for _ in range(2):
         records = load(log, cache)
         assert list(records) == expected
@@ -142,7 +151,9 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
         assert records.place(51) is None
 
 
-def test_a_broken_entry_stops_a_strict_rubric_and_is_left_out_under_a_lenient_one(log: Path, cache: Path) -> None:
+def test_a_broken_entry_stops_a_strict_rubric_and_is_left_out_under_a_lenient_one(
+    log: Path, cache: Path
+) -> None:
     (log / "iter-3.yaml").write_text("schema_version: 9\n")
     for _ in range(2):
         with pytest.raises(LogError, match=r"iter-3\.yaml"):
@@ -173,7 +184,15 @@ def test_a_command_about_one_iteration_opens_no_entry(
     demo: Demo, da_score: DaScore, tmp_path: Path, command: list[str]
 ) -> None:
     log, place = demo.iter_log_dir, ["--cache-dir", tmp_path / "cache"]
-    where = ["--iter-log-dir", log, "--repo-dir", demo.repo_dir, "--transcript-dir", demo.transcript_dirs[0], *place]
+    where = [
+        "--iter-log-dir",
+        log,
+        "--repo-dir",
+        demo.repo_dir,
+        "--transcript-dir",
+        demo.transcript_dirs[0],
+        *place,
+    ]
     assert da_score("run", *where).status == 0
     (log / "iter-7.yaml").touch()
     with watched_doors() as doors:
@@ -183,5 +202,9 @@ def test_a_command_about_one_iteration_opens_no_entry(
     assert read <= {"iter-7.yaml"}
     session = next(r.agent.session_id for r in load_iteration_log(log) if r.iteration == 7)
     members = {r.iteration for r in load_iteration_log(log) if r.agent.session_id == session}
-    scores = {int(name.split(".")[0].removeprefix("iter-")) for name in entries if name.endswith(".score.yaml")}
+    scores = {
+        int(name.split(".")[0].removeprefix("iter-"))
+        for name in entries
+        if name.endswith(".score.yaml")
+    }
     assert scores <= members | {7}

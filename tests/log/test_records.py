@@ -44,7 +44,9 @@ def refusal(directory: Path) -> str:
 
 
 class TestNormalForm:
-    @pytest.mark.parametrize(("version", "line"), tables.cases("records", "of one schema has no fields of the other"))
+    @pytest.mark.parametrize(
+        ("version", "line"), tables.cases("records", "of one schema has no fields of the other")
+    )
     def test_of_one_schema_has_no_fields_of_the_other(self, version: int, line: str) -> None:
         text = f"schema_version: {version}\n{line}\n"
         assert parse_iteration_record(text) == IterationRecord(schema_version=version)
@@ -55,7 +57,14 @@ class TestNormalForm:
         data = parse_iteration_record(text).as_dict()
         names = "schema_version iteration date wave task_id commit files_changed lines_added lines_removed first_commit"
         assert list(data)[:10] == names.split()
-        assert list(data)[10:] == ["checkpoint_at", "agent", "session_tokens", "impl", "verifiers", "review"]
+        assert list(data)[10:] == [
+            "checkpoint_at",
+            "agent",
+            "session_tokens",
+            "impl",
+            "verifiers",
+            "review",
+        ]
         assert data["agent"] == {"session_id": "s", "harness": "h", "model": "m"}
         assert data["verifiers"][0]["linked_traces"] == ({"trace_ref": "a", "outcome_ref": "b"},)
         assert data["impl"]["tests_total_pass"] is None
@@ -77,7 +86,9 @@ class TestSchemaVersion:
             parse_iteration_record(text)
         assert str(caught.value) == f"schema_version {reason}; write 1 (flat) or 2 (nested)"
 
-    @pytest.mark.parametrize(("text", "reason"), tables.cases("records", "with fields that do not fit is refused"))
+    @pytest.mark.parametrize(
+        ("text", "reason"), tables.cases("records", "with fields that do not fit is refused")
+    )
     def test_with_fields_that_do_not_fit_is_refused(self, text: str, reason: str) -> None:
         with pytest.raises(YamlError) as caught:
             parse_iteration_record(text)
@@ -91,7 +102,9 @@ OTHERS = """iter-1.yml iter-1.YAML iter-1.yaml.bak iter-1.score.yaml iter-1.hook
 
 
 class TestNames:
-    @pytest.mark.parametrize("name", ["iter-1.yaml", "iter-0.yaml", "iter-0001.yaml", f"iter-{'9' * 100}.yaml"])
+    @pytest.mark.parametrize(
+        "name", ["iter-1.yaml", "iter-0.yaml", "iter-0001.yaml", f"iter-{'9' * 100}.yaml"]
+    )
     def test_of_entries(self, tmp_path: Path, name: str) -> None:
         write(tmp_path, name, entry(5))
         assert loaded(tmp_path) == {5: ""}
@@ -115,22 +128,31 @@ class TestNames:
 
 
 class TestDirectory:
-    @pytest.mark.parametrize(("name", "why"), [("log", "no such file or directory"), ("file", "not a directory")])
+    @pytest.mark.parametrize(
+        ("name", "why"), [("log", "no such file or directory"), ("file", "not a directory")]
+    )
     def test_that_is_none_is_an_error(self, tmp_path: Path, name: str, why: str) -> None:
         write(tmp_path, "file", "")
-        assert refusal(tmp_path / name) == f"{tmp_path / name}: {why}; {NAME_THE_LOG} 'da-score init'"
+        assert (
+            refusal(tmp_path / name) == f"{tmp_path / name}: {why}; {NAME_THE_LOG} 'da-score init'"
+        )
 
     def test_in_no_work_tree_says_that_first(self, tmp_path: Path) -> None:
         missing = tmp_path / DEFAULT_LOG_DIR
         said = f"{tmp_path}: not a git work tree; run da-score in a repository, or name it with --repo-dir; "
         assert refusal(missing) == f"{said}{missing}: no such file or directory"
         (tmp_path / ".git").mkdir()
-        assert refusal(missing) == f"{missing}: no such file or directory; {NAME_THE_LOG} 'da-score init'"
+        assert (
+            refusal(missing)
+            == f"{missing}: no such file or directory; {NAME_THE_LOG} 'da-score init'"
+        )
 
     def test_beside_settings_names_what_comes_after_init(self, tmp_path: Path) -> None:
         (tmp_path / ".agents").mkdir()
         (tmp_path / SETTINGS_FILE).write_text("")
-        assert refusal(tmp_path / "log").endswith("'da-score derive' (from git) or 'da-score entry new' (by hand)")
+        assert refusal(tmp_path / "log").endswith(
+            "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+        )
 
 
 class TestEntriesThatCannotBeRead:
@@ -152,12 +174,20 @@ class TestEntriesThatCannotBeRead:
         [
             (Path.mkdir, "is a directory"),
             (make_fifo, "is not a plain file"),
-            (lambda path: os.truncate(write(path.parent, path.name, entry(2)), 16 * MIB + 1), "larger than 16 MiB"),
+            (
+                lambda path: os.truncate(write(path.parent, path.name, entry(2)), 16 * MIB + 1),
+                "larger than 16 MiB",
+            ),
         ],
     )
-    def test_is_no_plain_file_of_a_sane_size(self, tmp_path: Path, make: Callable[[Path], Any], why: str) -> None:
+    def test_is_no_plain_file_of_a_sane_size(
+        self, tmp_path: Path, make: Callable[[Path], Any], why: str
+    ) -> None:
         make(tmp_path / "iter-2.yaml")
-        assert refusal(tmp_path) == f"{tmp_path / 'iter-2.yaml'}: {why}; an entry must be a readable file of YAML"
+        assert (
+            refusal(tmp_path)
+            == f"{tmp_path / 'iter-2.yaml'}: {why}; an entry must be a readable file of YAML"
+        )
 
     @pytest.mark.parametrize("target", ["missing", "iter-2.yaml"], ids=["nowhere", "itself"])
     def test_link_that_leads_to(self, tmp_path: Path, target: str) -> None:
@@ -176,7 +206,8 @@ class TestArchive:
         assert loaded(tmp_path) == {1: "old", 2: "file", 3: "old"}
 
     @pytest.mark.parametrize(
-        "text", ["", "{}", "null", "iterations:", "iterations: [null, ~]", "other: [{iteration: 1}]"]
+        "text",
+        ["", "{}", "null", "iterations:", "iterations: [null, ~]", "other: [{iteration: 1}]"],
     )
     def test_may_hold_nothing(self, tmp_path: Path, text: str) -> None:
         write(tmp_path, "historical.yaml", text)
@@ -192,7 +223,9 @@ class TestArchive:
             ("- iteration: 1\n", "line 1: a list where a mapping belongs"),
         ],
     )
-    def test_that_cannot_be_parsed_stops_the_load(self, tmp_path: Path, text: str, reason: str) -> None:
+    def test_that_cannot_be_parsed_stops_the_load(
+        self, tmp_path: Path, text: str, reason: str
+    ) -> None:
         write(tmp_path, "iter-1.yaml", entry(1))
         path = write(tmp_path, "historical.yaml", text)
         assert refusal(tmp_path).startswith(f"{path}: {reason}")

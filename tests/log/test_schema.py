@@ -29,7 +29,9 @@ class TestSchema:
     def test_is_a_schema_and_is_what_the_command_prints(self, da_score: DaScore) -> None:
         schema = entry_schema()
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert da_score("schema", "entry").json == da_score("schema", "entry", "--json").json == schema
+        assert (
+            da_score("schema", "entry").json == da_score("schema", "entry", "--json").json == schema
+        )
 
     def test_describes_every_field(self) -> None:
         parts = entry_schema()["$defs"].values()
@@ -58,10 +60,16 @@ class TestSchema:
     def test_has_the_fields_of_the_record(self, block: type[Any], way: str) -> None:
         known = {field.way.removesuffix("[]") for field in described_fields(ENTRIES[2])}
         here = {one.removeprefix(way) for one in known if one.startswith(way)}
-        assert {one for one in here if "." not in one} == {field.name for field in fields(block)} - {"retries_reported"}
+        assert {one for one in here if "." not in one} == {
+            field.name for field in fields(block)
+        } - {"retries_reported"}
 
     def test_schema_1_has_what_the_parser_reads_in_it(self) -> None:
-        top = [field for field in described_fields(ENTRIES[1]) if "." not in field.way and field.kind != "block"]
+        top = [
+            field
+            for field in described_fields(ENTRIES[1])
+            if "." not in field.way and field.kind != "block"
+        ]
         empty = parse_iteration_record("schema_version: 1\niteration: 1\n").as_dict()
         for field in top:
             if field.way not in ("schema_version", "iteration"):
@@ -72,7 +80,9 @@ class TestSchema:
 
 class TestFaults:
     @pytest.mark.parametrize(("text", "way", "line", "what"), tables.cases("schema", "errors"))
-    def test_an_error_has_its_place_and_its_line(self, text: str, way: str, line: int, what: str) -> None:
+    def test_an_error_has_its_place_and_its_line(
+        self, text: str, way: str, line: int, what: str
+    ) -> None:
         ((found, at, said, is_error),) = faults(f"{FIRST}{text}\n")
         assert (found, at, is_error) == (way, line, True)
         assert what in said
@@ -80,10 +90,16 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("text", "way"),
         [
-            pytest.param("impl: {tests_total_pass: true}", "impl.tests_total_pass", id="a key that nobody reads"),
+            pytest.param(
+                "impl: {tests_total_pass: true}",
+                "impl.tests_total_pass",
+                id="a key that nobody reads",
+            ),
             pytest.param("impl: {retries: 1.5}", "impl.retries", id="a number that is cut"),
             pytest.param("first_commit: yes", "first_commit", id="a word of YAML 1.1"),
-            pytest.param('impl: {focused_tests_pass: "true"}', "impl.focused_tests_pass", id="a flag as text"),
+            pytest.param(
+                'impl: {focused_tests_pass: "true"}', "impl.focused_tests_pass", id="a flag as text"
+            ),
         ],
     )
     def test_what_is_read_otherwise_is_no_error(self, text: str, way: str) -> None:
@@ -94,10 +110,18 @@ class TestFaults:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("date: 2026-04-18\ncommit: 1234567", id="text that looks like something else"),
+            pytest.param(
+                "date: 2026-04-18\ncommit: 1234567", id="text that looks like something else"
+            ),
             pytest.param("impl:\nagent: ~\nverifiers: null", id="nothing in a block"),
-            pytest.param("x: &a {summary: hi}\nimpl: *a".replace("x:", "impl:").partition("\n")[0], id="an anchor"),
-            pytest.param("verifiers:\n- &v {status: pass}\n- *v\n- {<<: *v, retries: 1}", id="aliases and merges"),
+            pytest.param(
+                "x: &a {summary: hi}\nimpl: *a".replace("x:", "impl:").partition("\n")[0],
+                id="an anchor",
+            ),
+            pytest.param(
+                "verifiers:\n- &v {status: pass}\n- *v\n- {<<: *v, retries: 1}",
+                id="aliases and merges",
+            ),
             pytest.param("impl: {focused_tests_pass: }", id="a flag without a value"),
         ],
     )
@@ -115,7 +139,9 @@ class TestFaults:
         faults(f"{FIRST}impl: &i\n  self_assessment: *i\n")
         faults("&a\n<<: *a\nschema_version: 2\niteration: 1\n")
 
-    @pytest.mark.parametrize("path", sorted(WHOLE.glob("*/log/iter-*.yaml")), ids=lambda path: path.parent.parent.name)
+    @pytest.mark.parametrize(
+        "path", sorted(WHOLE.glob("*/log/iter-*.yaml")), ids=lambda path: path.parent.parent.name
+    )
     @pytest.mark.sampled(7)
     def test_the_parser_reads_what_has_no_error(self, path: Path) -> None:
         """Whatever the parser refuses in a field is an error here, and what it takes is none."""
@@ -126,7 +152,11 @@ class TestFaults:
             document = parse(data)
         except InputError:
             return
-        errors = [fault for fault in faults_of(document) if fault.is_error and "unknown key" not in fault.what]
+        errors = [
+            fault
+            for fault in faults_of(document)
+            if fault.is_error and "unknown key" not in fault.what
+        ]
         errors = [fault for fault in errors if "missing" not in fault.what]
         try:
             parse_iteration_record(data)

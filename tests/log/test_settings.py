@@ -16,7 +16,9 @@ from scoring.log.settings import Settings, resolve_settings, tables_of
 
 pytestmark = pytest.mark.sampled(3)
 
-DEFAULTS = Settings(iter_log_dir=Path(".agents/active/iteration-log"), repo_dir=Path(), rubric="2.1.0")
+DEFAULTS = Settings(
+    iter_log_dir=Path(".agents/active/iteration-log"), repo_dir=Path(), rubric="2.1.0"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +51,11 @@ class Key:
 KEYS = [
     Key("iter-log-dir", "iter_log_dir", (("a/log", Path("a/log")), ("b/log", Path("b/log")))),
     Key("repo-dir", "repo_dir", (("a", Path("a")), ("b", Path("b")))),
-    Key("transcript-dir", "transcript_dirs", (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),)))),
+    Key(
+        "transcript-dir",
+        "transcript_dirs",
+        (("/a:/b", (Path("/a"), Path("/b"))), ("/c", (Path("/c"),))),
+    ),
     Key("transcripts", "transcripts", (("auto", "auto"), ("none", "none"))),
     Key("trunk", "trunk", (("main", "main"), ("upstream/trunk", "upstream/trunk"))),
     Key("worktrees", "worktrees", (("/a/*:*/b-?", ("/a/*", "*/b-?")), ("/c", ("/c",)))),
@@ -110,14 +116,21 @@ def resolve(key: Key, given: Mapping[str, tuple[str, Any]]) -> Any:
 class TestPrecedence:
     @pytest.mark.parametrize(("key", "stronger", "weaker"), PAIRS, ids=str)
     @pytest.mark.parametrize("swapped", [False, True], ids=["as listed", "values swapped"])
-    def test_the_stronger_of_two_sources_wins(self, key: Key, stronger: str, weaker: str, swapped: bool) -> None:
+    def test_the_stronger_of_two_sources_wins(
+        self, key: Key, stronger: str, weaker: str, swapped: bool
+    ) -> None:
         wins, loses = reversed(key.values) if swapped else key.values
         assert resolve(key, {weaker: loses, stronger: wins}) == wins[1]
 
     def test_an_option_that_was_not_given_sets_nothing(self) -> None:
-        absent = dict.fromkeys((key.name for key in KEYS), None) | {"transcript-dir": (), "test-commands": ()}
+        absent = dict.fromkeys((key.name for key in KEYS), None) | {
+            "transcript-dir": (),
+            "test-commands": (),
+        }
         assert resolve_settings(absent, {}) == DEFAULTS
-        assert resolve_settings(absent, {"DA_SCORE_TRANSCRIPT_DIR": "/a"}).transcript_dirs == (Path("/a"),)
+        assert resolve_settings(absent, {"DA_SCORE_TRANSCRIPT_DIR": "/a"}).transcript_dirs == (
+            Path("/a"),
+        )
 
     def test_an_option_of_another_command_is_no_setting(self) -> None:
         assert resolve_settings({"no-write": True}, {"DA_SCORE_TRACEBACK": "1"}) == DEFAULTS
@@ -128,7 +141,9 @@ class TestPrecedence:
         assert resolve_settings({}, {}).rubric == "2.1.0"
 
     def test_sources_are_asked_key_by_key(self) -> None:
-        Path("pyproject.toml").write_text('[tool.da-score]\nrubric = "1"\niter-log-dir = "p"\njson = true\n')
+        Path("pyproject.toml").write_text(
+            '[tool.da-score]\nrubric = "1"\niter-log-dir = "p"\njson = true\n'
+        )
         Path(".agents/da-score.toml").write_text('rubric = "2"\niter-log-dir = "t"\n')
         assert resolve_settings({"processes": 4}, {"DA_SCORE_RUBRIC": "3"}) == Settings(
             iter_log_dir=Path("t"), rubric="3", json=True, processes=4
@@ -149,7 +164,9 @@ class TestWorktrees:
         ],
     )
     @pytest.mark.parametrize("source", ["command line", "variable", "da-score.toml"])
-    def test_are_whole_folders(self, text: str, found: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_are_whole_folders(
+        self, text: str, found: str, source: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("HOME", "/home/me")
         key = next(key for key in KEYS if key.name == "worktrees")
         here = Path.cwd()
@@ -166,42 +183,98 @@ class TestTranscripts:
     @pytest.mark.parametrize(
         ("file", "environment", "options", "folders", "way"),
         [
-            pytest.param('transcript-dir = "/t"', {}, {}, ("/t",), None, id="a file names a folder"),
-            pytest.param('transcripts = "none"', {}, {}, (), "none", id="a file wants none"),
-            pytest.param('transcripts = "none"', {}, OPTION, ("/o",), None, id="an option over none"),
-            pytest.param('transcript-dir = "/t"', {}, {"transcripts": "none"}, (), "none", id="none over a folder"),
-            pytest.param('transcript-dir = "/t"', {}, {"transcripts": "auto"}, (), "auto", id="auto over a folder"),
-            pytest.param('transcripts = "auto"\ntranscript-dir = "/t"', {}, {}, ("/t",), "auto", id="both in one file"),
             pytest.param(
-                'transcripts = "auto"', {"DA_SCORE_TRANSCRIPT_DIR": "/v"}, {}, ("/v",), None, id="a variable over auto"
+                'transcript-dir = "/t"', {}, {}, ("/t",), None, id="a file names a folder"
             ),
-            pytest.param("", {"DA_SCORE_TRANSCRIPTS": "none"}, OPTION, ("/o",), None, id="an option over a variable"),
+            pytest.param('transcripts = "none"', {}, {}, (), "none", id="a file wants none"),
+            pytest.param(
+                'transcripts = "none"', {}, OPTION, ("/o",), None, id="an option over none"
+            ),
+            pytest.param(
+                'transcript-dir = "/t"',
+                {},
+                {"transcripts": "none"},
+                (),
+                "none",
+                id="none over a folder",
+            ),
+            pytest.param(
+                'transcript-dir = "/t"',
+                {},
+                {"transcripts": "auto"},
+                (),
+                "auto",
+                id="auto over a folder",
+            ),
+            pytest.param(
+                'transcripts = "auto"\ntranscript-dir = "/t"',
+                {},
+                {},
+                ("/t",),
+                "auto",
+                id="both in one file",
+            ),
+            pytest.param(
+                'transcripts = "auto"',
+                {"DA_SCORE_TRANSCRIPT_DIR": "/v"},
+                {},
+                ("/v",),
+                None,
+                id="a variable over auto",
+            ),
+            pytest.param(
+                "",
+                {"DA_SCORE_TRANSCRIPTS": "none"},
+                OPTION,
+                ("/o",),
+                None,
+                id="an option over a variable",
+            ),
         ],
     )
     def test_are_decided_by_the_stronger_source(
-        self, file: str, environment: dict[str, str], options: dict[str, Any], folders: tuple[str, ...], way: str | None
+        self,
+        file: str,
+        environment: dict[str, str],
+        options: dict[str, Any],
+        folders: tuple[str, ...],
+        way: str | None,
     ) -> None:
         Path(".agents/da-score.toml").write_text(file + "\n")
         settings = resolve_settings(options, environment)
         assert (settings.transcript_dirs, settings.transcripts) == (tuple(map(Path, folders)), way)
 
     def test_that_are_none_and_named_in_one_place_are_refused(self) -> None:
-        with pytest.raises(SettingsError, match=r"^the command line: transcripts is none and transcript-dir names "):
+        with pytest.raises(
+            SettingsError, match=r"^the command line: transcripts is none and transcript-dir names "
+        ):
             resolve_settings({"transcripts": "none", "transcript-dir": ("t",)}, {})
         Path(".agents/da-score.toml").write_text('transcripts = "none"\ntranscript-dir = "t"\n')
-        with pytest.raises(SettingsError, match=r"^\.agents/da-score\.toml: transcripts is none and transcript-dir"):
+        with pytest.raises(
+            SettingsError, match=r"^\.agents/da-score\.toml: transcripts is none and transcript-dir"
+        ):
             resolve_settings({}, {})
 
     @pytest.mark.parametrize(
         ("options", "environment", "said"),
         [
-            ({}, {"DA_SCORE_TRANSCRIPTS": "all"}, "DA_SCORE_TRANSCRIPTS: 'all' is not auto or none"),
+            (
+                {},
+                {"DA_SCORE_TRANSCRIPTS": "all"},
+                "DA_SCORE_TRANSCRIPTS: 'all' is not auto or none",
+            ),
             ({}, {"DA_SCORE_TRUNK": " "}, "DA_SCORE_TRUNK: ' ' is not the name of a branch"),
             ({"trunk": ""}, {}, "--trunk: '' is not the name of a branch"),
-            ({"horizon": "soon"}, {}, "--horizon: 'soon' is not a time above 0 such as 14d, 2w or 36h"),
+            (
+                {"horizon": "soon"},
+                {},
+                "--horizon: 'soon' is not a time above 0 such as 14d, 2w or 36h",
+            ),
         ],
     )
-    def test_and_the_trunk_are_checked(self, options: dict[str, Any], environment: dict[str, str], said: str) -> None:
+    def test_and_the_trunk_are_checked(
+        self, options: dict[str, Any], environment: dict[str, str], said: str
+    ) -> None:
         with pytest.raises(SettingsError, match=f"^{said}$"):
             resolve_settings(options, environment)
 
@@ -226,9 +299,14 @@ class TestRepository:
     def test_holds_the_log_that_is_not_named(self, elsewhere: Path) -> None:
         default = Path(".agents/active/iteration-log")
         assert resolve_settings({"repo-dir": elsewhere}, {}).iter_log_dir == elsewhere / default
-        assert resolve_settings({}, {"DA_SCORE_REPO_DIR": "../repo"}).iter_log_dir == Path("../repo") / default
+        assert (
+            resolve_settings({}, {"DA_SCORE_REPO_DIR": "../repo"}).iter_log_dir
+            == Path("../repo") / default
+        )
         assert resolve_settings({}, {}).iter_log_dir == default
-        assert resolve_settings({"repo-dir": elsewhere, "iter-log-dir": "log"}, {}).iter_log_dir == Path("log")
+        assert resolve_settings(
+            {"repo-dir": elsewhere, "iter-log-dir": "log"}, {}
+        ).iter_log_dir == Path("log")
 
 
 class TestPaths:
@@ -238,15 +316,23 @@ class TestPaths:
     def test_in_a_file_are_relative_to_the_repository(self, tmp_path: Path, name: str) -> None:
         repo, home = tmp_path / "repo", Path(os.environ["HOME"])
         (repo / ".agents").mkdir(parents=True)
-        (repo / name).write_text(("[tool.da-score]\n" if name == "pyproject.toml" else "") + self.FILE)
+        (repo / name).write_text(
+            ("[tool.da-score]\n" if name == "pyproject.toml" else "") + self.FILE
+        )
         found = resolve_settings({"repo-dir": repo}, {})
         assert found.iter_log_dir == repo / "log"
         assert found.transcript_dirs == (repo / "t", repo / "../t", Path("/t"), home / "t")
         assert resolve_settings({}, {"DA_SCORE_REPO_DIR": str(repo)}).iter_log_dir == repo / "log"
 
-    def test_in_variables_and_options_are_relative_to_the_current_directory(self, tmp_path: Path) -> None:
+    def test_in_variables_and_options_are_relative_to_the_current_directory(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "repo").mkdir()
-        variables = {"DA_SCORE_ITER_LOG_DIR": "log", "DA_SCORE_TRANSCRIPT_DIR": "t:../t", "DA_SCORE_RUBRIC": "x.yaml"}
+        variables = {
+            "DA_SCORE_ITER_LOG_DIR": "log",
+            "DA_SCORE_TRANSCRIPT_DIR": "t:../t",
+            "DA_SCORE_RUBRIC": "x.yaml",
+        }
         options = {"repo-dir": tmp_path / "repo", "cache-dir": Path("cache")}
         assert resolve_settings(options, variables) == Settings(
             iter_log_dir=Path("log"),
@@ -258,7 +344,12 @@ class TestPaths:
 
     @pytest.mark.parametrize(
         ("text", "paths"),
-        [("/a", ["/a"]), ("/a:/b", ["/a", "/b"]), (":/a::b:", ["/a", "b"]), ("/a b:/c,d", ["/a b", "/c,d"])],
+        [
+            ("/a", ["/a"]),
+            ("/a:/b", ["/a", "/b"]),
+            (":/a::b:", ["/a", "b"]),
+            ("/a b:/c,d", ["/a b", "/c,d"]),
+        ],
     )
     def test_of_a_variable_are_separated_by_colons(self, text: str, paths: list[str]) -> None:
         found = resolve_settings({}, {"DA_SCORE_TRANSCRIPT_DIR": text}).transcript_dirs
@@ -267,20 +358,31 @@ class TestPaths:
 
 class TestVariables:
     @pytest.mark.parametrize(
-        ("texts", "value"), [("1 true True TRUE yes YES on oN", True), ("0 false False no NO off Off", False)]
+        ("texts", "value"),
+        [("1 true True TRUE yes YES on oN", True), ("0 false False no NO off Off", False)],
     )
     def test_a_flag_is_set_or_cleared(self, texts: str, value: bool) -> None:
         Path("pyproject.toml").write_text(f"[tool.da-score]\njson = {str(not value).lower()}\n")
-        assert {resolve_settings({}, {"DA_SCORE_JSON": text}).json for text in texts.split()} == {value}
+        assert {resolve_settings({}, {"DA_SCORE_JSON": text}).json for text in texts.split()} == {
+            value
+        }
 
-    @pytest.mark.parametrize("text", ["2", "-1", "t", "y", " 1", "1 ", "truely", "nope", "ja", "\uff11"])
+    @pytest.mark.parametrize(
+        "text", ["2", "-1", "t", "y", " 1", "1 ", "truely", "nope", "ja", "\uff11"]
+    )
     def test_a_flag_is_nothing_else(self, text: str) -> None:
-        with pytest.raises(SettingsError, match=f"^DA_SCORE_JSON: '{text}' is not true or false; use 1 or 0$"):
+        with pytest.raises(
+            SettingsError, match=f"^DA_SCORE_JSON: '{text}' is not true or false; use 1 or 0$"
+        ):
             resolve_settings({}, {"DA_SCORE_JSON": text})
 
-    @pytest.mark.parametrize("text", ["0", "-1", "+1", "1.0", "two", " 1", "\u0663", "1" * 5000, "1_0"])
+    @pytest.mark.parametrize(
+        "text", ["0", "-1", "+1", "1.0", "two", " 1", "\u0663", "1" * 5000, "1_0"]
+    )
     def test_a_count_is_nothing_else(self, text: str) -> None:
-        with pytest.raises(SettingsError, match=r"^DA_SCORE_PROCESSES: '.*' is not a number above 0$"):
+        with pytest.raises(
+            SettingsError, match=r"^DA_SCORE_PROCESSES: '.*' is not a number above 0$"
+        ):
             resolve_settings({}, {"DA_SCORE_PROCESSES": text})
 
     def test_that_is_wrong_is_refused_even_where_an_option_wins(self) -> None:
@@ -294,11 +396,20 @@ WRONG_KINDS = {
     "transcript-dir": ("a list of paths|a path", ["1", "true", '["t", 1]', '[["t"]]', "{a = 1}"]),
     "transcripts": ("auto or none", ['"all"', '""', '"AUTO"', "true", '["auto"]']),
     "trunk": ("the name of a branch", ['""', '" "', "1", "true", '["main"]']),
-    "worktrees": ("a list of globs of folders|a glob of folders", ["1", "true", "{a = 1}", '["/a", 1]', '[" "]']),
+    "worktrees": (
+        "a list of globs of folders|a glob of folders",
+        ["1", "true", "{a = 1}", '["/a", 1]', '[" "]'],
+    ),
     "test-commands": ("a list of commands|a command", ["1", "true", "{a = 1}", '["./check", ""]']),
-    "code-globs": ("a list of globs of files|a glob of files", ["1", "true", "{a = 1}", '["*.py", ""]']),
+    "code-globs": (
+        "a list of globs of files|a glob of files",
+        ["1", "true", "{a = 1}", '["*.py", ""]'],
+    ),
     "fix-words": ("a list of words|a word", ["1", "true", "{a = 1}", '["fix", " "]']),
-    "horizon": ("a time above 0 such as 14d, 2w or 36h", ["14", '"0d"', '"soon"', '"-1d"', '"14 days"', "true"]),
+    "horizon": (
+        "a time above 0 such as 14d, 2w or 36h",
+        ["14", '"0d"', '"soon"', '"-1d"', '"14 days"', "true"],
+    ),
     "rubric": ("text", ["2.1", "2", '["2.1.0"]']),
     "derive": ("true or false", ['"true"', "1", "0", "[]"]),
     "json": ("true or false", ['"true"', "1", "0", "[]"]),
@@ -345,7 +456,10 @@ class TestFiles:
         known = ", ".join(key.name for key in KEYS if not key.personal)
         with pytest.raises(SettingsError) as raised:
             resolve_settings({}, {})
-        assert str(raised.value) == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, [dr]"
+        assert (
+            str(raised.value)
+            == f"{where}: unknown setting {key.strip(chr(34))!r}; known: {known}, [dr]"
+        )
 
     def test_a_wrong_value_is_refused_even_where_another_source_wins(self, file: Path) -> None:
         self.write(file, "json = 1\n")
@@ -355,7 +469,14 @@ class TestFiles:
     @pytest.mark.parametrize(
         "text",
         [
-            *("rubric = ", 'rubric = "a\n', "rubric\n", "json = true\njson = true\n", "[a\n", "json = yes\n"),
+            *(
+                "rubric = ",
+                'rubric = "a\n',
+                "rubric\n",
+                "json = true\njson = true\n",
+                "[a\n",
+                "json = yes\n",
+            ),
             pytest.param("\ufeff\ufeff", id="two byte order marks"),
             pytest.param('# da-score \udcff\nrubric = "x"\n', id="no text"),
             pytest.param(f"x = {'1' * 5000}\n", id="a number of thousands of digits"),
@@ -385,15 +506,20 @@ class TestPyproject:
     """A project's pyproject.toml belongs to others; without our table it is none of our business."""
 
     @pytest.mark.parametrize("text", tables.cases("settings", "of other tools"))
-    def test_without_our_settings_sets_nothing_and_without_our_name_may_be_broken(self, text: str) -> None:
+    def test_without_our_settings_sets_nothing_and_without_our_name_may_be_broken(
+        self, text: str
+    ) -> None:
         Path("pyproject.toml").write_bytes(text.encode("latin-1"))
         assert resolve_settings({}, {}) == DEFAULTS
 
-    @pytest.mark.parametrize("text", ["[tool]\nda-score = 1\n", "[[tool.da-score]]\nrubric = 'x'\n"])
+    @pytest.mark.parametrize(
+        "text", ["[tool]\nda-score = 1\n", "[[tool.da-score]]\nrubric = 'x'\n"]
+    )
     def test_with_something_else_of_our_name_is_refused(self, text: str) -> None:
         Path("pyproject.toml").write_text(text)
         with pytest.raises(
-            SettingsError, match=r"^pyproject\.toml: \[tool\.da-score\]: (1|a list) where a table belongs$"
+            SettingsError,
+            match=r"^pyproject\.toml: \[tool\.da-score\]: (1|a list) where a table belongs$",
         ):
             resolve_settings({}, {})
 

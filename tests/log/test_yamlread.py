@@ -67,7 +67,13 @@ class TestString:
 
 
 NO_INTEGERS = "lots true yes 2026-01-01 .inf .nan 0o8 0xg 1,000 1e 99999999999999999999"
-NOT_PLAIN = [('"5"', "quoted '5'"), ("''", "quoted ''"), ("!!str 7", "'7'"), ("!foo 7", "'7'"), ("[1]", "a list")]
+NOT_PLAIN = [
+    ('"5"', "quoted '5'"),
+    ("''", "quoted ''"),
+    ("!!str 7", "'7'"),
+    ("!foo 7", "'7'"),
+    ("[1]", "a list"),
+]
 
 
 class TestInteger:
@@ -82,7 +88,9 @@ class TestInteger:
         ],
     )
     def test_refuses_the_rest(self, written: str, shown: str) -> None:
-        assert refused(written, Reader.integer) == f"line 1: f: {shown} where a whole number belongs"
+        assert (
+            refused(written, Reader.integer) == f"line 1: f: {shown} where a whole number belongs"
+        )
 
     @pytest.mark.parametrize("written", ["9223372036854775808", "0xffffffffffffffff"])
     def test_refuses_what_only_an_unsigned_field_would_have(self, written: str) -> None:
@@ -101,7 +109,9 @@ class TestNumber:
         assert math.isnan(field(".nan", Reader.number))
         assert math.copysign(1, field("-0.0", Reader.number)) == -1
 
-    @pytest.mark.parametrize("written", [*NO_NUMBERS, '"0.5"', "true", "yes", "[0.5]", "2026-01-01", "!!str 0.5"])
+    @pytest.mark.parametrize(
+        "written", [*NO_NUMBERS, '"0.5"', "true", "yes", "[0.5]", "2026-01-01", "!!str 0.5"]
+    )
     def test_refuses_the_rest(self, written: str) -> None:
         assert refused(written, Reader.number).endswith("where a number belongs")
 
@@ -136,7 +146,9 @@ class TestItems:
         [("a", "'a'"), ("''", "quoted ''"), ("{a: b}", "a mapping"), ("5", "'5'"), ("!!str", "''")],
     )
     def test_refuses_other_kinds(self, written: str, shown: str) -> None:
-        assert refused(written, items_of(Reader.string)) == f"line 1: f: {shown} where a list belongs"
+        assert (
+            refused(written, items_of(Reader.string)) == f"line 1: f: {shown} where a list belongs"
+        )
 
 
 class TestStruct:
@@ -147,7 +159,14 @@ class TestStruct:
     @pytest.mark.parametrize(
         "text",
         [
-            *("a: 1\n", "'a': 1\n", "!!binary YQ==: 1\n", "!foo a: 1\n", "? a\n: 1\n", "name: &n a\n*n : 1\n"),
+            *(
+                "a: 1\n",
+                "'a': 1\n",
+                "!!binary YQ==: 1\n",
+                "!foo a: 1\n",
+                "? a\n: 1\n",
+                "name: &n a\n*n : 1\n",
+            ),
             *("~: x\na: 1\n", "a: 1\nA: 2\n"),
         ],
     )
@@ -157,10 +176,20 @@ class TestStruct:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            pytest.param("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is already given on line 1", id="of-a-field"),
-            pytest.param("a: 1\n'a': 2\n", "line 2: key 'a' is already given on line 1", id="quoted"),
-            pytest.param("<<: {}\n<<: {}\n", "line 2: key '<<' is already given on line 1", id="merge"),
-            pytest.param("b: {c: 1,\n  c: 2}\n", "line 2: key 'c' is already given on line 1", id="in-a-block"),
+            pytest.param(
+                "a: 1\nb: 2\na: 3\n", "line 3: key 'a' is already given on line 1", id="of-a-field"
+            ),
+            pytest.param(
+                "a: 1\n'a': 2\n", "line 2: key 'a' is already given on line 1", id="quoted"
+            ),
+            pytest.param(
+                "<<: {}\n<<: {}\n", "line 2: key '<<' is already given on line 1", id="merge"
+            ),
+            pytest.param(
+                "b: {c: 1,\n  c: 2}\n",
+                "line 2: key 'c' is already given on line 1",
+                id="in-a-block",
+            ),
         ],
     )
     def test_refuses_a_key_given_twice(self, text: str, reason: str) -> None:
@@ -176,12 +205,20 @@ class TestMerging:
     @pytest.mark.parametrize(
         "text",
         [
-            *("<<: 5\n", "<<: null\n", "<<: [5]\n", "x: &x 5\n<<: *x\n", "x: &x [{a: 1}]\n<<: *x\n"),
+            *(
+                "<<: 5\n",
+                "<<: null\n",
+                "<<: [5]\n",
+                "x: &x 5\n<<: *x\n",
+                "x: &x [{a: 1}]\n<<: *x\n",
+            ),
             "x: &x [{a: 1}]\n<<: [*x]\n",
         ],
     )
     def test_refuses_what_is_no_mapping(self, text: str) -> None:
-        with pytest.raises(YamlError, match=r"line \d: a merge key takes a mapping or a list of mappings"):
+        with pytest.raises(
+            YamlError, match=r"line \d: a merge key takes a mapping or a list of mappings"
+        ):
             struct(text, a=Reader.integer)
 
     def test_does_not_check_the_values_that_it_does_not_need(self) -> None:
@@ -200,9 +237,13 @@ class TestAliases:
     )
     def test_stand_for_their_anchor(self, text: str, expected: dict[str, Any]) -> None:
         inner = block(a=Reader.integer)
-        assert struct(text, a=Reader.integer, l=items_of(Reader.integer), k=inner, m=inner) == expected
+        assert (
+            struct(text, a=Reader.integer, l=items_of(Reader.integer), k=inner, m=inner) == expected
+        )
 
-    @pytest.mark.parametrize("data", [b"b: *x\n", b"a: *x\nb: &x 1\n", b"--- *x\n"], ids=["none", "later", "root"])
+    @pytest.mark.parametrize(
+        "data", [b"b: *x\n", b"a: *x\nb: &x 1\n", b"--- *x\n"], ids=["none", "later", "root"]
+    )
     def test_without_an_anchor_before_them_are_refused(self, data: bytes) -> None:
         with pytest.raises(YamlError, match="line 1: unknown anchor 'x'"):
             parse(data)
@@ -224,7 +265,9 @@ class TestAliases:
     @pytest.mark.parametrize("levels", [9, 40])
     def test_that_multiply_in_merges_are_refused(self, levels: int) -> None:
         lines = ["l0: &l0 {a: 1}"]
-        lines += [f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}" for n in range(1, levels)]
+        lines += [
+            f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 9)}]}}" for n in range(1, levels)
+        ]
         with pytest.raises(YamlError, match="aliases multiply beyond reason"):
             struct("\n".join([*lines, f"<<: *l{levels - 1}"]), a=Reader.integer)
 
@@ -256,7 +299,11 @@ class TestStream:
             pytest.param(b"a: caf\xe9\n", "not YAML text: ", id="not-utf-8"),
             pytest.param(b"a: \x00\n", "not YAML text: ", id="nul"),
             pytest.param(b"a: \x1b[0m\n", "not YAML text: ", id="escape-character"),
-            pytest.param("\ufeffa".encode("utf-16-le") + b"\x00\xd8", "not YAML text: ", id="half-a-utf-16-character"),
+            pytest.param(
+                "\ufeffa".encode("utf-16-le") + b"\x00\xd8",
+                "not YAML text: ",
+                id="half-a-utf-16-character",
+            ),
         ],
     )
     def test_with_broken_syntax_is_refused(self, data: bytes, reason: str) -> None:
@@ -280,13 +327,27 @@ class TestStream:
 
 
 def test_what_is_a_timestamp() -> None:
-    dates = "2026-04-18", "2026-4-8", "0000-02-29", "2026-04-18T10:00:00Z", "2026-04-18t10:00:00.5+02:00"
+    dates = (
+        "2026-04-18",
+        "2026-4-8",
+        "0000-02-29",
+        "2026-04-18T10:00:00Z",
+        "2026-04-18t10:00:00.5+02:00",
+    )
     times = "2026-4-8T1:2:3Z", "2026-04-18 10:00:00", "2026-04-18 10:00:00.123456"
     assert [text for text in (*dates, *times) if not is_timestamp(text)] == []
 
 
 def test_what_is_no_timestamp() -> None:
-    dates = "2026", "26-04-18", "2026-13-01", "2026-02-29", " 2026-04-18", "2026-04-18\n", "\u0662\u0660-04-18"
+    dates = (
+        "2026",
+        "26-04-18",
+        "2026-13-01",
+        "2026-02-29",
+        " 2026-04-18",
+        "2026-04-18\n",
+        "\u0662\u0660-04-18",
+    )
     times = "10:00:00", "24:00:00Z", "10:60:00Z", "10:00:60Z", "10:00Z", "10:00:00+0200"
     texts = *dates, *(f"2026-04-18T{time}" for time in times), "2026-04-18 10:00:00Z"
     assert [text for text in texts if is_timestamp(text)] == []
@@ -295,10 +356,22 @@ def test_what_is_no_timestamp() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        pytest.param("a: 1\nn:\n  c: x\n", "line 3: n.c: 'x' where a whole number belongs", id="block"),
-        pytest.param("l:\n- c: 1\n- c: x\n", "line 3: l.c: 'x' where a whole number belongs", id="item"),
-        pytest.param("x: &x y\n\na: *x\n", "line 3: a: 'y' where a whole number belongs", id="alias-not-anchor"),
-        pytest.param("a: 'a long value, cut short'\n", "line 1: a: quoted 'a long value, cut...' where", id="long"),
+        pytest.param(
+            "a: 1\nn:\n  c: x\n", "line 3: n.c: 'x' where a whole number belongs", id="block"
+        ),
+        pytest.param(
+            "l:\n- c: 1\n- c: x\n", "line 3: l.c: 'x' where a whole number belongs", id="item"
+        ),
+        pytest.param(
+            "x: &x y\n\na: *x\n",
+            "line 3: a: 'y' where a whole number belongs",
+            id="alias-not-anchor",
+        ),
+        pytest.param(
+            "a: 'a long value, cut short'\n",
+            "line 1: a: quoted 'a long value, cut...' where",
+            id="long",
+        ),
     ],
 )
 def test_a_misfit_names_line_and_field(text: str, reason: str) -> None:

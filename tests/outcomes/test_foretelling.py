@@ -43,7 +43,16 @@ REAL = Path(__file__).parents[3] / "shared" / "real"
 def cases(count: int, seed: int, per_session: int = 2) -> list[Case]:
     chance = random.Random(seed)
     return [
-        Case(n, f"s{n // per_session}", 0.5, "good", chance.randrange(5, 80), float(chance.random() < 0.7), {}, {})
+        Case(
+            n,
+            f"s{n // per_session}",
+            0.5,
+            "good",
+            chance.randrange(5, 80),
+            float(chance.random() < 0.7),
+            {},
+            {},
+        )
         for n in range(count)
     ]
 
@@ -51,14 +60,18 @@ def cases(count: int, seed: int, per_session: int = 2) -> list[Case]:
 def figures_of(of: list[Case], relation: float, seed: int) -> dict[int, float | None]:
     """Return a figure of each case that says as much of what became of it as the relation is, and of some nothing."""
     chance = random.Random(seed)
-    found = {one.iteration: (1 - relation) * chance.randrange(9) / 8 + relation * one.truth for one in of}
+    found = {
+        one.iteration: (1 - relation) * chance.randrange(9) / 8 + relation * one.truth for one in of
+    }
     return {n: None if chance.random() < 0.1 else value for n, value in found.items()}
 
 
 class TestFigures:
     @pytest.mark.parametrize("alike", [False, True], ids=["all", "of one size"])
     def test_are_those_of_all_pairs_within_repositories(self, alike: bool) -> None:
-        sample = [(Cases(of), figures_of(of, 0.2, n)) for n, of in enumerate((cases(40, 1), cases(30, 2)))]
+        sample = [
+            (Cases(of), figures_of(of, 0.2, n)) for n, of in enumerate((cases(40, 1), cases(30, 2)))
+        ]
         wins, pairs = 0.0, 0
         for of, figures in sample:
             there = [one for one in of.cases if figures[one.iteration] is not None]
@@ -99,7 +112,9 @@ class TestChance:
         chance = random.Random(4)
         alike = [(float(chance.random() < 0.5), chance.random()) for _ in range(10)]
         of = [replace(one, truth=alike[one.iteration // 10][0]) for one in of]
-        figures: Mapping[int, float | None] = {one.iteration: alike[one.iteration // 10][1] for one in of}
+        figures: Mapping[int, float | None] = {
+            one.iteration: alike[one.iteration // 10][1] for one in of
+        }
         assert (chance_of([(Cases(of), figures)]) or 0) > 0.05
 
     def test_of_many_tried_is_that_of_a_worked_case(self) -> None:
@@ -135,7 +150,10 @@ class TestTogether:
     @pytest.mark.slow
     def test_of_words(self) -> None:
         of = cases(120, 9)
-        said = {one.iteration: f"change number {'careful' if one.truth else 'hasty'} thing" for one in of}
+        said = {
+            one.iteration: f"change number {'careful' if one.truth else 'hasty'} thing"
+            for one in of
+        }
         assert foretold([(Cases(of[80:]), of_words(of[:80], of[80:], said))]).auc == 1
 
 
@@ -143,7 +161,9 @@ class TestHistory:
     def test_looks_back_and_not_ahead(self, repo: Repo) -> None:
         repo.commit({"a/x.py": "one\ntwo\nthree\n", "b/y.py": "one\n"}, "begin")
         repo.commit({"a/x.py": "one\nTWO\nthree\n"}, "fix two")
-        sha = repo.commit({"a/x.py": "one\nTwo\nthree\n    if four:\n", "a/z.py": "new\n"}, "review feedback")
+        sha = repo.commit(
+            {"a/x.py": "one\nTwo\nthree\n    if four:\n", "a/z.py": "new\n"}, "review feedback"
+        )
         repo.commit({"a/x.py": "gone\n"}, "fix again")
         found = history(GitRepository(repo.path), [sha], OutcomeRules().is_fix)[sha]
         expected = {
@@ -174,7 +194,11 @@ class TestHistory:
         repo.checkout("master")
         repo.merge("side")
         found = history(GitRepository(repo.path), [sha], OutcomeRules().is_fix)[sha]
-        names = ("commits of its branch before", "of these on its files", "rounds of review on its branch before")
+        names = (
+            "commits of its branch before",
+            "of these on its files",
+            "rounds of review on its branch before",
+        )
         assert [found[name] for name in names] == [1, 1, 1]
 
 
@@ -187,7 +211,11 @@ def test_deeds_are_those_of_an_iterations_own_lines(tmp_path: Path) -> None:
     made.entry(made.commit(20, "work", made.checkpoint(1, ({}, session.lines))), "work")
     made.write()
     log = score_log(made.log, made.repo, rubric=released_rubric("3.1.0"), transcripts="none")
-    lines = {one.record.iteration: one.facts.observed.lines for one in log.iterations if one.facts.observed}
+    lines = {
+        one.record.iteration: one.facts.observed.lines
+        for one in log.iterations
+        if one.facts.observed
+    }
     ((iteration, deeds),) = deeds_of(GitRepository(made.repo), lines)
     found = deeds.figures(10, ["src/a.py", "src/c.py"])
     assert iteration == 1
@@ -199,7 +227,9 @@ def test_deeds_are_those_of_an_iterations_own_lines(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real repositories are not here")
-def test_the_page_is_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_what_the_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     clones = []
     for name in ("entire-cli", "git-sync"):
         clones.append(str(tmp_path / name))

@@ -40,7 +40,9 @@ def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
     assert kept(repo, cache) == {}
 
 
-def test_is_shared_by_the_work_trees_of_a_repository(repo: Repo, cache: Path, tmp_path: Path) -> None:
+def test_is_shared_by_the_work_trees_of_a_repository(
+    repo: Repo, cache: Path, tmp_path: Path
+) -> None:
     repo.commit({"a": "1"})
     keep(repo, cache)
     repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
@@ -48,7 +50,9 @@ def test_is_shared_by_the_work_trees_of_a_repository(repo: Repo, cache: Path, tm
 
 
 @pytest.mark.parametrize("how", ["replaced", "packed", "grafted", "shallow"])
-def test_is_none_of_a_repository_that_can_change_what_a_commit_says(repo: Repo, cache: Path, how: str) -> None:
+def test_is_none_of_a_repository_that_can_change_what_a_commit_says(
+    repo: Repo, cache: Path, how: str
+) -> None:
     one, two = repo.commit({"a": "1"}), repo.commit({"a": "2"})
     keep(repo, cache)
     if how == "grafted":

@@ -30,7 +30,9 @@ def work(history: History, da_score: Any) -> Work:
         if not history.shas:
             history.write()
         places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
-        found: dict[str, Any] = json.loads(da_score("work", *places, "--no-cache", "--json", *options).out)
+        found: dict[str, Any] = json.loads(
+            da_score("work", *places, "--no-cache", "--json", *options).out
+        )
         return found
 
     return asked
@@ -55,11 +57,30 @@ def test_what_a_session_did_for_a_commit_is_that_commits_and_what_was_said_after
     history.sessions[0].turn(300, 4)
     history.commit(30 * DAY, "Much later")
     unit, talk = work()["units"]
-    assert (unit["kind"], unit["state"], unit["iteration"], unit["subject"]) == ("commit", "landed", 1, "Add it")
+    assert (unit["kind"], unit["state"], unit["iteration"], unit["subject"]) == (
+        "commit",
+        "landed",
+        1,
+        "Add it",
+    )
     assert unit["tokens"] == {"input": 2, "output": 3, "cache_read": 14, "cache_creation": 6}
-    assert (unit["lines_written"], unit["lines_landed"], unit["yield"], unit["author"]) == (8, 8, 1.0, "A")
-    assert (talk["kind"], talk["state"], talk["tokens"]["output"], talk["author"]) == ("talk", "talk", 4, "A")
-    assert (unit["session_id"], unit["harness"], unit["model"]) == ("s1", "claude", "claude-opus-4-1")
+    assert (unit["lines_written"], unit["lines_landed"], unit["yield"], unit["author"]) == (
+        8,
+        8,
+        1.0,
+        "A",
+    )
+    assert (talk["kind"], talk["state"], talk["tokens"]["output"], talk["author"]) == (
+        "talk",
+        "talk",
+        4,
+        "A",
+    )
+    assert (unit["session_id"], unit["harness"], unit["model"]) == (
+        "s1",
+        "claude",
+        "claude-opus-4-1",
+    )
 
 
 @cases(
@@ -132,14 +153,20 @@ def test_what_counts_is_what_it_wrote_in_the_end(history: History, work: Work) -
     "path, lines",
     {"few lines": ("src/a.py", 4), "a file elsewhere": ("../notes/a.py", 8), "none": ("", 0)},
 )
-def test_a_session_that_wrote_little_here_is_talk(history: History, work: Work, path: str, lines: int) -> None:
+def test_a_session_that_wrote_little_here_is_talk(
+    history: History, work: Work, path: str, lines: int
+) -> None:
     session = history.session("s1")
     if path:
         writes(session, 100, 1, path, "".join(TEXT.splitlines(True)[:lines]))
     session.turn(110, 2)
     history.commit(30 * DAY, "Later")
     (unit,) = work()["units"]
-    assert (unit["kind"], unit["tokens"]["output"], unit["author"]) == ("talk", 3 if path else 2, None)
+    assert (unit["kind"], unit["tokens"]["output"], unit["author"]) == (
+        "talk",
+        3 if path else 2,
+        None,
+    )
 
 
 @cases(
@@ -166,7 +193,9 @@ def test_lines_are_not_known_where_some_are_not_here(
     assert (unit["lines_written"], unit["yield"]) == (written, yielded)
 
 
-@pytest.mark.parametrize("here", ["in its own transcript", "in the lines of its session", "in both", ""])
+@pytest.mark.parametrize(
+    "here", ["in its own transcript", "in the lines of its session", "in both", ""]
+)
 def test_sub_agents_that_are_not_here_are_counted(history: History, work: Work, here: str) -> None:
     committed(history)
     second, agent, is_here = history.session("s2"), Session("a1", str(history.repo)), bool(here)
@@ -197,7 +226,9 @@ def test_your_own_work_is_what_git_calls_yours(history: History, work: Work) -> 
 
 
 @cases("days, state", {"long ago": (30, "lost"), "a day ago": (1.5, "open")})
-def test_a_commit_of_a_branch_that_was_deleted(history: History, work: Work, days: float, state: str) -> None:
+def test_a_commit_of_a_branch_that_was_deleted(
+    history: History, work: Work, days: float, state: str
+) -> None:
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
     mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
@@ -210,7 +241,9 @@ def test_a_commit_of_a_branch_that_was_deleted(history: History, work: Work, day
 
 
 @cases("tip, state", {"a branch that goes on": (29, "open"), "a branch that was left": (2, "lost")})
-def test_a_branch_with_a_new_commit_is_open(history: History, work: Work, tip: int, state: str) -> None:
+def test_a_branch_with_a_new_commit_is_open(
+    history: History, work: Work, tip: int, state: str
+) -> None:
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
     mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
@@ -220,7 +253,9 @@ def test_a_branch_with_a_new_commit_is_open(history: History, work: Work, tip: i
     assert state_of(work(), "commit") == state
 
 
-@cases("subject, looked_at", {"a fix": ("fix: a crash", ["defective"]), "a sweep": ("fix lint", [])})
+@cases(
+    "subject, looked_at", {"a fix": ("fix: a crash", ["defective"]), "a sweep": ("fix lint", [])}
+)
 def test_what_one_fix_mainly_changed_is_worth_a_look(
     history: History, work: Work, subject: str, looked_at: list[str]
 ) -> None:
@@ -229,7 +264,9 @@ def test_what_one_fix_mainly_changed_is_worth_a_look(
     history.commit(30 * DAY, "Later")
     found = work()
     assert found["summary"]["defective"] == 1
-    assert [(one["reason"], one["where"]) for one in found["look_at"]] == [(w, history.shas[mark]) for w in looked_at]
+    assert [(one["reason"], one["where"]) for one in found["look_at"]] == [
+        (w, history.shas[mark]) for w in looked_at
+    ]
 
 
 @cases("corrections, looked_at", {"twice": (2, []), "three times": (3, ["corrected"])})
@@ -248,31 +285,51 @@ def test_what_was_corrected_three_times_is_worth_a_look(
     assert [one["reason"] for one in work()["look_at"]] == looked_at
 
 
-def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(history: History, work: Work) -> None:
+def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(
+    history: History, work: Work
+) -> None:
     """As where tests are written first: the next commit of the session makes them pass."""
-    for who, more in (("s1", [("1 failed", True), ("3 passed", False)]), ("s2", [("2 failed", True)])):
+    for who, more in (
+        ("s1", [("1 failed", True), ("3 passed", False)]),
+        ("s2", [("2 failed", True)]),
+    ):
         session = history.session(who)
         for n, (printed, failed) in enumerate(more):
             at, text = 100 + 200 * n + 1000 * int(who[1]), TEXT.replace("made", f"{who}{n}")
             writes(session, at, at, f"src/{who}{n}.py", text)
             session.run(at + 10, at + 1, "pytest", f"{printed} in 0.1s", failed=failed)
             mark = history.commit(
-                at + 50, f"Step {who} {n}", files={f"src/{who}{n}.py": TEXT.replace("made", f"{who}{n}")}
+                at + 50,
+                f"Step {who} {n}",
+                files={f"src/{who}{n}.py": TEXT.replace("made", f"{who}{n}")},
             )
             session.commits(at + 50, at + 2, mark, f"Step {who} {n}")
             history.entry(mark, f"Step {who} {n}", who)
     history.commit(30 * DAY, "Later")
-    found = [(one["iteration"], one["reason"], "a later run" in one["text"]) for one in work()["look_at"]]
+    found = [
+        (one["iteration"], one["reason"], "a later run" in one["text"]) for one in work()["look_at"]
+    ]
     assert found == [(3, "tests_failed", False), (1, "tests_failed", True)]
 
 
 def test_a_place_in_a_database_names_the_session() -> None:
     tree: Any = type("Tree", (), {"files": (), "lines": ()})()
-    unit = Unit("o.db:3", "rest", lines={tree: array("i")}, counted=TranscriptFacts(), session=("", "s1"), state="lost")
-    assert [one["where"] for one in look_at([work_row(unit, frozenset())])] == ["o.db:3 (session s1)"]
+    unit = Unit(
+        "o.db:3",
+        "rest",
+        lines={tree: array("i")},
+        counted=TranscriptFacts(),
+        session=("", "s1"),
+        state="lost",
+    )
+    assert [one["where"] for one in look_at([work_row(unit, frozenset())])] == [
+        "o.db:3 (session s1)"
+    ]
 
 
-def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(history: History, work: Work) -> None:
+def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(
+    history: History, work: Work
+) -> None:
     mark = history.commit(200, "Try it", branch="try", files={"src/a.py": TEXT})
     history.entry(mark, "Try it")
     history.commit(30 * DAY, "Later")
@@ -280,13 +337,20 @@ def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(history: His
     assert (state_of(found, "commit"), found["look_at"]) == ("lost", [])
 
 
-@cases("subject, state", {"a revert": ('Revert "Add it"', "reverted"), "another revert": ('Revert "Add"', "landed")})
-def test_what_was_reverted_comes_first(history: History, work: Work, subject: str, state: str) -> None:
+@cases(
+    "subject, state",
+    {"a revert": ('Revert "Add it"', "reverted"), "another revert": ('Revert "Add"', "landed")},
+)
+def test_what_was_reverted_comes_first(
+    history: History, work: Work, subject: str, state: str
+) -> None:
     committed(history)
     history.commit(DAY, subject, files={"src/a.py": ""})
     found = work()
     assert state_of(found, "commit") == state
-    assert [one["reason"] for one in found["look_at"]] == (["reverted"] if state == "reverted" else [])
+    assert [one["reason"] for one in found["look_at"]] == (
+        ["reverted"] if state == "reverted" else []
+    )
 
 
 @pytest.mark.slow
@@ -313,13 +377,18 @@ def test_a_response_is_in_the_unit_of_its_last_line_and_counts_as_its_largest_co
 
 
 @pytest.mark.slow
-@cases("landed, state", {"nothing of it": ("", "lost"), "by hand": (TEXT, "landed"), "a line": (TEXT[:30], "unclear")})
+@cases(
+    "landed, state",
+    {"nothing of it": ("", "lost"), "by hand": (TEXT, "landed"), "a line": (TEXT[:30], "unclear")},
+)
 def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
     history: History, work: Work, da_score: Any, landed: str, state: str
 ) -> None:
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
-    session.run(200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)")
+    session.run(
+        200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)"
+    )
     session.turn(300, 4)
     if landed:
         history.commit(2 * DAY, "By hand", files={"src/a.py": landed})
@@ -338,7 +407,9 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("derived", [True, False])
-def test_every_stored_checkpoint_is_in_one_unit(history: History, work: Work, da_score: Any, derived: bool) -> None:
+def test_every_stored_checkpoint_is_in_one_unit(
+    history: History, work: Work, da_score: Any, derived: bool
+) -> None:
     """One that a commit names, one behind a commit that a transcript shows, one of none, and one without lines."""
     session = history.session("s1", stored=False)
 
@@ -347,11 +418,15 @@ def test_every_stored_checkpoint_is_in_one_unit(history: History, work: Work, da
         return history.checkpoint(number, ({"session": "s1", "created_at": created}, lines))
 
     writes(session, 100, 1, "src/a.py")
-    mark = history.commit(200, "Add it", keep(1, 200, list(session.lines)), files={"src/a.py": TEXT})
+    mark = history.commit(
+        200, "Add it", keep(1, 200, list(session.lines)), files={"src/a.py": TEXT}
+    )
     session.commits(200, 2, mark, "Add it")
     history.commit(250, "Copy it", keep(1, 200, list(session.lines)))
     writes(session, 300, 4, "src/b.py")
-    session.run(400, 8, "git commit -am x", "[try aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)")
+    session.run(
+        400, 8, "git commit -am x", "[try aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)"
+    )
     keep(2, 402, list(session.lines))
     writes(session, 500, 16, "src/c.py")
     keep(3, 1000, list(session.lines))
@@ -363,32 +438,51 @@ def test_every_stored_checkpoint_is_in_one_unit(history: History, work: Work, da
         assert len(da_score("derive", "--json", *places, "--no-cache").json["written"]) == 5
     found = work()
     units = [unit for unit in found["units"] if unit["kind"] != "talk"]
-    assert sorted(name for unit in units for name in unit["checkpoints"]) == sorted(history.checkpoints)
+    assert sorted(name for unit in units for name in unit["checkpoints"]) == sorted(
+        history.checkpoints
+    )
     assert sum(unit["tokens"]["output"] or 0 for unit in found["units"]) == 31
     if derived:
         names = sorted(history.checkpoints, key=lambda name: int(name[2:]))
         by_output = {unit["tokens"]["output"]: unit for unit in units if unit["checkpoints"]}
-        assert [by_output[n]["checkpoints"] for n in (3, 12, 16, None)] == [[name] for name in names]
-        assert [by_output[n]["state"] for n in (3, 12, 16, None)] == ["landed", "lost", "lost", "unclear"]
+        assert [by_output[n]["checkpoints"] for n in (3, 12, 16, None)] == [
+            [name] for name in names
+        ]
+        assert [by_output[n]["state"] for n in (3, 12, 16, None)] == [
+            "landed",
+            "lost",
+            "lost",
+            "unclear",
+        ]
 
 
 @pytest.mark.slow
-def test_a_commit_of_a_branch_that_was_amended_with_another_subject_is_one_unit(history: History, work: Work) -> None:
+def test_a_commit_of_a_branch_that_was_amended_with_another_subject_is_one_unit(
+    history: History, work: Work
+) -> None:
     session, begun = history.session("s1"), history.main
     writes(session, 100, 1, "src/a.py")
     first = history.git.commit((begun,), "Try it\n", START + 200, {"src/a.py": TEXT})
     session.commits(200, 2, first, "Try it")
     session.turn(250, 4)
-    last = history.git.commit((begun,), "Try it, better\n", START + 200, {"src/a.py": TEXT}, START + 300)
+    last = history.git.commit(
+        (begun,), "Try it, better\n", START + 200, {"src/a.py": TEXT}, START + 300
+    )
     history.git.branches["try"] = last
     session.commits(300, 8, last, "Try it, better", "git commit --amend -m x")
     history.entry(first, "Try it", "s1")
     history.commit(30 * DAY, "Later")
     (unit,) = work()["units"]
-    assert (unit["commit"], unit["iteration"], unit["tokens"]["output"]) == (history.shas[last], 1, 15)
+    assert (unit["commit"], unit["iteration"], unit["tokens"]["output"]) == (
+        history.shas[last],
+        1,
+        15,
+    )
 
 
-def test_what_was_squashed_with_five_others_is_one_unit_with_them(history: History, work: Work) -> None:
+def test_what_was_squashed_with_five_others_is_one_unit_with_them(
+    history: History, work: Work
+) -> None:
     lines = [f"def step_{n}(): return {n}\n" for n in range(36)]
     for n in range(6):
         session, text = history.session(f"s{n}"), "".join(lines[: 6 * n + 6])
@@ -399,28 +493,46 @@ def test_what_was_squashed_with_five_others_is_one_unit_with_them(history: Histo
     whole = history.commit(9000, "Try it (#1)", files={"src/a.py": "".join(lines)})
     history.commit(30 * DAY, "Later")
     (unit,) = work()["units"]
-    assert (unit["commit"], unit["iteration"], unit["iterations"]) == (history.shas[whole], 1, [1, 2, 3, 4, 5, 6])
+    assert (unit["commit"], unit["iteration"], unit["iterations"]) == (
+        history.shas[whole],
+        1,
+        [1, 2, 3, 4, 5, 6],
+    )
     assert (unit["state"], unit["tokens"]["output"]) == ("landed", (1 << 12) - 1)
 
 
-def test_a_session_in_two_work_trees_has_a_unit_for_each_commit(history: History, work: Work) -> None:
+def test_a_session_in_two_work_trees_has_a_unit_for_each_commit(
+    history: History, work: Work
+) -> None:
     place = str(history.root / "linked")
     history.commit(50, "Begin", branch="try")
     history.worktrees[place] = "try"
     session = history.session("s1")
-    for second, cwd, branch in ((100, session.cwd, "main"), (300, place, "try"), (500, session.cwd, "main")):
+    for second, cwd, branch in (
+        (100, session.cwd, "main"),
+        (300, place, "try"),
+        (500, session.cwd, "main"),
+    ):
         session.cwd = cwd
-        writes(session, second, second, f"src/{branch}{second}.py", TEXT.replace("made", f"at{second}"))
-        files: dict[str, str | None] = {f"src/{branch}{second}.py": TEXT.replace("made", f"at{second}")}
+        writes(
+            session, second, second, f"src/{branch}{second}.py", TEXT.replace("made", f"at{second}")
+        )
+        files: dict[str, str | None] = {
+            f"src/{branch}{second}.py": TEXT.replace("made", f"at{second}")
+        }
         mark = history.commit(second + 50, f"Step {second}", branch=branch, files=files)
         session.commits(second + 50, second + 1, mark, f"Step {second}")
         history.entry(mark, f"Step {second}", "s1")
     history.commit(30 * DAY, "Later")
-    units = [(unit["iteration"], unit["state"], unit["tokens"]["output"]) for unit in work()["units"]]
+    units = [
+        (unit["iteration"], unit["state"], unit["tokens"]["output"]) for unit in work()["units"]
+    ]
     assert units == [(1, "landed", 201), (2, "lost", 601), (3, "landed", 1001)]
 
 
-def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(history: History, work: Work) -> None:
+def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(
+    history: History, work: Work
+) -> None:
     committed(history)
     for n in range(3):
         session = history.session(f"other{n}")
@@ -428,17 +540,28 @@ def test_each_response_is_in_one_unit_and_doing_it_again_changes_nothing(history
         session.turn(4000 + n, 64 << n)
     history.commit(30 * DAY, "Later")
     first = work()
-    sums = {output for session in history.sessions for line in session.lines if (output := output_of(line))}
+    sums = {
+        output
+        for session in history.sessions
+        for line in session.lines
+        if (output := output_of(line))
+    }
     assert sum(unit["tokens"]["output"] for unit in first["units"]) == sum(sums)
     assert work() == first
     assert len({unit["unit"] for unit in first["units"]}) == len(first["units"]) == 4
-    assert first["units"][1]["minutes"] == pytest.approx(0.1 / 60)  # the pause of fifty minutes is none of them
+    assert first["units"][1]["minutes"] == pytest.approx(
+        0.1 / 60
+    )  # the pause of fifty minutes is none of them
 
 
-def test_a_commit_of_which_little_is_left_in_a_squash_is_one_unit_with_it(history: History, work: Work) -> None:
+def test_a_commit_of_which_little_is_left_in_a_squash_is_one_unit_with_it(
+    history: History, work: Work
+) -> None:
     mark = history.commit(200, "Step", branch="try", files={"src/a.py": TEXT})
     history.entry(mark, "Step")
-    whole = history.commit(5000, "Try it (#1)", files={"src/a.py": TEXT[:60], "src/b.py": HALF.upper()})
+    whole = history.commit(
+        5000, "Try it (#1)", files={"src/a.py": TEXT[:60], "src/b.py": HALF.upper()}
+    )
     history.commit(30 * DAY, "Later")
     history.write()
     Repo.at(history.repo).git("update-ref", "refs/pull/1/head", history.shas[mark])
@@ -463,7 +586,11 @@ def test_a_commit_that_was_made_anew_is_one_unit(history: History, work: Work, h
     units = work()["units"]
     commit = next(unit for unit in units if unit["kind"] == "commit")
     assert [unit["kind"] for unit in units if unit["kind"] != "talk"] == ["commit"]
-    assert (commit["commit"], commit["iteration"], commit["state"]) == (history.shas[last], 1, "landed")
+    assert (commit["commit"], commit["iteration"], commit["state"]) == (
+        history.shas[last],
+        1,
+        "landed",
+    )
     assert sum(unit["tokens"]["output"] for unit in units) == (7 if how == "rebased" else 15)
 
 
@@ -495,7 +622,11 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
     assert (found_of_it, unit["tokens"]["output"]) == (["landed", None, None, None], None)
     (group,) = found["by"]["harness"]
     assert (group["name"], group["landed"], group["landed_share"]["value"]) == ("unknown", 1, 1.0)
-    assert (group["cost"], found["summary"]["cost"], found["summary"]["cost_lost"]) == (None, None, 0)
+    assert (group["cost"], found["summary"]["cost"], found["summary"]["cost_lost"]) == (
+        None,
+        None,
+        0,
+    )
 
 
 @cases(
@@ -517,19 +648,32 @@ def test_options_choose(history: History, work: Work, options: tuple[str, ...], 
     assert len(work(*options)["units"]) == count
 
 
-def test_the_page_says_first_what_landed_and_what_it_cost(history: History, work: Work, da_score: Any) -> None:
+def test_the_page_says_first_what_landed_and_what_it_cost(
+    history: History, work: Work, da_score: Any
+) -> None:
     committed(history)
-    history.sessions[0].prompt(300, "Thanks")  # talk without a response costs nothing, which is known
+    history.sessions[0].prompt(
+        300, "Thanks"
+    )  # talk without a response costs nothing, which is known
     writes(history.session("s2"), 5000, 4, "src/b.py")
     history.commit(30 * DAY, "Later")
     found = work()
     cost, where = found["summary"]["cost_lost"], found["look_at"][0]["where"]
     assert where.endswith("s2.jsonl:1")
-    page = da_score("work", "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache").out
+    page = da_score(
+        "work", "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    ).out
     lines = page.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("STATE "))
     assert [line.split()[:2] for line in lines[first + 1 : first + 7]] == [
-        *(["landed", "1"], ["reverted", "0"], ["open", "0"], ["came", "to"], ["unclear", "0"], ["talk", "1"]),
+        *(
+            ["landed", "1"],
+            ["reverted", "0"],
+            ["open", "0"],
+            ["came", "to"],
+            ["unclear", "0"],
+            ["talk", "1"],
+        ),
     ]
     became = "1 landed, 0 were reverted, 0 are open, 1 came to nothing, 0 are unclear"
     assert lines[0] == f"Of 2 units of work {became}."
@@ -546,7 +690,14 @@ def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had
     committed(history)
     history.commit(30 * DAY, "Much later")
     work()
-    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache", "--json"
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+        "--json",
+    )
     (one,) = da_score("outcomes", *places).json["outcomes"]
     assert (one["lines_written"], one["lines_landed"], one["yield"]) == (8, 8, 1.0)
     for outcome in ("landed", "yield"):
@@ -560,7 +711,9 @@ def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had
 
 
 @pytest.mark.slow
-def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(history: History, work: Work, da_score: Any) -> None:
+def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
+    history: History, work: Work, da_score: Any
+) -> None:
     committed(history)
     history.commit(DAY, 'Revert "Add it"', files={"src/a.py": ""})
     writes(history.session("s2"), 5000, 4, "src/b.py")
@@ -571,7 +724,13 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(history: Histo
     late = history.session("s4")
     writes(late, 29 * DAY, 16, "src/e.py")
     nothing = work("--until", "2026-04-30")["summary"]["came_to_nothing"]
-    assert nothing | {"cost": None} == {"units": 3, "lost": 2, "reverted": 1, "without_cost": 1, "cost": None}
+    assert nothing | {"cost": None} == {
+        "units": 3,
+        "lost": 2,
+        "reverted": 1,
+        "without_cost": 1,
+        "cost": None,
+    }
     place = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
     page = da_score("work", *place).out
     assert nothing["cost"] > 0
@@ -589,7 +748,10 @@ def test_the_sums_of_each_harness_are_those_of_its_files(
     writes(session, 100, 1, "src/a.py")
     session.turn(110, 2, side=True)
     mark = history.commit(
-        200, "Add it", history.checkpoint(1, ({"session": "s1"}, list(session.lines))), files={"a": "1"}
+        200,
+        "Add it",
+        history.checkpoint(1, ({"session": "s1"}, list(session.lines))),
+        files={"a": "1"},
     )
     session.commits(200, 4, mark, "Add it")
     fork = session.copy("s2")
@@ -610,8 +772,13 @@ def test_the_sums_of_each_harness_are_those_of_its_files(
         da_score("derive", "--json", *places, "--no-cache")
     sums: dict[str, list[int]] = {}
     for unit in work()["units"]:
-        counts = [unit["tokens"][kind] or 0 for kind in ("input", "output", "cache_read", "cache_creation")]
-        sums[unit["harness"]] = [a + b for a, b in zip(sums.get(unit["harness"], [0] * 4), counts, strict=True)]
+        counts = [
+            unit["tokens"][kind] or 0
+            for kind in ("input", "output", "cache_read", "cache_creation")
+        ]
+        sums[unit["harness"]] = [
+            a + b for a, b in zip(sums.get(unit["harness"], [0] * 4), counts, strict=True)
+        ]
     assert sums["claude"] == [6, 63, 42, 18]
     assert sums["codex"][1] == 192
 
@@ -622,8 +789,20 @@ def test_an_iteration_says_the_subject_of_its_commit_the_sessions_beside_it_and_
     committed(history)
     history.entry(history.commit(400, "By hand"), "What an entry says is no subject")
     work()
-    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache", "--rubric", "3.1.0"
+    places = (
+        "--iter-log-dir",
+        str(history.log),
+        "--repo-dir",
+        str(history.repo),
+        "--no-cache",
+        "--rubric",
+        "3.1.0",
+    )
     for options in (("--recompute",), ()):
         one, other = (da_score("iteration", n, "--json", *options, *places).json for n in "12")
-        assert (one["subject"], one["attribution"]["also_active"], one["claims"]) == ("Add it", [], [])
+        assert (one["subject"], one["attribution"]["also_active"], one["claims"]) == (
+            "Add it",
+            [],
+            [],
+        )
         assert other["subject"] == "By hand"

@@ -24,11 +24,15 @@ def lines(name: str, count: int, start: int = 0) -> str:
     return "".join(f"{name} = {n}\n" for n in range(start, start + count))
 
 
-def outcome(repo: Repo, commit: str, rules: OutcomeRules | None = None, *, close: bool = True) -> Outcome:
+def outcome(
+    repo: Repo, commit: str, rules: OutcomeRules | None = None, *, close: bool = True
+) -> Outcome:
     """Return what became of one commit; the history goes on long enough for it to be known."""
     if close:
         repo.commit(message="much later", time=LATER)
-    (found,) = log_outcomes([IterationRecord(1, 1, commit=commit)], repo.path, rules, trunk="master")
+    (found,) = log_outcomes(
+        [IterationRecord(1, 1, commit=commit)], repo.path, rules, trunk="master"
+    )
     return found
 
 
@@ -36,7 +40,9 @@ def numbers(found: Outcome) -> tuple[int | None, int | None, int | None, bool | 
     return found.lines_added, found.lines_changed, found.lines_fixed, found.defective
 
 
-def fate(repo: Repo, work: Files, *later: tuple[Files, str]) -> tuple[int | None, int | None, int | None, bool | None]:
+def fate(
+    repo: Repo, work: Files, *later: tuple[Files, str]
+) -> tuple[int | None, int | None, int | None, bool | None]:
     """Return the numbers of work after later commits, of which each has files and a subject."""
     sha = repo.commit(work)
     for files, subject in later:
@@ -53,27 +59,50 @@ def started(repo: Repo) -> Repo:
 class TestLines:
     def test_of_untouched_work_all_survive(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)})
-        assert outcome(started, work) == Outcome(1, "known", work, 10, 0, 1.0, 0, False, None, False)
+        assert outcome(started, work) == Outcome(
+            1, "known", work, 10, 0, 1.0, 0, False, None, False
+        )
 
     def test_blank_ones_and_documents_are_left_out(self, started: Repo) -> None:
-        work = started.commit({"b.py": "a = 1\n\n   \nb = 2\n", "notes.md": "x\ny\n", "data.json": "{}\n"})
+        work = started.commit(
+            {"b.py": "a = 1\n\n   \nb = 2\n", "notes.md": "x\ny\n", "data.json": "{}\n"}
+        )
         assert outcome(started, work).lines_added == 2
-        assert outcome(started, work, OutcomeRules(code_globs=("*.md",)), close=False).lines_added == 1
+        assert (
+            outcome(started, work, OutcomeRules(code_globs=("*.md",)), close=False).lines_added == 1
+        )
 
     def test_changed_and_removed_ones_are_counted_once(self, started: Repo) -> None:
-        later = ({"b.py": f"{first}\n" + lines("b", 7, 1)} for first in ("changed", "changed again"))
-        assert fate(started, {"b.py": lines("b", 10)}, *((files, "work") for files in later)) == (10, 3, 0, False)
+        later = (
+            {"b.py": f"{first}\n" + lines("b", 7, 1)} for first in ("changed", "changed again")
+        )
+        assert fate(started, {"b.py": lines("b", 10)}, *((files, "work") for files in later)) == (
+            10,
+            3,
+            0,
+            False,
+        )
 
     def test_an_indentation_is_no_change(self, started: Repo) -> None:
         indented = "if True:\n" + "".join(f"    b = {n}\n" for n in range(10))
-        assert fate(started, {"b.py": lines("b", 10)}, ({"b.py": indented}, "fix: indent")) == (10, 0, 0, False)
+        assert fate(started, {"b.py": lines("b", 10)}, ({"b.py": indented}, "fix: indent")) == (
+            10,
+            0,
+            0,
+            False,
+        )
 
     def test_the_lines_that_a_commit_only_indents_are_not_its_own(self, started: Repo) -> None:
-        assert fate(started, {"a.py": "if True:\n" + "".join(f"    old = {n}\n" for n in range(5))})[0] == 1
+        assert (
+            fate(started, {"a.py": "if True:\n" + "".join(f"    old = {n}\n" for n in range(5))})[0]
+            == 1
+        )
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
-        "name", ["c.py", "sub/b.py", 'a "b"\t.py', "\u00e9 \u4e2d.py"], ids=["name", "folder", "odd", "text"]
+        "name",
+        ["c.py", "sub/b.py", 'a "b"\t.py', "\u00e9 \u4e2d.py"],
+        ids=["name", "folder", "odd", "text"],
     )
     def test_a_rename_is_followed(self, started: Repo, name: str) -> None:
         later = ({"b.py": None, name: lines("b", 10)}, "move"), ({name: lines("b", 8)}, "fix: less")
@@ -85,7 +114,12 @@ class TestLines:
 
     def test_a_block_that_moves_is_changed_and_the_rest_is_not(self, started: Repo) -> None:
         x, y = lines("x", 3), lines("y", 10)
-        assert fate(started, {"b.py": x + y}, ({"b.py": y + x}, "move a block")) == (13, 3, 0, False)
+        assert fate(started, {"b.py": x + y}, ({"b.py": y + x}, "move a block")) == (
+            13,
+            3,
+            0,
+            False,
+        )
 
     def test_what_is_changed_after_the_horizon_survives(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
@@ -101,12 +135,24 @@ class TestFixes:
         [
             *(
                 (subject, 1)
-                for subject in ("fix: it", "Fixes #3", "a Bugfix", "was broken", 'Revert "x"', "crash (#2)")
+                for subject in (
+                    "fix: it",
+                    "Fixes #3",
+                    "a Bugfix",
+                    "was broken",
+                    'Revert "x"',
+                    "crash (#2)",
+                )
             ),
-            *((subject, 0) for subject in ("prefix", "suffixes", "debug", "feature", "fixture", "x\n\nfix")),
+            *(
+                (subject, 0)
+                for subject in ("prefix", "suffixes", "debug", "feature", "fixture", "x\n\nfix")
+            ),
         ],
     )
-    def test_are_known_by_a_whole_word_of_their_subject(self, started: Repo, subject: str, fixed: int) -> None:
+    def test_are_known_by_a_whole_word_of_their_subject(
+        self, started: Repo, subject: str, fixed: int
+    ) -> None:
         later = {"b.py": "fixed\n" + lines("b", 39, 1)}
         assert fate(started, {"b.py": lines("b", 40)}, (later, subject)) == (40, 1, fixed, False)
 
@@ -114,7 +160,12 @@ class TestFixes:
     @pytest.mark.parametrize(("count", "defective"), [(20, True), (21, False)], ids=["5 %", "less"])
     def test_five_percent_are_defective(self, started: Repo, count: int, defective: bool) -> None:
         later = {"b.py": "fixed\n" + lines("b", count - 1, 1)}
-        assert fate(started, {"b.py": lines("b", count)}, (later, "fix")) == (count, 1, 1, defective)
+        assert fate(started, {"b.py": lines("b", count)}, (later, "fix")) == (
+            count,
+            1,
+            1,
+            defective,
+        )
 
     def test_the_words_are_a_setting(self, started: Repo) -> None:
         work = started.commit({"b.py": lines("b", 10)})
@@ -122,7 +173,9 @@ class TestFixes:
         assert outcome(started, work, OutcomeRules(fix_words=("repair",))).lines_fixed == 5
 
     @pytest.mark.parametrize(("subject", "main"), tables.cases("outcomes", "subjects of fixes"))
-    def test_the_one_that_mainly_fixed_it_says_nothing_else(self, started: Repo, subject: str, main: bool) -> None:
+    def test_the_one_that_mainly_fixed_it_says_nothing_else(
+        self, started: Repo, subject: str, main: bool
+    ) -> None:
         work = started.commit({"b.py": lines("b", 40)})
         fix = started.commit({"b.py": "fixed\n" + lines("b", 37, 3)}, subject)
         found = outcome(started, work)
@@ -141,23 +194,36 @@ class TestFixes:
         self, started: Repo, changed: int, of_others: int, main: bool
     ) -> None:
         work = started.commit({"b.py": lines("b", 40)})
-        rest = {"b.py": lines("b", 40 - changed, changed), "a.py": lines("old", 5 - of_others, of_others)}
+        rest = {
+            "b.py": lines("b", 40 - changed, changed),
+            "a.py": lines("old", 5 - of_others, of_others),
+        }
         fix = started.commit(rest, "fix: a crash")
         assert outcome(started, work).main_fix == ((fix, changed) if main else None)
 
-    @cases("moved, main", {"which it also took away": (3, False), "which stay where they were": (0, True)})
+    @cases(
+        "moved, main",
+        {"which it also took away": (3, False), "which stay where they were": (0, True)},
+    )
     def test_lines_that_the_work_only_moved_are_not_what_a_fix_fixed(
         self, started: Repo, moved: int, main: bool
     ) -> None:
         started.commit({"c.py": lines("c", 9)})
-        work = started.commit({"b.py": lines("b", 40) + lines("c", 3), "c.py": lines("c", 9 - moved, moved)})
+        work = started.commit(
+            {"b.py": lines("b", 40) + lines("c", 3), "c.py": lines("c", 9 - moved, moved)}
+        )
         fix = started.commit({"b.py": lines("b", 40)}, "fix: a crash")
         found = outcome(started, work)
         assert (found.lines_fixed, found.main_fix) == (3, (fix, 3) if main else None)
 
-    def test_the_last_one_to_touch_a_line_counts_when_an_earlier_did_not_take_it(self, started: Repo) -> None:
+    def test_the_last_one_to_touch_a_line_counts_when_an_earlier_did_not_take_it(
+        self, started: Repo
+    ) -> None:
         z = lines("z", 3)
-        later = ({"b.py": z + lines("b", 10)}, "fix: before it"), ({"b.py": z + lines("b", 9, 1)}, "feature")
+        later = (
+            ({"b.py": z + lines("b", 10)}, "fix: before it"),
+            ({"b.py": z + lines("b", 9, 1)}, "feature"),
+        )
         assert fate(started, {"b.py": lines("b", 10)}, *later) == (10, 1, 0, False)
 
 
@@ -166,7 +232,12 @@ class TestReverts:
         work = started.commit({"b.py": lines("b", 10)})
         by = started.revert(work)
         found = outcome(started, work)
-        assert (found.reverted, found.reverted_by, found.survival, found.defective) == (True, by, 0.0, True)
+        assert (found.reverted, found.reverted_by, found.survival, found.defective) == (
+            True,
+            by,
+            0.0,
+            True,
+        )
 
     @pytest.mark.parametrize(
         ("reverts", "by"),
@@ -176,7 +247,9 @@ class TestReverts:
             pytest.param([16], None, id="and so is the first"),
         ],
     )
-    def test_count_within_the_horizon(self, started: Repo, reverts: list[int], by: int | None) -> None:
+    def test_count_within_the_horizon(
+        self, started: Repo, reverts: list[int], by: int | None
+    ) -> None:
         work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
         made = [work]
         for day in reverts:
@@ -197,7 +270,9 @@ class TestReverts:
 
 class TestMerges:
     @pytest.mark.slow
-    def test_a_branch_that_is_not_merged_within_the_horizon_changes_nothing(self, started: Repo) -> None:
+    def test_a_branch_that_is_not_merged_within_the_horizon_changes_nothing(
+        self, started: Repo
+    ) -> None:
         work = started.commit({"b.py": lines("b", 10)}, time=START + DAY)
         started.branch("side")
         started.commit({"b.py": lines("b", 5)}, "fix", START + 2 * DAY)
@@ -285,7 +360,9 @@ def blamed(repo: Repo, at: str, code: str = r"\.py$") -> set[Line]:
     for path in repo.git("ls-tree", "-r", "-z", "--name-only", at).split("\0"):
         if re.search(code, path):
             sha = number = name = b""
-            for line in repo.git_bytes("blame", "-w", "--line-porcelain", at, "--", path).splitlines():
+            for line in repo.git_bytes(
+                "blame", "-w", "--line-porcelain", at, "--", path
+            ).splitlines():
                 if re.match(rb"[0-9a-f]{40} ", line):
                     sha, number = line.split()[:2]
                 elif line.startswith(b"filename "):
@@ -337,11 +414,17 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
             case 8:
                 change = {name: None, f"r{step}.py": "".join([*text[:at], fresh, *text[at + 1 :]])}
             case 1:
-                change = {name: "".join("  " + line if n > at else line for n, line in enumerate(text))}
+                change = {
+                    name: "".join("  " + line if n > at else line for n, line in enumerate(text))
+                }
             case 2:
                 change = {name: "".join(text[at:] + text[:at])}
             case 3:
-                change = {name: None, f"p{step}.py": "".join(text[: at + 6]), f"q{step}.py": "".join(text[at:])}
+                change = {
+                    name: None,
+                    f"p{step}.py": "".join(text[: at + 6]),
+                    f"q{step}.py": "".join(text[at:]),
+                }
             case 4:
                 change = {f"n{step}.py": fresh}
             case 5:
@@ -357,7 +440,9 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
 def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
     """Return which commits were taken back, and by which: by the newest revert of it that was not itself reverted."""
     says = {
-        sha: re.search(r"This reverts commit ([0-9a-f]{40})", repo.git("log", "-1", "--format=%B", sha))
+        sha: re.search(
+            r"This reverts commit ([0-9a-f]{40})", repo.git("log", "-1", "--format=%B", sha)
+        )
         for sha in commits
     }
     live: dict[str, str] = {}
@@ -383,14 +468,20 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
     for sha, of in parents.items():
         for line in held[of[0]] - held[sha] if len(of) == 1 else ():
             takers.setdefault(line, set()).add(sha)
-    fixes = {sha for sha, subject in subjects.items() if re.match("fix|Revert", subject) and sha not in back}
+    fixes = {
+        sha
+        for sha, subject in subjects.items()
+        if re.match("fix|Revert", subject) and sha not in back
+    }
     for sha, one in zip(commits, found, strict=True):
         gone = {line for line in held[sha] - held[repo.head("master")] if line[0] == sha}
         fixed = sum(not fixes.isdisjoint(takers.get(line, ())) for line in gone)
         assert one.status == "known"
         assert (one.lines_added, one.lines_changed) == (count(held[sha], sha), len(gone)), sha
         assert (one.lines_fixed, one.reverted_by) == (fixed, back.get(sha)), sha
-        assert one.defective == (sha in back or bool(one.lines_added and fixed >= 0.05 * one.lines_added)), sha
+        assert one.defective == (
+            sha in back or bool(one.lines_added and fixed >= 0.05 * one.lines_added)
+        ), sha
 
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "entire-cli.bundle"
@@ -412,14 +503,23 @@ def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) 
     tip = int(repo.git("log", "-1", "--format=%ct"))
     known = [one for one in found if one.status == "known" and one.lines_added]
     for one in random.Random(1).sample(known, 3):
-        holding = {one.commit, *repo.git("rev-list", "--ancestry-path", f"{one.commit}..HEAD").split()}
-        brought = [sha for sha in repo.git("rev-list", "--first-parent", "HEAD").split() if sha in holding][-1]
+        holding = {
+            one.commit,
+            *repo.git("rev-list", "--ancestry-path", f"{one.commit}..HEAD").split(),
+        }
+        brought = [
+            sha for sha in repo.git("rev-list", "--first-parent", "HEAD").split() if sha in holding
+        ][-1]
         landed = int(repo.git("log", "-1", "--format=%ct", brought))
         assert landed + 14 * DAY <= tip
-        until = repo.git("log", "-1", "--first-parent", f"--before={landed + 14 * DAY}", "--format=%H")
+        until = repo.git(
+            "log", "-1", "--first-parent", f"--before={landed + 14 * DAY}", "--format=%H"
+        )
         left = blamed(repo, until, r"\.go$")
         added = blamed(repo, one.commit or "", r"\.go$")
         record = IterationRecord(1, 1, commit=one.commit or "")
         (code,) = log_outcomes([record], repo.path, OutcomeRules(code_globs=("**.go",)))
         assert code.lines_added == count(added, record.commit)
-        assert count(added, one.commit or "") - (code.lines_changed or 0) == count(left, one.commit or "")
+        assert count(added, one.commit or "") - (code.lines_changed or 0) == count(
+            left, one.commit or ""
+        )

@@ -22,8 +22,15 @@ pytestmark = [
     pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}"),
 ]
 
-CCUSAGE = {"input": 240_736, "output": 43_841, "cache_read": 739_238_871, "cache_creation": 39_979_371}
-FIELDS = dict(zip(KINDS, ("input", "output", "cache_read_input", "cache_creation_input"), strict=True))
+CCUSAGE = {
+    "input": 240_736,
+    "output": 43_841,
+    "cache_read": 739_238_871,
+    "cache_creation": 39_979_371,
+}
+FIELDS = dict(
+    zip(KINDS, ("input", "output", "cache_read_input", "cache_creation_input"), strict=True)
+)
 
 
 def values(line: bytes) -> list[Any]:
@@ -43,11 +50,18 @@ def responses(folder: Path, largest: bool) -> Iterator[tuple[tuple[str, ...], di
     for path in sorted(folder.glob("*.jsonl")):
         lines = map(values, path.read_bytes().splitlines())
         for said in (one for of in lines if largest or len(of) == 1 for one in of):
-            if largest and said.get("type") == "progress" and isinstance(said["data"].get("message"), dict):
+            if (
+                largest
+                and said.get("type") == "progress"
+                and isinstance(said["data"].get("message"), dict)
+            ):
                 said = said["data"]["message"]  # of a sub-agent, which ccusage leaves out
             message = said.get("message") or {}
             if said.get("type") == "assistant" and message.get("usage"):
-                counts = {kind: message["usage"].get(f"{name}_tokens") or 0 for kind, name in FIELDS.items()}
+                counts = {
+                    kind: message["usage"].get(f"{name}_tokens") or 0
+                    for kind, name in FIELDS.items()
+                }
                 yield (message.get("id", ""), said.get("requestId", "")), counts
 
 
@@ -67,12 +81,16 @@ def total(folder: Path, largest: bool) -> dict[str, int]:
     return dict(sums)
 
 
-def test_the_ledger_has_the_tokens_of_the_files_and_what_differs_from_ccusage_has_a_reason(tmp_path: Path) -> None:
+def test_the_ledger_has_the_tokens_of_the_files_and_what_differs_from_ccusage_has_a_reason(
+    tmp_path: Path,
+) -> None:
     repo, home = tmp_path / "repo", tmp_path / "home"
     subprocess.run(["git", "clone", "-q", REAL / "entire-cli.bundle", repo], check=True)
     assert laid_out(repo, home) > 200
     folder = home / "projects" / "laid-out"
     assert total(folder, largest=False) == CCUSAGE
     command = [sys.executable, "-m", "scoring", "init", "--yes"]
-    subprocess.run(command, cwd=repo, env=os.environ | {"HOME": str(home)}, capture_output=True, check=True)
+    subprocess.run(
+        command, cwd=repo, env=os.environ | {"HOME": str(home)}, capture_output=True, check=True
+    )
     assert of_ledger(repo) == total(folder, largest=True)

@@ -26,8 +26,12 @@ NOISES = 100 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 30
 """How often a fit is tried on nothing but noise; once in twenty times chance may deceive it."""
 
 
-def case(n: int, value: float | None, sound: float, session: str = "", **signals: float | None) -> Case:
-    return Case(n, session or f"s{n}", value, "good", 10 + n % 7, sound, signals, {"runs": float(n % 3)})
+def case(
+    n: int, value: float | None, sound: float, session: str = "", **signals: float | None
+) -> Case:
+    return Case(
+        n, session or f"s{n}", value, "good", 10 + n % 7, sound, signals, {"runs": float(n % 3)}
+    )
 
 
 class TestAuc:
@@ -44,7 +48,9 @@ class TestAuc:
             pytest.param([1, 2], [1, 1], None, id="of one kind"),
         ],
     )
-    def test_of_the_ends(self, values: Sequence[float], truths: Sequence[float], expected: float | None) -> None:
+    def test_of_the_ends(
+        self, values: Sequence[float], truths: Sequence[float], expected: float | None
+    ) -> None:
         assert auc(values, truths) == expected
 
     def test_weights_are_repetitions(self) -> None:
@@ -77,7 +83,9 @@ class TestSpearman:
 
 class TestIntervals:
     @pytest.mark.parametrize("binary", [True, False], ids=["auc", "spearman"])
-    def test_are_the_same_with_and_without_numpy(self, monkeypatch: pytest.MonkeyPatch, binary: bool) -> None:
+    def test_are_the_same_with_and_without_numpy(
+        self, monkeypatch: pytest.MonkeyPatch, binary: bool
+    ) -> None:
         pytest.importorskip("numpy")
         chance = random.Random(5)
         groups = [f"g{chance.randrange(9)}" for _ in range(40)]
@@ -92,7 +100,10 @@ class TestIntervals:
     def test_are_wider_where_cases_share_sessions(self) -> None:
         chance = random.Random(7)
         kinds = [(chance.random(), float(chance.random() < 0.5)) for _ in range(20)]
-        values, truths = [v for v, _ in kinds for _ in range(10)], [t for _, t in kinds for _ in range(10)]
+        values, truths = (
+            [v for v, _ in kinds for _ in range(10)],
+            [t for _, t in kinds for _ in range(10)],
+        )
         alone = GroupedDraws([str(n) for n in range(200)], truths).measured(values)[2]
         shared = GroupedDraws([str(n // 10) for n in range(200)], truths).measured(values)[2]
         assert alone is not None
@@ -110,7 +121,9 @@ class TestIntervals:
         drawn = []
         for _ in range(600):
             rows = [3 * first + k for first in chance.choices(range(30), k=30) for k in range(3)]
-            drawn.append(metrics.roc_auc_score([truths[n] for n in rows], [values[n] for n in rows]))
+            drawn.append(
+                metrics.roc_auc_score([truths[n] for n in rows], [values[n] for n in rows])
+            )
         drawn.sort()
         found = GroupedDraws(groups, truths).measured(values)[2]
         assert found is not None
@@ -143,13 +156,23 @@ COUNTING = "no better than counting lines"
         pytest.param(0.7, (0.6, 0.8), 100, "weak", id="it ends at 0.6"),
         pytest.param(0.7, (0.61, 0.8), 100, "useful", id="above 0.6"),
         pytest.param(0.4, (0.3, 0.49), 100, f"points the wrong way, {COUNTING}", id="below a half"),
-        pytest.param(0.4, (0.3, 0.5), 100, f"no better than a coin, {COUNTING}", id="it reaches a half from below"),
+        pytest.param(
+            0.4,
+            (0.3, 0.5),
+            100,
+            f"no better than a coin, {COUNTING}",
+            id="it reaches a half from below",
+        ),
         pytest.param(0.52, (0.51, 0.7), 100, f"weak, {COUNTING}", id="as good as counting lines"),
         pytest.param(0.9, (0.8, 1.0), 29, "too few", id="29 iterations"),
     ],
 )
-def test_a_verdict_goes_by_the_interval(figure: float, interval: tuple[float, float], n: int, said: str) -> None:
-    assert verdict_of(Foretold(n, figure, Interval(*interval)), min(n - 10, 40), [0.52, 0.5]) == said
+def test_a_verdict_goes_by_the_interval(
+    figure: float, interval: tuple[float, float], n: int, said: str
+) -> None:
+    assert (
+        verdict_of(Foretold(n, figure, Interval(*interval)), min(n - 10, 40), [0.52, 0.5]) == said
+    )
 
 
 @pytest.mark.parametrize("positives", [9, 91], ids=["9 defective", "9 sound"])
@@ -157,7 +180,9 @@ def test_nine_of_a_kind_are_too_few(positives: int) -> None:
     assert verdict_of(Foretold(100, 0.9, Interval(0.8, 1)), positives, []) == "too few"
 
 
-def made(count: int, relation: float, seed: int, names: Sequence[str] = ("tests", "landed", "scope")) -> list[Case]:
+def made(
+    count: int, relation: float, seed: int, names: Sequence[str] = ("tests", "landed", "scope")
+) -> list[Case]:
     """Make cases of which the first signal foretells, as far as the relation goes, and the others do not."""
     chance = random.Random(seed)
     found = []
@@ -181,7 +206,9 @@ class TestValidity:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("seed", [1, 2, 3])
     def test_calls_a_coin_a_coin(self, seed: int) -> None:
-        assert validity(made(150, 0, seed), "defective", "x", 14).verdict.startswith("no better than a coin")
+        assert validity(made(150, 0, seed), "defective", "x", 14).verdict.startswith(
+            "no better than a coin"
+        )
 
     def test_leaves_out_what_has_no_score(self) -> None:
         found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
@@ -190,14 +217,25 @@ class TestValidity:
     @pytest.mark.slow
     def test_says_it_again_of_those_with_enough_evidence(self) -> None:
         cases = made(60, 0.3, 1)
-        assert validity(cases, "defective", "x", 14).sufficient == validity(cases, "defective", "x", 14).score
-        some = [replace(one, band="insufficient" if n % 3 == 0 else "good") for n, one in enumerate(cases)]
+        assert (
+            validity(cases, "defective", "x", 14).sufficient
+            == validity(cases, "defective", "x", 14).score
+        )
+        some = [
+            replace(one, band="insufficient" if n % 3 == 0 else "good")
+            for n, one in enumerate(cases)
+        ]
         found = validity(some, "defective", "x", 14)
         there = [one for one in some if one.band == "good"]
         assert found.score == validity(cases, "defective", "x", 14).score
         assert (found.sufficient.n, found.as_dict()["sufficient"]["n"]) == (40, 40)
-        assert found.sufficient.auc == auc([one.value or 0 for one in there], [one.truth for one in there])
-        assert "where there is enough evidence" in validity_parts(found)["The score and what it must beat"]
+        assert found.sufficient.auc == auc(
+            [one.value or 0 for one in there], [one.truth for one in there]
+        )
+        assert (
+            "where there is enough evidence"
+            in validity_parts(found)["The score and what it must beat"]
+        )
 
     def test_of_degrees_is_a_correlation(self) -> None:
         cases = [case(n, n / 50, (n * 7 % 50) / 50 + n / 50) for n in range(50)]
@@ -207,7 +245,11 @@ class TestValidity:
 
     def test_nothing_is_too_few(self) -> None:
         found = validity([], "defective", "x", 14)
-        assert (found.score, found.verdict, found.bands) == (Foretold(0, None, None, 0), "too few", ())
+        assert (found.score, found.verdict, found.bands) == (
+            Foretold(0, None, None, 0),
+            "too few",
+            (),
+        )
 
 
 @pytest.fixture(scope="session")
@@ -223,7 +265,13 @@ def _worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         repo.commit({f"f{n}.py": "v = 1\n"}, f"fix {n}")
     repo.commit(message="later", time=START + 90 * DAY)
     for n, sha in enumerate(commits, 1):
-        entry = {"schema_version": 2, "iteration": n, "date": "2026-04-01", "task_id": "t", "commit": sha}
+        entry = {
+            "schema_version": 2,
+            "iteration": n,
+            "date": "2026-04-01",
+            "task_id": "t",
+            "commit": sha,
+        }
         tests = {"focused_tests_pass": n % 3 != 1 or n % 2 == 0, "retries": n % 4}
         entry |= {"agent": {"session_id": f"s{n // 4}"}, "impl": {"summary": f"work {n}", **tests}}
         (log / f"iter-{n}.yaml").write_text(json.dumps(entry))
@@ -255,7 +303,9 @@ class TestCommands:
     def test_outcomes_as_text(self, da_score: DaScore, worked: Repo) -> None:
         text = da_score("outcomes").out
         assert worked.head("HEAD~13")[:12] in text
-        assert text.endswith("within 14 days: 36 known, 12 of them defective, 0 reverted; 0 too young, 0 not landed\n")
+        assert text.endswith(
+            "within 14 days: 36 known, 12 of them defective, 0 reverted; 0 too young, 0 not landed\n"
+        )
 
     @pytest.mark.parametrize("horizon", ["soon", "0d", "-3d", ""])
     def test_a_horizon_that_is_none_is_refused(self, da_score: DaScore, horizon: str) -> None:
@@ -272,10 +322,16 @@ class TestCommands:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
-    def test_validate_is_what_an_own_computation_gives(self, da_score: DaScore, rubric: str) -> None:
+    def test_validate_is_what_an_own_computation_gives(
+        self, da_score: DaScore, rubric: str
+    ) -> None:
         found = da_score("validate", "--rubric", rubric, "--json").json
-        outcomes = {one["iteration"]: one for one in da_score("outcomes", "--json").json["outcomes"]}
-        rows = da_score("export", "--rubric", rubric, "--tables", "iterations", "--format", "jsonl").out.splitlines()
+        outcomes = {
+            one["iteration"]: one for one in da_score("outcomes", "--json").json["outcomes"]
+        }
+        rows = da_score(
+            "export", "--rubric", rubric, "--tables", "iterations", "--format", "jsonl"
+        ).out.splitlines()
         scores = {
             one["iteration"]: one["score"]
             for one in map(json.loads, rows)
@@ -287,7 +343,17 @@ class TestCommands:
         assert (found["n"], found["positives"]) == (len(scores), len(other))
         assert found["auc"] == pytest.approx(wins / len(sound) / len(other))
         assert found["interval"][0] <= found["auc"] <= found["interval"][1]
-        keys = {"outcome", "rubric", "n", "positives", "auc", "interval", "verdict", "signals", "baselines"}
+        keys = {
+            "outcome",
+            "rubric",
+            "n",
+            "positives",
+            "auc",
+            "interval",
+            "verdict",
+            "signals",
+            "baselines",
+        }
         assert keys <= found.keys()
         assert found["signals"]["tests"].keys() == {"n", "auc", "interval"}
         assert found["baselines"]["constant"]["auc"] == 0.5
@@ -317,7 +383,12 @@ class TestCommands:
 
     def test_validate_by_other_outcomes(self, da_score: DaScore) -> None:
         found = da_score("validate", "--outcome", "reverted", "--json").json
-        assert (found["measure"], found["positives"], found["verdict"], found["auc"]) == ("auc", 0, "too few", None)
+        assert (found["measure"], found["positives"], found["verdict"], found["auc"]) == (
+            "auc",
+            0,
+            "too few",
+            None,
+        )
         assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
 
     @pytest.mark.slow
@@ -339,9 +410,15 @@ class TestCommands:
     @needs("sklearn")
     @pytest.mark.slow
     def test_fit_writes_a_rubric_with_where_it_comes_from(self, da_score: DaScore) -> None:
-        done = da_score("rubric", "fit", "--outcome", "defective", "-o", "fit.yaml", "--anyway", "--json")
+        done = da_score(
+            "rubric", "fit", "--outcome", "defective", "-o", "fit.yaml", "--anyway", "--json"
+        )
         if done.json["weights"]:
-            assert Path("fit.yaml").read_text().startswith("# Weights fitted by da-score rubric fit to the outcome")
+            assert (
+                Path("fit.yaml")
+                .read_text()
+                .startswith("# Weights fitted by da-score rubric fit to the outcome")
+            )
             assert da_score("rubric", "validate", "fit.yaml").status == 0
 
 
@@ -365,7 +442,10 @@ class TestFit:
 
     @pytest.mark.slow
     def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
-        cases = [case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5) for n in range(80)]
+        cases = [
+            case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5)
+            for n in range(80)
+        ]
         weights = self.fit(cases).weights
         assert weights is not None
         assert "tests" not in weights
@@ -384,10 +464,14 @@ class TestFit:
             margins = signs * (rows @ np.array(found[:3]) + found[3])
             return float(np.logaddexp(0, -margins).sum() + sum(w * w for w in found[:3]) / 2)
 
-        best = optimize.minimize(loss, [0.1] * 4, method="L-BFGS-B", bounds=[(0, None)] * 3 + [(None, None)]).x[:3]
+        best = optimize.minimize(
+            loss, [0.1] * 4, method="L-BFGS-B", bounds=[(0, None)] * 3 + [(None, None)]
+        ).x[:3]
         weights = fitted_weights(cases, dict.fromkeys(names, 1.0), 1.0)
         assert weights is not None
-        assert [weights.get(name, 0.0) for name in names] == pytest.approx(list(best / best.sum()), abs=1e-3)
+        assert [weights.get(name, 0.0) for name in names] == pytest.approx(
+            list(best / best.sum()), abs=1e-3
+        )
 
     def test_of_one_kind_promises_nothing(self) -> None:
         found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])
@@ -405,13 +489,33 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
     for n in range(80):
         truth = chance.random()
         noise = {f"noise {m}": chance.random() for m in range(20)}
-        cases.append(Case(n, f"s{n}", chance.random(), "good", 10, truth, {}, {"edits": -truth, **noise, "same": 1.0}))
+        cases.append(
+            Case(
+                n,
+                f"s{n}",
+                chance.random(),
+                "good",
+                10,
+                truth,
+                {},
+                {"edits": -truth, **noise, "same": 1.0},
+            )
+        )
     found = validity(cases, "yield", "3.1.0", 14)
     assert (found.measure, found.tried, found.foretelling) == ("spearman", 21, ("edits",))
-    without = [replace(one, observed={k: v for k, v in one.observed.items() if k != "edits"}) for one in cases]
+    without = [
+        replace(one, observed={k: v for k, v in one.observed.items() if k != "edits"})
+        for one in cases
+    ]
     assert validity(without, "yield", "3.1.0", 14).foretelling == ()
     assert validity(cases[:20], "yield", "3.1.0", 14).foretelling == ()
-    for known, clear in ((range(80), ("edits",)), (range(9, 80), ())):  # of twelve defective ones, and of three
+    for known, clear in (
+        (range(80), ("edits",)),
+        (range(9, 80), ()),
+    ):  # of twelve defective ones, and of three
         seen = {n: {"edits": float(n < 12)} for n in known}
-        some = [replace(one, truth=float(one.iteration > 11), observed=seen.get(one.iteration, {})) for one in cases]
+        some = [
+            replace(one, truth=float(one.iteration > 11), observed=seen.get(one.iteration, {}))
+            for one in cases
+        ]
         assert validity(some, "defective", "3.1.0", 14).foretelling == clear

@@ -12,7 +12,11 @@ from scoring.views.columns import TABLES, DataColumn
 from scoring.views.examined import Examined
 
 COLUMN: DataColumn[Examined] = DataColumn(
-    "verifiers", "integer", "verifiers", "how many verifiers looked at it", lambda of: len(of.it.record.verifiers)
+    "verifiers",
+    "integer",
+    "verifiers",
+    "how many verifiers looked at it",
+    lambda of: len(of.it.record.verifiers),
 )
 
 
@@ -38,5 +42,9 @@ def test_is_exported_and_asked(da_score: DaScore) -> None:
 @pytest.mark.slow
 def test_is_in_the_frames(demo: Demo) -> None:
     table = frames.arrow("iterations", demo.iter_log_dir, demo.repo_dir)
-    assert table.schema.field("verifiers").metadata[b"meaning"] == b"how many verifiers looked at it"
-    assert frames.pandas("iterations", demo.iter_log_dir, demo.repo_dir)["verifiers"].dtype == "Int64"
+    assert (
+        table.schema.field("verifiers").metadata[b"meaning"] == b"how many verifiers looked at it"
+    )
+    assert (
+        frames.pandas("iterations", demo.iter_log_dir, demo.repo_dir)["verifiers"].dtype == "Int64"
+    )

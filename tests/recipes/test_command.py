@@ -47,12 +47,18 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_runs(da_score: DaScore, demo: Demo, tmp_path: Path) -> None:
     assert da_score("toy") == Outcome(0, "ITERATIONS\n9\n", "")
     where = ("--iter-log-dir", demo.iter_log_dir)
-    assert da_score("toy", "--json", *where).json == da_score("--json", "toy", *where).json == [{"iterations": 9}]
+    assert (
+        da_score("toy", "--json", *where).json
+        == da_score("--json", "toy", *where).json
+        == [{"iterations": 9}]
+    )
     assert str(tmp_path / "nope") in one_line(da_score("toy", "--iter-log-dir", tmp_path / "nope"))
 
 
 def test_it_is_in_the_help(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert re.search(r"^  toy +Count the iterations of a log\.$", da_score("--help").out, re.MULTILINE)
+    assert re.search(
+        r"^  toy +Count the iterations of a log\.$", da_score("--help").out, re.MULTILINE
+    )
     assert "\n  Example:  da-score toy --json\n" in da_score("toy", "--help").out
     assert "Did you mean 'toy'?" in da_score("toi").err
     monkeypatch.delitem(GROUPS["Look"], "toy")
@@ -60,7 +66,11 @@ def test_it_is_in_the_help(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_it_is_completed(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"_DA_SCORE_COMPLETE": "bash_complete", "COMP_WORDS": "da-score t", "COMP_CWORD": "1"}.items():
+    for name, value in {
+        "_DA_SCORE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "da-score t",
+        "COMP_CWORD": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     assert da_score().out == "plain,toy\n"
     monkeypatch.setenv("COMP_WORDS", "da-score toy --j")

@@ -36,19 +36,27 @@ def test_is_written(da_score: DaScore, tmp_path: Path) -> None:
     assert (found.status, found.err) == (0, "")
     assert found.out.startswith("log\tsession_id\trubric_version\t")
     assert da_score("export", "--format", "tsv", "--out", tmp_path / "t").status == 0
-    assert {path.name for path in (tmp_path / "t").iterdir()} == {f"{table}.tsv" for table in TABLES}
+    assert {path.name for path in (tmp_path / "t").iterdir()} == {
+        f"{table}.tsv" for table in TABLES
+    }
 
 
 @pytest.mark.usefixtures("here")
 def test_says_what_it_needs(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TsvWriter, "needs", ("tabs", "no_such_module"))
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
-    assert found.err == (f"da-score: error: this needs no_such_module, of the extra 'tabs': {installing('tabs')}\n")
+    assert found.err == (
+        f"da-score: error: this needs no_such_module, of the extra 'tabs': {installing('tabs')}\n"
+    )
 
 
 @pytest.mark.usefixtures("here")
-def test_is_kept_from_a_terminal_that_cannot_show_it(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_kept_from_a_terminal_that_cannot_show_it(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(TsvWriter, "binary", "A picture of tabs")
     monkeypatch.setattr(export, "on_terminal", lambda: True)
     found = da_score("export", "--tables", "sessions", "--format", "tsv")
-    assert found.err == "da-score: error: A picture of tabs is not for a terminal: give --out FILE\n"
+    assert (
+        found.err == "da-score: error: A picture of tabs is not for a terminal: give --out FILE\n"
+    )

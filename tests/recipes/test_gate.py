@@ -21,7 +21,9 @@ def _few_signals(least: float, one: Examined) -> Iterator[str]:
         yield f"only {coverage.present} of {coverage.total} signals are present"
 
 
-MIN_SIGNALS = Gate((GateOption("min-signals", "So many of the signals are present.", "X", "share"),), _few_signals)
+MIN_SIGNALS = Gate(
+    (GateOption("min-signals", "So many of the signals are present.", "X", "share"),), _few_signals
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +45,9 @@ def test_is_in_the_help_and_holds(da_score: DaScore) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_fails_everywhere(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fails_everywhere(
+    da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     outputs = ("--junit", tmp_path / "j.xml", "--github-summary")
     found = da_score("check", "--min-signals", "0.6", *outputs)
@@ -51,4 +55,7 @@ def test_fails_everywhere(da_score: DaScore, tmp_path: Path, monkeypatch: pytest
     assert "FAIL  iteration 2: min-signals: only 2 of 7 signals are present\n" in found.out
     failures = ElementTree.parse(tmp_path / "j.xml").findall(".//failure")
     assert {failure.get("type") for failure in failures} == {"min-signals"}
-    assert "| 2 | min-signals | only 2 of 7 signals are present |" in (tmp_path / "summary").read_text()
+    assert (
+        "| 2 | min-signals | only 2 of 7 signals are present |"
+        in (tmp_path / "summary").read_text()
+    )

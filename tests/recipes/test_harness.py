@@ -12,14 +12,14 @@ from helpers.commands import DaScore
 from helpers.places import Place
 from helpers.repos import START, STEP
 
-from scoring.evidence.transcripts import readers
-from scoring.evidence.transcripts.commandlines import command_flags
+from scoring.evidence.commands.commandlines import command_flags
+from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses import readers
+from scoring.evidence.harnesses.fields import keys_of
+from scoring.evidence.harnesses.harness import NO_TIME, FileNames, Harness, Home, JsonReader
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.evidence.transcripts.fields import keys_of
-from scoring.evidence.transcripts.harness import NO_TIME, FileNames, Harness, Home, JsonReader
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
-from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 # The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
 
@@ -107,7 +107,9 @@ def talk(place: Place, name: str, **changed: Any) -> Path:
     """A talk with a turn, a test run that worked, and a command that failed."""
 
     def at(second: int) -> str:
-        return datetime.fromtimestamp(START - STEP // 2 + second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(START - STEP // 2 + second, UTC).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"
+        )
 
     squawks = [
         {"at": at(1), "tokens": [5, 10, 75, 25]},
@@ -117,7 +119,11 @@ def talk(place: Place, name: str, **changed: Any) -> Path:
     ]
     path = place.home / ".parrot" / "project" / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"talk": "t-1", "folder": str(place.path), "squawks": squawks} | changed, indent=1))
+    path.write_text(
+        json.dumps(
+            {"talk": "t-1", "folder": str(place.path), "squawks": squawks} | changed, indent=1
+        )
+    )
     return path
 
 
@@ -136,7 +142,9 @@ class TestHarnessOfOneFileAndOneLine:
         assert "test command invoked before commit (parrot)" in text
         assert "loop-state.md not read in window (parrot)" in text
 
-    def test_what_is_seen_in_its_lines_counts_under_attributed_evidence(self, da_score: DaScore) -> None:
+    def test_what_is_seen_in_its_lines_counts_under_attributed_evidence(
+        self, da_score: DaScore
+    ) -> None:
         (one,) = da_score("signals", "--rubric", "3.1.0", "--no-cache").json
         details = {name: signal["detail"] for name, signal in one["signals"].items()}
         assert details["tests"].startswith("1 test run, 0 failed; last passed: pytest -q;")
@@ -189,16 +197,33 @@ class TestWhatIsNotOfIt:
     @pytest.mark.parametrize(
         ("name", "changed", "left_out"),
         [
-            pytest.param("talk-2.json", {"folder": "/elsewhere"}, "work in another folder", id="another-folder"),
-            pytest.param("talk-2.json", {"squawks": 1}, "names no folder it worked in", id="field-of-another-type"),
+            pytest.param(
+                "talk-2.json",
+                {"folder": "/elsewhere"},
+                "work in another folder",
+                id="another-folder",
+            ),
+            pytest.param(
+                "talk-2.json",
+                {"squawks": 1},
+                "names no folder it worked in",
+                id="field-of-another-type",
+            ),
             pytest.param("talk-2.json", {"talk": "\ud800"}, None, id="part-of-a-character"),
         ],
     )
     def test_is_left_out_with_the_reason(
-        self, place: Place, da_score: DaScore, name: str, changed: dict[str, Any], left_out: str | None
+        self,
+        place: Place,
+        da_score: DaScore,
+        name: str,
+        changed: dict[str, Any],
+        left_out: str | None,
     ) -> None:
         path = talk(place, name, **changed)
-        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json["transcripts"]["files"]
+        found = da_score("doctor", *RUBRIC, "--json", "--files", "--no-cache").json["transcripts"][
+            "files"
+        ]
         assert {Path(file["path"]).name: file["left_out"] for file in found} == {
             "talk-1.json": None,
             path.name: left_out,

@@ -52,7 +52,9 @@ class TestReleased:
         assert [row["nominal_weight"] for row in first["breakdown"]] == [0.75, 0.25]
         assert {i["band"] for i in found["iterations"]} <= {"fine", "not yet", "unscored"}
 
-    def test_reads_evidence_under_the_rules_that_it_names(self, here: Demo, da_score: DaScore) -> None:
+    def test_reads_evidence_under_the_rules_that_it_names(
+        self, here: Demo, da_score: DaScore
+    ) -> None:
         assert da_score("run", "--rubric", "9.9.9").status == 0
         assert (here.iter_log_dir / "iter-1.evidence.yaml").is_file()
 

@@ -19,7 +19,9 @@ from scoring.signals.table import optional_signals, signal_set
 from scoring.views.table import bounds_text, number
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").read_text("utf-8")
-CASES: dict[str, str] = dict(re.findall(r"<!-- case:(\S+) -->\n(.*?)<!-- /case -->", DOCUMENT, re.S))
+CASES: dict[str, str] = dict(
+    re.findall(r"<!-- case:(\S+) -->\n(.*?)<!-- /case -->", DOCUMENT, re.S)
+)
 NEW, OLD = released_rubric("3.1.0"), released_rubric("2.3.0")
 
 
@@ -37,7 +39,11 @@ def facts(given: dict[str, Any], attributed: bool) -> IterationFacts:
     tests = TestsSeen(**seen.pop("tests", {}))
     ran = tuple(seen.pop("ran", ()))
     observed = Observed(**seen, tests=tests, ran=ran, written=frozenset(given.get("written", ())))
-    scope = DeclaredScope(tuple(changed["scope"]), Path("plan/TASKS.yaml")) if "scope" in changed else None
+    scope = (
+        DeclaredScope(tuple(changed["scope"]), Path("plan/TASKS.yaml"))
+        if "scope" in changed
+        else None
+    )
     return facts_of(
         record,
         landing=Landing("corrected", TRUNK, sha, sha, ANCESTOR, sha),
@@ -52,7 +58,9 @@ def facts(given: dict[str, Any], attributed: bool) -> IterationFacts:
 
 def score(given: dict[str, Any], under: Rubric) -> Score:
     attributed = under.evidence == "attributed"
-    found = signal_set(facts(given, attributed), optional_signals(under), claims_vote=under.claims_vote)
+    found = signal_set(
+        facts(given, attributed), optional_signals(under), claims_vote=under.claims_vote
+    )
     return under.score(found)
 
 
@@ -64,7 +72,11 @@ def stated(name: str) -> list[str]:
 def computed(name: str) -> list[str]:
     """The same lines, as the product has them."""
     new, old = score(evidence(name), NEW), score(evidence(name), OLD)
-    rows = [f"| {r.signal} | {r.source} | {r.sub_score:.3f} | {r.detail} |" for r in new.breakdown if r.present]
+    rows = [
+        f"| {r.signal} | {r.source} | {r.sub_score:.3f} | {r.detail} |"
+        for r in new.breakdown
+        if r.present
+    ]
     absent = ", ".join(r.signal for r in new.breakdown if not r.present and r.applicable)
     return [
         "| signal | source | sub-score | the row says |",

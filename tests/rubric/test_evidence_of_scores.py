@@ -61,7 +61,9 @@ shares = st.floats(0, 1)
 @st.composite
 def scores(draw: st.DrawFn) -> Score:
     rubric = released_rubric(draw(st.sampled_from(rubric_versions())))
-    vote = shares.map(lambda share: Vote(True, share)) | st.sampled_from([Vote(False), NOT_APPLICABLE])
+    vote = shares.map(lambda share: Vote(True, share)) | st.sampled_from(
+        [Vote(False), NOT_APPLICABLE]
+    )
     return score(rubric, **{spec.id: draw(vote) for spec in rubric.signals})
 
 
@@ -85,7 +87,9 @@ def test_whatever_the_absent_signals_turn_out_to_be_the_value_is_within_the_boun
     rows = [row for row in found.breakdown if row.applicable]
     known = {row.signal: row.sub_score if row.present else data.draw(shares) for row in rows}
     rubric = released_rubric(found.rubric_version)
-    later = score(rubric, **{spec.id: known.get(spec.id, NOT_APPLICABLE) for spec in rubric.signals})
+    later = score(
+        rubric, **{spec.id: known.get(spec.id, NOT_APPLICABLE) for spec in rubric.signals}
+    )
     if rows:
         assert found.bounds.low - 1e-12 <= later.value <= found.bounds.high + 1e-12
 
@@ -112,7 +116,12 @@ def test_what_is_not_applicable_is_neither_covered_nor_missing() -> None:
     ],
 )
 def test_typical_evidence_suffices_or_does_not(more: str, weight: float, band: str) -> None:
-    found = score(landed=1.0, correction_pressure=1.0, token_efficiency=1.0, **dict.fromkeys(more.split(), 1.0))
+    found = score(
+        landed=1.0,
+        correction_pressure=1.0,
+        token_efficiency=1.0,
+        **dict.fromkeys(more.split(), 1.0),
+    )
     assert found.coverage.weight == pytest.approx(weight, abs=5e-4)
     assert (found.band, found.scored) == (band, True)
     assert found.value == pytest.approx(1)
@@ -125,7 +134,9 @@ def test_what_is_not_applicable_can_make_the_rest_suffice() -> None:
 
 
 def weighing(*weights: float) -> Rubric:
-    specs = (replace(spec, weight=weight) for spec, weight in zip(RUBRIC.signals, weights, strict=False))
+    specs = (
+        replace(spec, weight=weight) for spec, weight in zip(RUBRIC.signals, weights, strict=False)
+    )
     return replace(RUBRIC, signals=tuple(specs))
 
 
@@ -145,12 +156,16 @@ def test_a_hair_below_the_minimum_does_not() -> None:
     assert score(weighing(0.399999, 0.600001), landed=1.0).band == BAND_INSUFFICIENT
 
 
-@pytest.mark.parametrize(("calls", "band"), [(0, BAND_INSUFFICIENT), (1, "excellent"), (None, "excellent")])
+@pytest.mark.parametrize(
+    ("calls", "band"), [(0, BAND_INSUFFICIENT), (1, "excellent"), (None, "excellent")]
+)
 def test_without_one_tool_call_of_its_own_nothing_suffices(calls: int | None, band: str) -> None:
     assert score(tool_calls=calls, **{spec.id: 1.0 for spec in RUBRIC.signals}).band == band
 
 
-@pytest.mark.parametrize(("rubric", "band"), [(RUBRIC, BAND_INSUFFICIENT), (OLD, BAND_UNSCORED)], ids=["3.1", "2.3"])
+@pytest.mark.parametrize(
+    ("rubric", "band"), [(RUBRIC, BAND_INSUFFICIENT), (OLD, BAND_UNSCORED)], ids=["3.1", "2.3"]
+)
 def test_nothing_at_all_has_no_score(rubric: Rubric, band: str) -> None:
     nothing = score(rubric, tool_calls=0)
     assert (nothing.scored, nothing.value, nothing.band) == (False, 0, band)
@@ -183,7 +198,13 @@ def test_a_cap_says_nothing_where_evidence_does_not_suffice() -> None:
 
 
 def test_a_row_keeps_what_its_reading_says_of_itself() -> None:
-    found = score(landed=Vote(True, 1, source="observed"), tests=Vote(True, 0, source="claimed", cap="fair"))
+    found = score(
+        landed=Vote(True, 1, source="observed"), tests=Vote(True, 0, source="claimed", cap="fair")
+    )
     rows = {row.signal: row for row in found.breakdown}
-    assert (rows["landed"].source, rows["tests"].source, rows["scope"].source) == ("observed", "claimed", None)
+    assert (rows["landed"].source, rows["tests"].source, rows["scope"].source) == (
+        "observed",
+        "claimed",
+        None,
+    )
     assert (rows["landed"].cap, rows["tests"].cap) == ("", "fair")

@@ -24,15 +24,31 @@ PROFILES = ", ".join(profile_names())
 INVARIANTS: list[tuple[Changes, str, Changes]] = [
     ({"version": ""}, "version is empty", {"version": "0"}),
     ({"combination": ""}, "combination method is empty", {}),
-    ({"combination": "median"}, "combination method 'median' is unknown; known: weighted_mean_renormalized", {}),
+    (
+        {"combination": "median"},
+        "combination method 'median' is unknown; known: weighted_mean_renormalized",
+        {},
+    ),
     ({"signals": ()}, "there are no signals", weights(1.0)),
     (first(id=""), "a signal has no id", first(id=" ")),
     (first(id="b"), "signal 'b' is listed twice", first(id="B")),
     (weights(1.0, 0.0), "signal 'b' has weight 0.0; weights are above 0", weights(1.0, 5e-324)),
     (weights(1.25, -0.25), "signal 'b' has weight -0.25; weights are above 0", weights(0.75, 0.25)),
-    (weights(0.5, HIGH), f"weights sum to {0.5 + HIGH}; they must sum to 1", weights(0.5, 0.5 + 0.9e-9)),
-    (weights(0.5, LOW), f"weights sum to {0.5 + LOW}; they must sum to 1", weights(0.5, 0.5 - 0.9e-9)),
-    (first(profile="dr"), f"signal 'a' names the profile 'dr'; released: {PROFILES}", first(profile="dr-1")),
+    (
+        weights(0.5, HIGH),
+        f"weights sum to {0.5 + HIGH}; they must sum to 1",
+        weights(0.5, 0.5 + 0.9e-9),
+    ),
+    (
+        weights(0.5, LOW),
+        f"weights sum to {0.5 + LOW}; they must sum to 1",
+        weights(0.5, 0.5 - 0.9e-9),
+    ),
+    (
+        first(profile="dr"),
+        f"signal 'a' names the profile 'dr'; released: {PROFILES}",
+        first(profile="dr-1"),
+    ),
     ({"bands": ()}, "there are no bands", bands(any=0.0)),
     (bands(good=0.5, **{"": 0.0}), "the band from 0.0 has no name", bands(good=0.5, **{" ": 0.0})),
     (
@@ -45,13 +61,25 @@ INVARIANTS: list[tuple[Changes, str, Changes]] = [
         "band 'good' (0.75) does not lie below 'fair' (0.5)",
         bands(good=0.75, fair=0.5, bad=0.0),
     ),
-    (bands(good=0.5, bad=5e-324), "the lowest band starts at 5e-324; it must start at 0", bands(good=5e-324, bad=0.0)),
-    (bands(good=0.5, bad=-0.25), "the lowest band starts at -0.25; it must start at 0", bands(good=0.5, bad=-0.0)),
+    (
+        bands(good=0.5, bad=5e-324),
+        "the lowest band starts at 5e-324; it must start at 0",
+        bands(good=5e-324, bad=0.0),
+    ),
+    (
+        bands(good=0.5, bad=-0.25),
+        "the lowest band starts at -0.25; it must start at 0",
+        bands(good=0.5, bad=-0.0),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("broken", "problem", "sound"), INVARIANTS, ids=[problem for _, problem, _ in INVARIANTS])
-def test_a_broken_invariant_is_named_and_nothing_else_is(broken: Changes, problem: str, sound: Changes) -> None:
+@pytest.mark.parametrize(
+    ("broken", "problem", "sound"), INVARIANTS, ids=[problem for _, problem, _ in INVARIANTS]
+)
+def test_a_broken_invariant_is_named_and_nothing_else_is(
+    broken: Changes, problem: str, sound: Changes
+) -> None:
     rubric = replace(VALID, **broken)
     assert list(rubric.problems()) == [problem]
     with pytest.raises(RubricError) as caught:
@@ -101,14 +129,18 @@ def test_all_problems_are_listed_in_reading_order_and_the_first_is_raised() -> N
         ("poor", [math.nextafter(0.50, 0), 0.0, -0.0, -0.5, -math.inf, math.nan]),
     ],
 )
-def test_a_value_is_named_by_the_band_it_lies_in_or_the_nearest(version: str, band: str, values: list[float]) -> None:
+def test_a_value_is_named_by_the_band_it_lies_in_or_the_nearest(
+    version: str, band: str, values: list[float]
+) -> None:
     assert {released_rubric(version).band(value) for value in values} == {band}
 
 
 # Looking signals up
 
 
-@pytest.mark.parametrize(("name", "found"), [("b", 1), ("", None), ("B", None), ("b ", None), ("d", None)])
+@pytest.mark.parametrize(
+    ("name", "found"), [("b", 1), ("", None), ("B", None), ("b ", None), ("d", None)]
+)
 def test_a_signal_is_found_by_its_exact_id(name: str, found: int | None) -> None:
     assert VALID.signal(name) == (None if found is None else VALID.signals[found])
 

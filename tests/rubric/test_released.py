@@ -37,7 +37,10 @@ RELEASED_DIGESTS = {
 }
 """Never edit a line: a rubric that has been released does not change. A new version is a new line."""
 
-PROFILES_NAMED_LATER = {"2.2.0": {"diminishing_returns": "dr-1"}, "2.3.0": {"diminishing_returns": "dr-1"}}
+PROFILES_NAMED_LATER = {
+    "2.2.0": {"diminishing_returns": "dr-1"},
+    "2.3.0": {"diminishing_returns": "dr-1"},
+}
 """Never add a line. These were released while what their meter goes by was written in the code; the profile says the
 same in data. So their digests are those of the data without it, and the name of the profile is pinned here instead."""
 
@@ -48,7 +51,9 @@ PROFILE_DIGESTS = {
 """Never edit a line: a profile that a released rubric names does not change. A new profile is a new line."""
 
 
-def test_versions_are_ordered_by_number_not_by_spelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_are_ordered_by_number_not_by_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("2.10.0.yaml", "2.9.0.yaml", "10.0.0.yaml", "2.9.0.yaml.orig", "notes.md"):
         (tmp_path / name).touch()
     monkeypatch.setattr(registry, "VERSIONS_DIR", tmp_path)
@@ -62,7 +67,9 @@ def test_a_released_rubric_is_valid_and_has_the_version_of_its_file_name(version
     assert rubric.version == version
 
 
-@pytest.mark.parametrize("path", [*registry.VERSIONS_DIR.glob("*.yaml"), *PROFILES_DIR.glob("*.yaml")], ids=str)
+@pytest.mark.parametrize(
+    "path", [*registry.VERSIONS_DIR.glob("*.yaml"), *PROFILES_DIR.glob("*.yaml")], ids=str
+)
 def test_beside_a_released_file_is_what_it_says_as_json(path: Path) -> None:
     assert path.with_suffix(".json").read_text("utf-8") == as_json(path), "run python -m rubric"
     assert read_released(path) == read_data(path)
@@ -75,13 +82,19 @@ def released(tmp_path: Path) -> Path:
     return tmp_path / "3.1.0.yaml"
 
 
-def test_a_released_rubric_needs_no_reader_of_yaml(released: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_released_rubric_needs_no_reader_of_yaml(
+    released: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     assert isinstance(read_released(released), dict)
 
 
-@pytest.mark.parametrize("beside", [None, b"", b"{", b"[]", b"{}", b'{"checksum": 1, "data": {}}', b"[" * 10**5])
-def test_without_json_of_just_this_yaml_the_yaml_counts(released: Path, beside: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "beside", [None, b"", b"{", b"[]", b"{}", b'{"checksum": 1, "data": {}}', b"[" * 10**5]
+)
+def test_without_json_of_just_this_yaml_the_yaml_counts(
+    released: Path, beside: bytes | None
+) -> None:
     if beside is None:
         released.with_suffix(".json").unlink()
     else:
@@ -109,7 +122,9 @@ def test_the_default_rubric_is_a_released_one() -> None:
 def test_2_2_0_is_2_1_0_times_0_92_and_one_signal_more() -> None:
     old, new = released_rubric("2.1.0"), released_rubric("2.2.0")
     *same, last = new.signals
-    assert [replace(spec, weight=1.0) for spec in same] == [replace(spec, weight=1.0) for spec in old.signals]
+    assert [replace(spec, weight=1.0) for spec in same] == [
+        replace(spec, weight=1.0) for spec in old.signals
+    ]
     exact = [Fraction(repr(spec.weight)) * Fraction(92, 100) for spec in old.signals]
     assert [Fraction(repr(spec.weight)) for spec in same] == exact
     assert sum(exact) + Fraction(repr(last.weight)) == 1
@@ -124,11 +139,16 @@ def test_2_2_0_is_2_1_0_times_0_92_and_one_signal_more() -> None:
     assert new.bands == old.bands
 
 
-@pytest.mark.parametrize("version", ["", "2.1", "2.1.0.yaml", "2.1.0 ", "../versions/2.1.0", "latest"])
+@pytest.mark.parametrize(
+    "version", ["", "2.1", "2.1.0.yaml", "2.1.0 ", "../versions/2.1.0", "latest"]
+)
 def test_a_version_that_is_not_released_is_refused_with_those_that_are(version: str) -> None:
     with pytest.raises(RubricError) as caught:
         released_rubric(version)
-    assert str(caught.value) == f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}"
+    assert (
+        str(caught.value)
+        == f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}"
+    )
 
 
 def _told(value: object) -> object:
@@ -143,20 +163,29 @@ def _told(value: object) -> object:
 
 
 def digest(rubric: Rubric) -> str:
-    return hashlib.sha256(json.dumps(_told(rubric), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(_told(rubric), sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()
 
 
 def as_released(version: str) -> Rubric:
     """Return a rubric without the profiles that it has named only since after its release."""
     rubric = released_rubric(version)
     later = PROFILES_NAMED_LATER.get(version, {})
-    assert all((spec := rubric.signal(name)) and spec.profile == profile for name, profile in later.items())
-    return replace(rubric, signals=tuple(replace(s, profile="") if s.id in later else s for s in rubric.signals))
+    assert all(
+        (spec := rubric.signal(name)) and spec.profile == profile for name, profile in later.items()
+    )
+    return replace(
+        rubric,
+        signals=tuple(replace(s, profile="") if s.id in later else s for s in rubric.signals),
+    )
 
 
 @pytest.mark.parametrize("version", rubric_versions())
 def test_a_released_rubric_never_changes(version: str) -> None:
-    assert digest(as_released(version)) == RELEASED_DIGESTS.get(version, "(a new version: pin its digest)")
+    assert digest(as_released(version)) == RELEASED_DIGESTS.get(
+        version, "(a new version: pin its digest)"
+    )
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -178,7 +207,9 @@ def test_a_released_rubric_with_the_meter_names_what_it_goes_by(version: str) ->
 
 
 def test_a_profile_that_is_not_released_is_refused_with_those_that_are() -> None:
-    with pytest.raises(RubricError, match=r"^profile '\.\./versions/2\.1\.0' is not released; released: dr-1"):
+    with pytest.raises(
+        RubricError, match=r"^profile '\.\./versions/2\.1\.0' is not released; released: dr-1"
+    ):
         released_profile("../versions/2.1.0")
 
 

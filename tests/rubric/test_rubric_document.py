@@ -34,12 +34,16 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").re
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
-ALL_SIGNALS = list(dict.fromkeys(str(spec.id) for v in rubric_versions() for spec in released_rubric(v).signals))
+ALL_SIGNALS = list(
+    dict.fromkeys(str(spec.id) for v in rubric_versions() for spec in released_rubric(v).signals)
+)
 
 
 def blocks(kind: str) -> dict[str, str]:
     """Return the text between ``<!-- kind:name … -->`` and ``<!-- /kind -->``, by what follows the kind."""
-    found: list[tuple[str, str]] = re.findall(rf"<!-- {kind}:([^\n]*?) -->\n(.*?)<!-- /{kind} -->", DOCUMENT, re.S)
+    found: list[tuple[str, str]] = re.findall(
+        rf"<!-- {kind}:([^\n]*?) -->\n(.*?)<!-- /{kind} -->", DOCUMENT, re.S
+    )
     assert len({name for name, _ in found}) == len(found), f"a {kind} block is there twice"
     return dict(found)
 
@@ -64,7 +68,9 @@ def shortest(number: float) -> str:
 
 
 def test_every_released_version_has_its_section_newest_first_and_no_other_has() -> None:
-    assert headings(3, section(DOCUMENT, "Versions")) == [f"Rubric {v}" for v in rubric_versions()[::-1]]
+    assert headings(3, section(DOCUMENT, "Versions")) == [
+        f"Rubric {v}" for v in rubric_versions()[::-1]
+    ]
 
 
 def test_the_version_used_when_none_is_named_is_stated() -> None:
@@ -78,7 +84,9 @@ def test_the_version_used_when_none_is_named_is_stated() -> None:
 def test_the_tables_say_what_the_data_says(version: str) -> None:
     rubric = released_rubric(version)
     rows = [row for row in table(block(DOCUMENT, "weights")) if row[version] != "-"]
-    assert [(row["id"], row[version], row["two-way"], row["label"], row["description"]) for row in rows] == [
+    assert [
+        (row["id"], row[version], row["two-way"], row["label"], row["description"]) for row in rows
+    ] == [
         (
             spec.id,
             f"{spec.weight:.2f}" if round(spec.weight, 2) == spec.weight else shortest(spec.weight),
@@ -89,12 +97,18 @@ def test_the_tables_say_what_the_data_says(version: str) -> None:
         for spec in rubric.signals
     ]
     bands = re.findall(r"`(\w+)` from (\d(?:\.\d+)?)", section(DOCUMENT, "Weights and bands"))
-    assert [(name, float(least)) for name, least in bands] == [(b.name, b.min) for b in rubric.bands]
+    assert [(name, float(least)) for name, least in bands] == [
+        (b.name, b.min) for b in rubric.bands
+    ]
 
 
 def test_every_signal_has_its_section_in_rubric_order_and_no_other_has() -> None:
     assert set(headings(3, section(DOCUMENT, "The signals"))) == set(ALL_SIGNALS)
-    described = [name for name in headings(3, section(DOCUMENT, "The signals")) if default_rubric().signal(name)]
+    described = [
+        name
+        for name in headings(3, section(DOCUMENT, "The signals"))
+        if default_rubric().signal(name)
+    ]
     assert described == [spec.id for spec in default_rubric().signals]
 
 
@@ -108,8 +122,13 @@ def test_a_signal_section_covers_source_mapping_and_absence(name: str) -> None:
 
 
 def write_hook_file(log_dir: Path, iteration: int, results: list[str]) -> None:
-    records = [{"intervention_class": "prevent_before_action", "rule_id": "rule", "result": word} for word in results]
-    (log_dir / f"iter-{iteration}.hook-outcomes.yaml").write_text(yaml.safe_dump({"records": records}), "utf-8")
+    records = [
+        {"intervention_class": "prevent_before_action", "rule_id": "rule", "result": word}
+        for word in results
+    ]
+    (log_dir / f"iter-{iteration}.hook-outcomes.yaml").write_text(
+        yaml.safe_dump({"records": records}), "utf-8"
+    )
 
 
 def hook_result(word: str, log_dir: Path) -> SignalValue:
@@ -118,8 +137,12 @@ def hook_result(word: str, log_dir: Path) -> SignalValue:
 
 
 READERS: dict[str, Callable[[str, Path], SignalValue]] = {
-    "review-decision": lambda word, _: landed_claim(IterationRecord(review=ReviewBlock(overall_decision=word))),
-    "verifier-status": lambda word, _: verifier_value(IterationRecord(verifiers=(VerifierRecord(status=word),)), ("",)),
+    "review-decision": lambda word, _: landed_claim(
+        IterationRecord(review=ReviewBlock(overall_decision=word))
+    ),
+    "verifier-status": lambda word, _: verifier_value(
+        IterationRecord(verifiers=(VerifierRecord(status=word),)), ("",)
+    ),
     "scope-note": lambda word, _: scope_claim(IterationRecord(impl=ImplBlock(scope_note=word))),
     "hook-result": hook_result,
 }
@@ -162,7 +185,9 @@ def test_the_integrity_table_lists_the_two_way_signals() -> None:
     ]
 
 
-def test_the_integrity_table_lays_each_claim_to_the_role_the_code_lays_it_to(tmp_path: Path) -> None:
+def test_the_integrity_table_lays_each_claim_to_the_role_the_code_lays_it_to(
+    tmp_path: Path,
+) -> None:
     entry = {
         "schema_version": 2,
         "impl": {"scope_note": "on-target", "focused_tests_pass": True},
@@ -201,7 +226,13 @@ def examples() -> dict[str, Example]:
         fenced = re.search(r"```yaml\n(.*?)```\n(.*)", text, re.S)
         assert fenced, f"example {name} states no evidence"
         closing: dict[str, str] = dict(re.findall(r"^- (\w+): (.+)$", fenced[2], re.M))
-        found[name] = Example(released_rubric(version), yaml.safe_load(fenced[1]), table(fenced[2]), closing, fenced[2])
+        found[name] = Example(
+            released_rubric(version),
+            yaml.safe_load(fenced[1]),
+            table(fenced[2]),
+            closing,
+            fenced[2],
+        )
     return found
 
 
@@ -215,8 +246,13 @@ def signal_set(evidence: Mapping[str, Any], log_dir: Path) -> SignalSet:
     return assemble_signal_set(
         record,
         extract_iterlog_signals(record, ""),
-        GitSignals(landed_observed=present_signal(float(evidence["landed"]), ""), scope_observed=absent_signal("")),
-        BackfillSignals(record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate),
+        GitSignals(
+            landed_observed=present_signal(float(evidence["landed"]), ""),
+            scope_observed=absent_signal(""),
+        ),
+        BackfillSignals(
+            record.iteration, efficiency_value(record.session_tokens, facts), facts.tool_error_rate
+        ),
         objective_checks(facts),
         extract_hook_outcomes_signal(log_dir, record.iteration),
         deliberation_value(None, record.iteration),
@@ -236,7 +272,11 @@ def result(cell: str) -> str:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_states_the_rows_that_its_evidence_gives(name: str, tmp_path: Path) -> None:
     assert [
-        (row["signal"], row["weight"], *(result(row[c]) for c in ("sub-score", "effective weight", "contribution")))
+        (
+            row["signal"],
+            row["weight"],
+            *(result(row[c]) for c in ("sub-score", "effective weight", "contribution")),
+        )
         for row in EXAMPLES[name].rows
     ] == [
         (
@@ -260,11 +300,15 @@ def test_an_example_takes_every_number_from_the_row_it_belongs_to(name: str) -> 
         assert row["effective weight"].startswith(f"{row['weight']} / {total} = ")
         assert row["contribution"].startswith(f"{effective} {TIMES} {result(row['sub-score'])} = ")
     assert closing["total"].startswith(" + ".join(row["weight"] for row in voting) + " = ")
-    assert closing["value"].startswith(" + ".join(result(row["contribution"]) for row in voting) + " = ")
+    assert closing["value"].startswith(
+        " + ".join(result(row["contribution"]) for row in voting) + " = "
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(name: str, tmp_path: Path) -> None:
+def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(
+    name: str, tmp_path: Path
+) -> None:
     score = scored(name, tmp_path)
     closing = EXAMPLES[name].closing
     assert list(closing) == ["total", "value", "band", "coverage"]
@@ -275,7 +319,9 @@ def test_an_example_states_the_value_band_and_coverage_that_its_evidence_gives(n
 # Numbers in the text
 
 
-FULL_MARKS = [(version, row) for version, text in blocks("full-marks").items() for row in table(text)]
+FULL_MARKS = [
+    (version, row) for version, text in blocks("full-marks").items() for row in table(text)
+]
 
 
 @pytest.mark.parametrize(("version", "row"), FULL_MARKS)

@@ -58,7 +58,9 @@ def test_a_rubric_file_may_name_a_released_profile(rubric_file: Path) -> None:
 
 
 def test_comments_and_layout_do_not_change_the_rubric(rubric_file: Path) -> None:
-    rubric_file.write_text("# ours\n" + FILE.replace(", two_way: false", "").replace("0.25", "0.250"), "utf-8")
+    rubric_file.write_text(
+        "# ours\n" + FILE.replace(", two_way: false", "").replace("0.25", "0.250"), "utf-8"
+    )
     assert load_rubric(rubric_file) == VALID
 
 
@@ -77,7 +79,9 @@ def test_label_description_and_two_way_may_be_left_out() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "reason"), cases("rubric_files", "wrong"))
-def test_a_file_with_one_thing_wrong_is_refused_by_name(rubric_file: Path, old: str, new: str, reason: str) -> None:
+def test_a_file_with_one_thing_wrong_is_refused_by_name(
+    rubric_file: Path, old: str, new: str, reason: str
+) -> None:
     """The twin is :func:`test_a_rubric_file_is_read_whole`: the same file with nothing wrong."""
     assert FILE.count(old) >= 1
     rubric_file.write_text(FILE.replace(old, new, 1), "utf-8")
@@ -90,14 +94,19 @@ def test_a_file_with_one_thing_wrong_is_refused_by_name(rubric_file: Path, old: 
         *cases("rubric_files", "texts"),
         pytest.param("version: " + "[" * 2000 + "]" * 2000, "", id="deep nesting"),
         pytest.param(
-            "version:\n- &a0 [x,x,x,x,x]\n" + "".join(f"- &a{n} [{','.join([f'*a{n - 1}'] * 9)}]\n" for n in (1, 2, 3)),
+            "version:\n- &a0 [x,x,x,x,x]\n"
+            + "".join(f"- &a{n} [{','.join([f'*a{n - 1}'] * 9)}]\n" for n in (1, 2, 3)),
             "",
             id="aliases that multiply",
         ),
-        pytest.param(FILE.replace("0.5,", "1" + "0" * 400 + ","), "", id="a weight no double holds"),
+        pytest.param(
+            FILE.replace("0.5,", "1" + "0" * 400 + ","), "", id="a weight no double holds"
+        ),
     ],
 )
-def test_no_file_however_odd_is_refused_otherwise_than_in_one_line(rubric_file: Path, text: str, reason: str) -> None:
+def test_no_file_however_odd_is_refused_otherwise_than_in_one_line(
+    rubric_file: Path, text: str, reason: str
+) -> None:
     rubric_file.write_text(text, "utf-8")
     assert refusal(rubric_file).startswith(reason)
 
@@ -112,7 +121,9 @@ def test_a_path_without_a_file_is_refused_as_such(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.yaml") == refusal(tmp_path) == "no such rubric file"
 
 
-def test_a_file_as_large_as_allowed_is_read_and_one_of_a_byte_more_refused(rubric_file: Path) -> None:
+def test_a_file_as_large_as_allowed_is_read_and_one_of_a_byte_more_refused(
+    rubric_file: Path,
+) -> None:
     rubric_file.write_text(FILE + "#" * ((128 << 10) - len(FILE)), "utf-8")
     assert load_rubric(rubric_file) == VALID
     rubric_file.write_text(rubric_file.read_text() + "#", "utf-8")
@@ -124,7 +135,9 @@ def test_a_user_names_a_rubric_by_its_version() -> None:
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "mine.yml", "./mine", "folder/mine"])
-def test_a_user_names_a_rubric_by_its_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_names_a_rubric_by_its_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(FILE, "utf-8")
@@ -138,6 +151,7 @@ def test_a_name_that_is_neither_path_nor_suffix_is_a_version_even_where_a_file_h
     (tmp_path / "mine").write_text(FILE, "utf-8")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        RubricError, match=r"^rubric 'mine' is not released; released: .*; the file of that name is \./mine$"
+        RubricError,
+        match=r"^rubric 'mine' is not released; released: .*; the file of that name is \./mine$",
     ):
         find_rubric("mine")

@@ -25,13 +25,23 @@ def weighing(*given: float) -> Rubric:
 
 
 def breakdown(score: Score) -> dict[str, tuple[float, float, float]]:
-    return {row.signal: (row.sub_score, row.effective_weight, row.contribution) for row in score.breakdown}
+    return {
+        row.signal: (row.sub_score, row.effective_weight, row.contribution)
+        for row in score.breakdown
+    }
 
 
 def test_the_weights_of_absent_signals_go_to_the_present_ones() -> None:
     """The digits are those of the reference."""
     score = default_rubric().score(
-        voting(landed=1.0, verifier=0.75, tests=0.5, correction_pressure=0.5, scope=1.0, token_efficiency=0.9)
+        voting(
+            landed=1.0,
+            verifier=0.75,
+            tests=0.5,
+            correction_pressure=0.5,
+            scope=1.0,
+            token_efficiency=0.9,
+        )
     )
     assert breakdown(score) == {
         "landed": (1.0, 0.22222222222222224, 0.22222222222222224),
@@ -47,7 +57,9 @@ def test_the_weights_of_absent_signals_go_to_the_present_ones() -> None:
 
 def test_effective_weights_are_rounded_before_they_are_multiplied_and_nothing_is_clamped() -> None:
     """The reference's last digit: dividing once at the end would give exactly 1."""
-    ones = dict.fromkeys(("landed", "verifier", "tests", "correction_pressure", "scope", "token_efficiency"), 1.0)
+    ones = dict.fromkeys(
+        ("landed", "verifier", "tests", "correction_pressure", "scope", "token_efficiency"), 1.0
+    )
     score = default_rubric().score(voting(**ones))
     assert score.value == 1.0000000000000002
     assert score.band == "excellent"
@@ -97,7 +109,9 @@ def test_any_score_is_the_mean_of_what_is_present(drawn: tuple[Rubric, dict[str,
         total += row.contribution
     assert score.value == total
     voted = [
-        (Fraction(spec.weight), Fraction(given_scores[spec.id])) for spec in rubric.signals if spec.id in given_scores
+        (Fraction(spec.weight), Fraction(given_scores[spec.id]))
+        for spec in rubric.signals
+        if spec.id in given_scores
     ]
     if voted:
         exact = sum(w * s for w, s in voted) / sum(w for w, _ in voted)
@@ -109,9 +123,13 @@ def test_any_score_is_the_mean_of_what_is_present(drawn: tuple[Rubric, dict[str,
 
 @settings(derandomize=True)
 @given(rubrics_and_sub_scores(), st.data())
-def test_a_better_sub_score_never_lowers_the_value(drawn: tuple[Rubric, dict[str, float]], data: st.DataObject) -> None:
+def test_a_better_sub_score_never_lowers_the_value(
+    drawn: tuple[Rubric, dict[str, float]], data: st.DataObject
+) -> None:
     rubric, given_scores = drawn
-    better = {name: data.draw(st.floats(max(score, 0.0), 1)) for name, score in given_scores.items()}
+    better = {
+        name: data.draw(st.floats(max(score, 0.0), 1)) for name, score in given_scores.items()
+    }
     assert rubric.score(voting(**better)).value >= rubric.score(voting(**given_scores)).value
 
 

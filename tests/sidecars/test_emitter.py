@@ -45,7 +45,9 @@ def test_a_block_that_ends_with_a_line_separator_ends_its_line_with_it() -> None
 
 
 def test_collections_are_blocks_with_four_spaces_and_indented_lists() -> None:
-    assert emit({"a": {"b": {"c": "x"}}, "d": [1, 2.5, True], "e": [], "f": {}, "g": [{"h": "x", "i": [1]}]}) == (
+    assert emit(
+        {"a": {"b": {"c": "x"}}, "d": [1, 2.5, True], "e": [], "f": {}, "g": [{"h": "x", "i": [1]}]}
+    ) == (
         b"a:\n    b:\n        c: x\nd:\n    - 1\n    - 2.5\n    - true\n"
         b"e: []\nf: {}\ng:\n    - h: x\n      i:\n        - 1\n"
     )
@@ -72,7 +74,9 @@ def own_reader(data: bytes) -> Any:
     assert node is not None
     row = {"detail": Reader.string, "last": Reader.integer}
     rows = items_of(lambda reader, node: reader.struct(node, row))
-    return Reader().struct(node, {"value": Reader.string, "rows": rows, "items": items_of(Reader.string)})
+    return Reader().struct(
+        node, {"value": Reader.string, "rows": rows, "items": items_of(Reader.string)}
+    )
 
 
 def pyyaml(data: bytes) -> Any:
@@ -118,8 +122,36 @@ def is_read_by(reader: Callable[[bytes], Any], value: str) -> bool:
 HOSTILE = [
     *" \t\n\r\x85\u2028\u2029\xa0\ufeff\0\x07\x1b\x7f\x9f\ue000\ufffd\ufffe\uffff\U0010ffff😀é",
     *"-?:,[]{}#&*!|>'\"%@`=<~.+_/\\0123456789eExobTZaz",
-    *("true", "False", "yes", "No", "on", "OFF", "null", "Null", ".inf", "-.Inf", ".NaN", "<<", "---", "..."),
-    *("0x1F", "0o17", "017", "0b11", "1_000", ".5_", "_1", "1e5", "1:20", "2026-01-01", "2026-02-30", "T10:00:00Z"),
+    *(
+        "true",
+        "False",
+        "yes",
+        "No",
+        "on",
+        "OFF",
+        "null",
+        "Null",
+        ".inf",
+        "-.Inf",
+        ".NaN",
+        "<<",
+        "---",
+        "...",
+    ),
+    *(
+        "0x1F",
+        "0o17",
+        "017",
+        "0b11",
+        "1_000",
+        ".5_",
+        "_1",
+        "1e5",
+        "1:20",
+        "2026-01-01",
+        "2026-02-30",
+        "T10:00:00Z",
+    ),
     *("2026-01-01 10:00:00", ": ", " #", "- ", "? ", "\n ", " \n", "\n\n"),
 ]
 texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map("".join))
@@ -132,7 +164,11 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("\ufeff\na")
 @pytest.mark.slow
 def test_any_text_reads_back(value: str) -> None:
-    document: Document = {"value": value, "rows": [{"detail": value, "last": 1}] * 2, "items": [value, value]}
+    document: Document = {
+        "value": value,
+        "rows": [{"detail": value, "last": 1}] * 2,
+        "items": [value, value],
+    }
     data = emit(document)
     assert own_reader(data) == document
     for reader in FOREIGN_READERS:
@@ -141,7 +177,9 @@ def test_any_text_reads_back(value: str) -> None:
 
 
 @pytest.mark.slow
-@given(st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape")))
+@given(
+    st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape"))
+)
 @example("\udcff")
 @example("\udcff" * 53)
 def test_bytes_that_are_not_text_read_back(value: str) -> None:
@@ -151,7 +189,11 @@ def test_bytes_that_are_not_text_read_back(value: str) -> None:
     if data.count(b"!!binary") == 3:
         raw = value.encode("utf-8", "surrogateescape")
         for reader in FOREIGN_READERS:
-            assert reader(data) == {"value": raw, "rows": [{"detail": raw, "last": 1}], "items": [raw]}
+            assert reader(data) == {
+                "value": raw,
+                "rows": [{"detail": raw, "last": 1}],
+                "items": [raw],
+            }
 
 
 EXPONENT_ONLY = re.compile(r"-?[0-9]e[-+][0-9]+")
@@ -180,7 +222,15 @@ def test_any_number_reads_back(value: float) -> None:
 KNOWN = [
     *("=", "<<", "0b_", "-0x__", "+0o_", "+_", "-__", "._", "-._", "._5", ".5_", ".5__5", ".1_e+1"),
     *("0x10000000000000000", "-0x8000000000000001", "0b1" + "0" * 64, "0o7777777777777777777777"),
-    *("8e671", "-8_5e0458", "8.5e+999", ".5e+400", "2026-02-30", "2026-13-01", "2026-01-01T00:00:00"),
+    *(
+        "8e671",
+        "-8_5e0458",
+        "8.5e+999",
+        ".5e+400",
+        "2026-02-30",
+        "2026-13-01",
+        "2026-01-01T00:00:00",
+    ),
     *("2026-01-01 00:00:00Z", "2026-01-01 00:00:00.", "2026-01-01t00:00:00+1"),
 ]
 
@@ -203,7 +253,9 @@ def test_what_only_other_readers_misread_stays_plain_as_in_the_reference(value: 
     assert misread, "nobody misreads it; it is no exception"
 
 
-@pytest.mark.parametrize("value", [".5", "0b1", "+1_", "8e67", "2026-02-28", "2026-01-01 00:00:00", "0o7", "0x_1"])
+@pytest.mark.parametrize(
+    "value", [".5", "0b1", "+1_", "8e67", "2026-02-28", "2026-01-01 00:00:00", "0o7", "0x_1"]
+)
 def test_their_neighbours_are_quoted(value: str) -> None:
     assert emit({"value": value}) == b'value: "' + value.encode() + b'"\n'
 
@@ -215,7 +267,9 @@ def test_the_rule_of_the_exceptions_is_exact_for_short_texts() -> None:
     ruamel_resolver = YAML(typ="safe", pure=True).resolver
     string = "tag:yaml.org,2002:str"
     unexplained, idle = [], []
-    for candidate in map("".join, (*_of("019_.+-eEbxo=<", 3), *_of("01_.+-ebx", 4), *_of("1_.e+", 6))):
+    for candidate in map(
+        "".join, (*_of("019_.+-eEbxo=<", 3), *_of("01_.+-ebx", 4), *_of("1_.e+", 6))
+    ):
         if text(candidate, 4) != candidate:
             continue
         tags = {
@@ -231,4 +285,6 @@ def test_the_rule_of_the_exceptions_is_exact_for_short_texts() -> None:
 
 
 def _of(alphabet: str, longest: int) -> "itertools.chain[tuple[str, ...]]":
-    return itertools.chain.from_iterable(itertools.product(alphabet, repeat=n) for n in range(1, longest + 1))
+    return itertools.chain.from_iterable(
+        itertools.product(alphabet, repeat=n) for n in range(1, longest + 1)
+    )

@@ -26,15 +26,23 @@ class TestComparison:
         [
             pytest.param(ONE, True, True, id="the same"),
             pytest.param(replace(ONE, inputs="x"), False, True, id="the entry or what it names"),
-            pytest.param(replace(ONE, facts="x"), False, True, id="the transcript in the same window"),
+            pytest.param(
+                replace(ONE, facts="x"), False, True, id="the transcript in the same window"
+            ),
             pytest.param(replace(ONE, window="x"), True, False, id="the window, which git decides"),
-            pytest.param(replace(ONE, window="x", facts="x"), True, False, id="the facts of another window"),
+            pytest.param(
+                replace(ONE, window="x", facts="x"), True, False, id="the facts of another window"
+            ),
             pytest.param(replace(ONE, git="x"), True, False, id="git"),
-            pytest.param(replace(ONE, inputs="x", git="x", facts="x"), False, False, id="everything"),
+            pytest.param(
+                replace(ONE, inputs="x", git="x", facts="x"), False, False, id="everything"
+            ),
             pytest.param(replace(ONE, sidecar="x"), True, True, id="the sidecar is no input"),
         ],
     )
-    def test_tells_inputs_from_answers_of_git(self, other: Fingerprint, inputs: bool, git: bool) -> None:
+    def test_tells_inputs_from_answers_of_git(
+        self, other: Fingerprint, inputs: bool, git: bool
+    ) -> None:
         assert (ONE.same_inputs(other), ONE.same("git", other)) == (inputs, git)
         assert (other.same_inputs(ONE), other.same("git", ONE)) == (inputs, git)
 
@@ -106,23 +114,65 @@ class TestFingerprint:
         ("change", "shows"),
         [
             pytest.param(lambda _: None, set(), id="nothing"),
-            pytest.param(lambda p: edit(p.entry, "retries: 0", "retries: 1"), {"inputs"}, id="a field of the entry"),
-            pytest.param(lambda p: edit(p.entry, "task_id", "# said\ntask_id"), set(), id="a comment in the entry"),
-            pytest.param(lambda p: edit(p.entry, "task_id", "mood: fine\ntask_id"), set(), id="a key nobody reads"),
-            pytest.param(lambda p: edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"),
+            pytest.param(
+                lambda p: edit(p.entry, "retries: 0", "retries: 1"),
+                {"inputs"},
+                id="a field of the entry",
+            ),
+            pytest.param(
+                lambda p: edit(p.entry, "task_id", "# said\ntask_id"),
+                set(),
+                id="a comment in the entry",
+            ),
+            pytest.param(
+                lambda p: edit(p.entry, "task_id", "mood: fine\ntask_id"),
+                set(),
+                id="a key nobody reads",
+            ),
+            pytest.param(
+                lambda p: edit(p.hooks, "allow", "advise"), {"inputs"}, id="hook outcomes"
+            ),
             pytest.param(lambda p: p.hooks.unlink(), {"inputs"}, id="hook outcomes that are gone"),
-            pytest.param(lambda p: edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"),
+            pytest.param(
+                lambda p: edit(p.artifact, "pass", "fail"), {"inputs"}, id="a verifier's artifact"
+            ),
             pytest.param(lambda p: p.artifact.unlink(), {"inputs"}, id="an artifact that is gone"),
             pytest.param(lambda p: edit(p.review, "0", "1"), {"inputs"}, id="a review's artifact"),
-            pytest.param(lambda p: edit(p.tasks, "src/", "lib/"), {"inputs"}, id="the declared scope"),
-            pytest.param(lambda p: edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"),
-            pytest.param(lambda p: edit(p.tasks, "tasks:", "# here\ntasks:"), set(), id="a comment in the plan"),
-            pytest.param(lambda p: p.transcript.write_text(LINE * 2), {"facts"}, id="another line in its window"),
-            pytest.param(lambda p: p.transcript.write_text(LINE + LATER), set(), id="another line outside of it"),
-            pytest.param(lambda p: p.transcript.rename(p.transcripts / "z.jsonl"), set(), id="a transcript's name"),
-            pytest.param(lambda p: p.transcript.unlink(), {"facts"}, id="a transcript that is gone"),
+            pytest.param(
+                lambda p: edit(p.tasks, "src/", "lib/"), {"inputs"}, id="the declared scope"
+            ),
+            pytest.param(
+                lambda p: edit(p.tasks, "docs/", "doc/"), set(), id="the scope of another task"
+            ),
+            pytest.param(
+                lambda p: edit(p.tasks, "tasks:", "# here\ntasks:"),
+                set(),
+                id="a comment in the plan",
+            ),
+            pytest.param(
+                lambda p: p.transcript.write_text(LINE * 2),
+                {"facts"},
+                id="another line in its window",
+            ),
+            pytest.param(
+                lambda p: p.transcript.write_text(LINE + LATER),
+                set(),
+                id="another line outside of it",
+            ),
+            pytest.param(
+                lambda p: p.transcript.rename(p.transcripts / "z.jsonl"),
+                set(),
+                id="a transcript's name",
+            ),
+            pytest.param(
+                lambda p: p.transcript.unlink(), {"facts"}, id="a transcript that is gone"
+            ),
             pytest.param(lambda p: p.repo.revert(p.sha), {"git"}, id="a revert on the trunk"),
-            pytest.param(lambda p: p.repo.commit({"src/b.py": "b"}, "other"), set(), id="other work on the trunk"),
+            pytest.param(
+                lambda p: p.repo.commit({"src/b.py": "b"}, "other"),
+                set(),
+                id="other work on the trunk",
+            ),
         ],
     )
     def test_of_an_iteration_shows(self, project: Project, change: Change, shows: set[str]) -> None:
@@ -136,7 +186,9 @@ class TestFingerprint:
         ends(project.taken)
 
     @pytest.mark.parametrize("path", ["/etc/hostname", "../outside.yaml"])
-    def test_does_not_follow_an_artifact_out_of_the_repository(self, project: Project, path: str) -> None:
+    def test_does_not_follow_an_artifact_out_of_the_repository(
+        self, project: Project, path: str
+    ) -> None:
         outside = project.repo.path.parent / "outside.yaml"
         outside.write_text("status: pass\n")
         edit(project.entry, "result_artifact: unit.yaml", f"result_artifact: {path}")
@@ -155,20 +207,29 @@ class TestStore:
         return tmp_path / "log"
 
     @staticmethod
-    def keep(cache: Path | None, log: Path, found: dict[int, Fingerprint], rubric: str = "2.1.0") -> None:
+    def keep(
+        cache: Path | None, log: Path, found: dict[int, Fingerprint], rubric: str = "2.1.0"
+    ) -> None:
         with fingerprints(cache, log, released_rubric(rubric)) as known:
             for iteration, one in found.items():
                 known.put(iteration, one)
 
     @staticmethod
-    def kept(cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0") -> Fingerprint | None:
+    def kept(
+        cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0"
+    ) -> Fingerprint | None:
         with fingerprints(cache, log, released_rubric(rubric)) as known:
             return known.get(iteration)
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
         self.keep(cache, log, {1: ONE, 20: replace(ONE, git="x")})
         self.keep(cache, log, {2: ONE})
-        assert [self.kept(cache, log, n) for n in (1, 2, 3, 20)] == [ONE, ONE, None, replace(ONE, git="x")]
+        assert [self.kept(cache, log, n) for n in (1, 2, 3, 20)] == [
+            ONE,
+            ONE,
+            None,
+            replace(ONE, git="x"),
+        ]
 
     def test_is_of_one_log_and_one_rubric(self, cache: Path, log: Path, tmp_path: Path) -> None:
         self.keep(cache, log, {1: ONE})
@@ -177,7 +238,9 @@ class TestStore:
         self.keep(cache, log, {1: replace(ONE, git="x")}, "2.0.2")
         assert self.kept(cache, log, 1) == ONE
 
-    def test_knows_a_log_by_any_name(self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_knows_a_log_by_any_name(
+        self, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "log").mkdir()
         (tmp_path / "alias").symlink_to("log")
         monkeypatch.chdir(tmp_path)
@@ -189,7 +252,9 @@ class TestStore:
         assert self.kept(None, log, 1) is None
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.parametrize("row", [b"", b"inputs window facts git", b"\xff", b"a b c d e f"], ids=ascii)
+    @pytest.mark.parametrize(
+        "row", [b"", b"inputs window facts git", b"\xff", b"a b c d e f"], ids=ascii
+    )
     def test_that_is_not_whole_is_none(self, cache: Path, log: Path, row: bytes) -> None:
         with fingerprints(cache, log, released_rubric("2.1.0")) as known:
             known._store.put("fingerprint", f"{known._about}1", b"", row)

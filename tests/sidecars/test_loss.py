@@ -20,7 +20,9 @@ COVERED = facts_of(IterationRecord(2, 3), transcripts=TranscriptFacts(turns=1, t
 
 def row(signal: str, vote: float | None = 0.5, detail: str = "") -> SignalContribution:
     present = vote is not None
-    return SignalContribution(signal, signal.title(), present, vote or 0.0, detail, 0.1, 0.1 if present else 0.0, 0.05)
+    return SignalContribution(
+        signal, signal.title(), present, vote or 0.0, detail, 0.1, 0.1 if present else 0.0, 0.05
+    )
 
 
 def score(*rows: SignalContribution, iteration: int = 3) -> PersistedScore:
@@ -32,19 +34,32 @@ class TestLostSignals:
         ("old", "new"),
         [
             pytest.param(row(TOKENS), row(TOKENS, None), id="tokens are not known any more"),
-            pytest.param(row(CORRECTION, 1 / 6.8), row(CORRECTION, 1 / 6), id="40 % of errors are not seen any more"),
+            pytest.param(
+                row(CORRECTION, 1 / 6.8),
+                row(CORRECTION, 1 / 6),
+                id="40 % of errors are not seen any more",
+            ),
             pytest.param(row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="nor are 100 %"),
-            pytest.param(row(CORRECTION, 0.9), row(CORRECTION, None), id="correction pressure is absent"),
+            pytest.param(
+                row(CORRECTION, 0.9), row(CORRECTION, None), id="correction pressure is absent"
+            ),
         ],
     )
-    def test_rested_on_a_transcript_and_do_not_any_more(self, old: SignalContribution, new: SignalContribution) -> None:
+    def test_rested_on_a_transcript_and_do_not_any_more(
+        self, old: SignalContribution, new: SignalContribution
+    ) -> None:
         tokens = [] if old.signal == TOKENS else [row(TOKENS)]
         assert lost_signals(score(old, *tokens), score(new, *tokens), UNCOVERED) == [old.signal]
 
-    @pytest.mark.parametrize("detail", ["", "no transcript here", "99% tool-error rate", "native session_tokens"])
+    @pytest.mark.parametrize(
+        "detail", ["", "no transcript here", "99% tool-error rate", "native session_tokens"]
+    )
     def test_are_known_by_numbers_whatever_the_details_say(self, detail: str) -> None:
         old = score(row(CORRECTION, 0.5, detail), row(TOKENS, 0.5, detail))
-        assert lost_signals(old, score(row(CORRECTION, 1.0), row(TOKENS, None)), UNCOVERED) == [CORRECTION, TOKENS]
+        assert lost_signals(old, score(row(CORRECTION, 1.0), row(TOKENS, None)), UNCOVERED) == [
+            CORRECTION,
+            TOKENS,
+        ]
         assert lost_signals(old, old, UNCOVERED) == []
 
     @pytest.mark.parametrize(
@@ -53,14 +68,24 @@ class TestLostSignals:
             pytest.param(row(TOKENS), row(TOKENS, 0.0), id="other turns are there"),
             pytest.param(row(TOKENS, None), row(TOKENS, None), id="there never was any"),
             pytest.param(row(TOKENS, None), row(TOKENS), id="a transcript was found"),
-            pytest.param(row(CORRECTION), row(CORRECTION), id="the error rate is there, or never was"),
-            pytest.param(row(CORRECTION, 0.5), row(CORRECTION, 0.1), id="there are more corrections now"),
-            pytest.param(row(CORRECTION, 0.1), row(CORRECTION, 1.0), id="more were taken back than errors can cost"),
+            pytest.param(
+                row(CORRECTION), row(CORRECTION), id="the error rate is there, or never was"
+            ),
+            pytest.param(
+                row(CORRECTION, 0.5), row(CORRECTION, 0.1), id="there are more corrections now"
+            ),
+            pytest.param(
+                row(CORRECTION, 0.1),
+                row(CORRECTION, 1.0),
+                id="more were taken back than errors can cost",
+            ),
             pytest.param(row(CORRECTION, 1.0), row(CORRECTION, None), id="nothing had lowered it"),
             pytest.param(row(CORRECTION, None), row(CORRECTION, 1.0), id="it was absent"),
             pytest.param(row("landed"), row("landed", None), id="another signal"),
             pytest.param(row(TOKENS), row("landed"), id="the rubric does not have it any more"),
-            pytest.param(row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="no turn was known either"),
+            pytest.param(
+                row(CORRECTION, 1 / 3), row(CORRECTION, 1.0), id="no turn was known either"
+            ),
         ],
     )
     def test_are_none_when(self, old: SignalContribution, new: SignalContribution) -> None:
@@ -92,13 +117,17 @@ class TestLossOnDisk:
         ],
         ids=ascii,
     )
-    def test_is_nothing_when_the_sidecar_cannot_be_read(self, tmp_path: Path, content: bytes) -> None:
+    def test_is_nothing_when_the_sidecar_cannot_be_read(
+        self, tmp_path: Path, content: bytes
+    ) -> None:
         iteration_score_path(tmp_path, 3).write_bytes(content)
         assert loss_on_disk(tmp_path, self.NEW, UNCOVERED) == []
 
 
 @pytest.mark.parametrize(
-    ("lost", "names"), [([TOKENS], TOKENS), ([CORRECTION, TOKENS], f"{CORRECTION} and {TOKENS}")], ids=["one", "two"]
+    ("lost", "names"),
+    [([TOKENS], TOKENS), ([CORRECTION, TOKENS], f"{CORRECTION} and {TOKENS}")],
+    ids=["one", "two"],
 )
 def test_the_warning_names_iteration_and_signals(lost: list[str], names: str) -> None:
     assert loss_warning(3, [Loss(name) for name in lost]) == (

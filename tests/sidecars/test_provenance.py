@@ -46,7 +46,13 @@ SHA = "8f1c" * 10
 CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)
 CODEX = HarnessFacts("codex", 1, 1, 4, 10, 20, 30, 40, 0, 0, 0)
 ORIGIN = Provenance(
-    4, 1_776_000_000_000_000_000, 1_776_003_600_000_000_000, "refs/heads/main", SHA, "squash", (CLAUDE,)
+    4,
+    1_776_000_000_000_000_000,
+    1_776_003_600_000_000_000,
+    "refs/heads/main",
+    SHA,
+    "squash",
+    (CLAUDE,),
 )
 OWN = OwnLines("commit", ("a", "b"), 3, 1, "failed", True, 2, 1, 4)
 OWNED = replace(ORIGIN, own=OWN)
@@ -59,13 +65,17 @@ def place(place: Place) -> Place:
     """Two iterations, with transcripts of both in the user's home."""
     for n in (1, 2):
         place.iteration(n)
-    place.session("one", place.turn(1), place.turn(1, 2), place.call(1, 3, failed=True), place.call(1, 4))
+    place.session(
+        "one", place.turn(1), place.turn(1, 2), place.call(1, 3, failed=True), place.call(1, 4)
+    )
     place.session("two", place.turn(2), place.turn(2, 2))
     return place
 
 
 def write_provenance(log: Path, provenance: Provenance) -> None:
-    evidence_path(log, provenance.iteration).write_bytes(emit(provenance_as_dict(provenance, "2.3.0")))
+    evidence_path(log, provenance.iteration).write_bytes(
+        emit(provenance_as_dict(provenance, "2.3.0"))
+    )
 
 
 def scored(place: Place, **options: Any) -> ScoredLog:
@@ -88,12 +98,22 @@ class TestFile:
             "trunk": {"ref": "refs/heads/main", "commit": place.repo.head()},
             "landed": {"method": "ancestor"},
             "harnesses": [
-                {"name": "claude", "sessions": 1, "files": 1, "turns": 2, "input_tokens": 20, "output_tokens": 10}
+                {
+                    "name": "claude",
+                    "sessions": 1,
+                    "files": 1,
+                    "turns": 2,
+                    "input_tokens": 20,
+                    "output_tokens": 10,
+                }
                 | {"cache_read_tokens": 150, "cache_creation_tokens": 50}
                 | {"tool_calls": 2, "tool_errors": 1, "duplicates_dropped": 0}
             ],
         }
-        assert content(place, 2)["window"] == {"start": "2026-04-12T13:20:00Z", "end": "2026-04-12T14:20:00Z"}
+        assert content(place, 2)["window"] == {
+            "start": "2026-04-12T13:20:00Z",
+            "end": "2026-04-12T14:20:00Z",
+        }
         # It is for its owner alone, and holds no word of a conversation.
         for n in (1, 2):
             path = evidence_path(place.log, n)
@@ -105,7 +125,14 @@ class TestFile:
         [
             {},
             {"start": None},
-            {"start": None, "end": None, "trunk_ref": "", "trunk_commit": None, "landed": "", "harnesses": ()},
+            {
+                "start": None,
+                "end": None,
+                "trunk_ref": "",
+                "trunk_commit": None,
+                "landed": "",
+                "harnesses": (),
+            },
             {"harnesses": (CLAUDE, CODEX)},
             {"start": -1_000_000_001, "end": 1_776_003_600_123_456_789},
             {"trunk_ref": "refs/heads/a: b #"},
@@ -148,7 +175,9 @@ class TestFile:
 
     @pytest.mark.parametrize("version", ["2.1.0", "2.2.0"])
     def test_is_written_under_no_rubric_of_the_reference(self, place: Place, version: str) -> None:
-        write_scored_log(place.log, score_log(place.log, place.path, rubric=released_rubric(version)))
+        write_scored_log(
+            place.log, score_log(place.log, place.path, rubric=released_rubric(version))
+        )
         assert not list(place.log.glob("*.evidence.yaml"))
 
 
@@ -168,7 +197,9 @@ class TestCommands:
         ],
         ids=str,
     )
-    def test_write(self, place: Place, da_score: DaScore, arguments: str, written: list[int]) -> None:
+    def test_write(
+        self, place: Place, da_score: DaScore, arguments: str, written: list[int]
+    ) -> None:
         assert da_score(*arguments.split(), "--rubric", "2.3.0", "--no-cache").status == 0
         names = {evidence_path(place.log, n).name for n in written}
         assert {path.name for path in place.log.glob("*.evidence.yaml")} == names
@@ -198,21 +229,33 @@ class TestOrder:
         [
             pytest.param(None, ["evidence", "score"], id="nothing is there yet"),
             pytest.param(CLAUDE, ["evidence", "score"], id="the same evidence"),
-            pytest.param(replace(CLAUDE, turns=39), ["evidence", "score"], id="more evidence than before"),
-            pytest.param(replace(CLAUDE, turns=41), ["score", "evidence"], id="less evidence than before"),
+            pytest.param(
+                replace(CLAUDE, turns=39), ["evidence", "score"], id="more evidence than before"
+            ),
+            pytest.param(
+                replace(CLAUDE, turns=41), ["score", "evidence"], id="less evidence than before"
+            ),
         ],
     )
     def test_keeps_the_richer_evidence_longest(
-        self, place: Place, together: list[list[str]], before: HarnessFacts | None, expected: list[str]
+        self,
+        place: Place,
+        together: list[list[str]],
+        before: HarnessFacts | None,
+        expected: list[str],
     ) -> None:
         item = scored(place).iterations[0]
         origin = replace(ORIGIN, iteration=1, harnesses=(CLAUDE,))
         if before is not None:
             write_provenance(place.log, replace(origin, harnesses=(before,)))
         write_scores(place.log, [sidecar_of(item.persisted, origin)])
-        assert [name for names in together for name in names] == [f"iter-1.{kind}.yaml" for kind in expected]
+        assert [name for names in together for name in names] == [
+            f"iter-1.{kind}.yaml" for kind in expected
+        ]
 
-    @pytest.mark.parametrize(("broken", "written"), [(evidence_path, []), (iteration_score_path, [1])])
+    @pytest.mark.parametrize(
+        ("broken", "written"), [(evidence_path, []), (iteration_score_path, [1])]
+    )
     def test_stops_at_the_first_that_cannot_be_written(
         self, place: Place, broken: Callable[[Path, int], Path], written: list[int]
     ) -> None:
@@ -255,12 +298,28 @@ class TestLost:
         [
             pytest.param({}, [], id="the same"),
             pytest.param({"harnesses": (replace(CLAUDE, turns=50, tool_calls=20),)}, [], id="more"),
-            pytest.param({"harnesses": (replace(CLAUDE, files=1, sessions=1),)}, [], id="a copy that is gone"),
-            pytest.param({"harnesses": (replace(CLAUDE, turns=30),)}, [turns_left(30)], id="some turns"),
-            pytest.param({"harnesses": (replace(CLAUDE, tool_calls=11),)}, [calls_left(11)], id="some tool calls"),
-            pytest.param({"harnesses": (CODEX,)}, [turns_left(0), calls_left(0)], id="a whole harness"),
-            pytest.param({"start": 5, "harnesses": ()}, [], id="turns of another window are changed, not lost"),
-            pytest.param({"landed": "not-landed"}, [], id="another answer of git is changed, not lost"),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, files=1, sessions=1),)}, [], id="a copy that is gone"
+            ),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, turns=30),)}, [turns_left(30)], id="some turns"
+            ),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, tool_calls=11),)},
+                [calls_left(11)],
+                id="some tool calls",
+            ),
+            pytest.param(
+                {"harnesses": (CODEX,)}, [turns_left(0), calls_left(0)], id="a whole harness"
+            ),
+            pytest.param(
+                {"start": 5, "harnesses": ()},
+                [],
+                id="turns of another window are changed, not lost",
+            ),
+            pytest.param(
+                {"landed": "not-landed"}, [], id="another answer of git is changed, not lost"
+            ),
             pytest.param({"landed": ""}, [UNKNOWN], id="no answer of git any more"),
             pytest.param(
                 {"start": None, "end": None, "harnesses": (), "landed": "ancestor"},
@@ -269,7 +328,9 @@ class TestLost:
             ),
         ],
     )
-    def test_is_what_was_there_and_is_not_any_more(self, now: dict[str, Any], lost: list[Loss]) -> None:
+    def test_is_what_was_there_and_is_not_any_more(
+        self, now: dict[str, Any], lost: list[Loss]
+    ) -> None:
         assert lost_between(ORIGIN, replace(ORIGIN, **now)) == lost
 
     @pytest.mark.parametrize(
@@ -278,11 +339,18 @@ class TestLost:
             pytest.param({}, [], id="nothing"),
             pytest.param({"trunk_commit": "0" * 40}, [], id="a trunk that moved on"),
             pytest.param({"start": 5}, ["its window moved"], id="window"),
-            pytest.param({"trunk_ref": "dev"}, ["the trunk is dev, and was refs/heads/main"], id="trunk"),
-            pytest.param({"landed": ""}, ["landed is known by nothing, and was by squash"], id="landing"),
+            pytest.param(
+                {"trunk_ref": "dev"}, ["the trunk is dev, and was refs/heads/main"], id="trunk"
+            ),
+            pytest.param(
+                {"landed": ""}, ["landed is known by nothing, and was by squash"], id="landing"
+            ),
             pytest.param(
                 {"harnesses": (replace(CLAUDE, turns=41), CODEX)},
-                ["claude: 40 → 41 turns, 12 → 12 tool calls", "codex: 0 → 4 turns, 0 → 0 tool calls"],
+                [
+                    "claude: 40 → 41 turns, 12 → 12 tool calls",
+                    "codex: 0 → 4 turns, 0 → 0 tool calls",
+                ],
                 id="turns",
             ),
             pytest.param(
@@ -290,7 +358,11 @@ class TestLost:
                 ["claude: other numbers in as many turns and calls"],
                 id="tokens",
             ),
-            pytest.param({"harnesses": (replace(CLAUDE, files=9, duplicates_dropped=1),)}, [], id="copies alone"),
+            pytest.param(
+                {"harnesses": (replace(CLAUDE, files=9, duplicates_dropped=1),)},
+                [],
+                id="copies alone",
+            ),
         ],
     )
     def test_and_changed_is_told_in_words(self, now: dict[str, Any], told: list[str]) -> None:
@@ -303,7 +375,9 @@ class TestOwnLines:
             "checkpoint",
             ("s1", "s2"),
             tests=TestsSeen(3, 1, False, True, "pytest"),
-            corrections=CorrectionsSeen(interrupts=2, rejections=1, corrections=3, resets=4, words=5, reports=6),
+            corrections=CorrectionsSeen(
+                interrupts=2, rejections=1, corrections=3, resets=4, words=5, reports=6
+            ),
         )
         kept = provenance_of(facts_of(IterationRecord(2, 4), observed=observed))
         content = yaml.safe_load(emit(provenance_as_dict(kept, "3.1.0")))
@@ -330,14 +404,21 @@ class TestOwnLines:
             pytest.param(OWN, [], id="the same"),
             pytest.param(replace(OWN, method="time"), [], id="another way"),
             pytest.param(replace(OWN, runs=4), [], id="more runs"),
-            pytest.param(replace(OWN, runs=1, sessions=("a", "c")), [], id="fewer runs of other sessions"),
             pytest.param(
-                replace(OWN, runs=1, sessions=("a",)), [Loss("tests", "1 of 3 test runs are left")], id="fewer runs"
+                replace(OWN, runs=1, sessions=("a", "c")), [], id="fewer runs of other sessions"
+            ),
+            pytest.param(
+                replace(OWN, runs=1, sessions=("a",)),
+                [Loss("tests", "1 of 3 test runs are left")],
+                id="fewer runs",
             ),
             pytest.param(
                 OwnLines(),
                 [
-                    Loss("correction_pressure", "its lines were found by commit and are not found any more"),
+                    Loss(
+                        "correction_pressure",
+                        "its lines were found by commit and are not found any more",
+                    ),
                     Loss("tests", "0 of 3 test runs are left"),
                 ],
                 id="no session any more",
@@ -345,7 +426,9 @@ class TestOwnLines:
             pytest.param(None, [], id="under rules that do not attribute"),
         ],
     )
-    def test_are_lost_when_they_were_found_and_are_not_any_more(self, now: OwnLines | None, lost: list[Loss]) -> None:
+    def test_are_lost_when_they_were_found_and_are_not_any_more(
+        self, now: OwnLines | None, lost: list[Loss]
+    ) -> None:
         assert lost_between(OWNED, replace(OWNED, own=now)) == lost
 
     def test_compare_turns_by_sessions_and_not_by_window(self) -> None:
@@ -368,7 +451,9 @@ class TestOwnLines:
 
 
 def backfill(place: Place, **plan: Any) -> LogReport:
-    return backfill_log(LogJob(place.log, Settings(repo_dir=place.path)), BackfillPlan(RUBRIC, **plan))
+    return backfill_log(
+        LogJob(place.log, Settings(repo_dir=place.path)), BackfillPlan(RUBRIC, **plan)
+    )
 
 
 def gone(place: Place) -> None:
@@ -402,7 +487,13 @@ class TestRecompute:
             (grown, []),
             (other_numbers, []),
             (half_gone, [f"{TURNS} (1 of 2 claude turns are left)"]),
-            (gone, [f"{CALLS} (0 of 2 claude tool calls are left)", f"{TURNS} (0 of 2 claude turns are left)"]),
+            (
+                gone,
+                [
+                    f"{CALLS} (0 of 2 claude tool calls are left)",
+                    f"{TURNS} (0 of 2 claude turns are left)",
+                ],
+            ),
         ],
         ids=["nothing", "grown", "other numbers", "half gone", "gone"],
     )
@@ -455,7 +546,9 @@ class TestRecompute:
         assert backfill(place).scored == {1: "inputs changed"}
 
     @pytest.mark.slow
-    def test_of_backfill_writes_what_is_missing_beside_a_score_that_stands(self, place: Place) -> None:
+    def test_of_backfill_writes_what_is_missing_beside_a_score_that_stands(
+        self, place: Place
+    ) -> None:
         backfill(place)
         evidence_path(place.log, 2).unlink()
         assert backfill(place, dry_run=True).scored == {}
@@ -466,5 +559,7 @@ class TestRecompute:
     def test_under_a_rubric_of_the_reference_leaves_what_was_kept(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         kept = evidence_path(place.log, 1).read_bytes()
-        write_scored_log(place.log, score_log(place.log, place.path, rubric=released_rubric("2.1.0")))
+        write_scored_log(
+            place.log, score_log(place.log, place.path, rubric=released_rubric("2.1.0"))
+        )
         assert evidence_path(place.log, 1).read_bytes() == kept

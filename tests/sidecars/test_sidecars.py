@@ -38,7 +38,14 @@ from scoring.sidecars.scores import (
 CONTRACT = Path(__file__).parents[2] / "testdata" / "sidecars"
 
 LANDED = SignalContribution(
-    "landed", "Landed on master", True, 1.0, "commit 8f1c2d3e4f5a", 0.2, 0.2469135802469136, 0.2469135802469136
+    "landed",
+    "Landed on master",
+    True,
+    1.0,
+    "commit 8f1c2d3e4f5a",
+    0.2,
+    0.2469135802469136,
+    0.2469135802469136,
 )
 TESTS = SignalContribution("tests", "Test outcomes", False, 0.0, "", 0.17, 0.0, 0.0)
 SCORE = Score(1, "2.1.0", 0.9, True, "excellent", (LANDED, TESTS))
@@ -58,7 +65,9 @@ SESSION = SessionScore(
 
 def record(*pairs: tuple[LinkedTrace, ...]) -> IterationRecord:
     """A record with a verifier for each tuple of linked traces."""
-    return IterationRecord(2, 1, verifiers=tuple(VerifierRecord(linked_traces=traces) for traces in pairs))
+    return IterationRecord(
+        2, 1, verifiers=tuple(VerifierRecord(linked_traces=traces) for traces in pairs)
+    )
 
 
 TRACE = LinkedTrace("traces/1.jsonl", "outcomes/1.yaml")
@@ -89,14 +98,21 @@ class TestIterationFile:
 
     def test_what_was_read_knows_its_coverage(self, tmp_path: Path) -> None:
         write_iteration_score(tmp_path, SCORE)
-        assert str(read_iteration_score(str(tmp_path), 1).coverage) == "1 of 2 signals, 54.1 % of the weight"
+        assert (
+            str(read_iteration_score(str(tmp_path), 1).coverage)
+            == "1 of 2 signals, 54.1 % of the weight"
+        )
 
-    @pytest.mark.parametrize(("n", "name"), [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")])
+    @pytest.mark.parametrize(
+        ("n", "name"), [(0, "iter-0"), (42, "iter-42"), (-1, "iter--1"), (2**63, f"iter-{2**63}")]
+    )
     def test_its_name_holds_the_number(self, n: int, name: str) -> None:
         assert iteration_score_path("log", n) == Path(f"log/{name}.score.yaml")
 
     def test_keys_of_a_later_version_do_no_harm(self, tmp_path: Path) -> None:
-        later = SCORE_BYTES.replace(b"      present: true", b"      present: true\n      added: {a: 1}")
+        later = SCORE_BYTES.replace(
+            b"      present: true", b"      present: true\n      added: {a: 1}"
+        )
         (tmp_path / "iter-1.score.yaml").write_bytes(later + b"more: [1]\n")
         assert read_iteration_score(tmp_path, 1) == build_persisted_score(SCORE)
 
@@ -106,7 +122,11 @@ class TestIterationFile:
         before = path.stat()
         write_iteration_score(tmp_path, SCORE)
         after = path.stat()
-        assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (before.st_ino, 1 * 10**9, before.st_ctime_ns)
+        assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (
+            before.st_ino,
+            1 * 10**9,
+            before.st_ctime_ns,
+        )
 
 
 SURE = Score(
@@ -118,7 +138,15 @@ SURE = Score(
     (
         replace(LANDED, nominal_weight=0.25, source="observed"),
         replace(TESTS, detail="not applicable", applicable=False),
-        replace(LANDED, nominal_weight=0.25, signal="tests", detail="", sub_score=0.5, source="claimed", cap="fair"),
+        replace(
+            LANDED,
+            nominal_weight=0.25,
+            signal="tests",
+            detail="",
+            sub_score=0.5,
+            source="claimed",
+            cap="fair",
+        ),
         replace(TESTS, signal="scope", nominal_weight=0.5),
     ),
     BOUNDS_SIDECAR,
@@ -127,7 +155,9 @@ SURE_BYTES = (CONTRACT / "with-bounds.score.yaml").read_bytes()
 
 
 class TestScoreFileWithBounds:
-    def test_has_bounds_and_coverage_and_what_its_rows_say_of_themselves(self, tmp_path: Path) -> None:
+    def test_has_bounds_and_coverage_and_what_its_rows_say_of_themselves(
+        self, tmp_path: Path
+    ) -> None:
         assert write_iteration_score(tmp_path, SURE).read_bytes() == SURE_BYTES
 
     def test_that_was_read_has_the_same_bounds_coverage_and_payload(self, tmp_path: Path) -> None:
@@ -137,7 +167,9 @@ class TestScoreFileWithBounds:
         assert found.payload() == build_persisted_score(SURE).payload()
 
     def test_with_a_source_that_nobody_knows_has_none(self, tmp_path: Path) -> None:
-        (tmp_path / "iter-1.score.yaml").write_bytes(SURE_BYTES.replace(b"source: claimed", b"source: dreamt"))
+        (tmp_path / "iter-1.score.yaml").write_bytes(
+            SURE_BYTES.replace(b"source: claimed", b"source: dreamt")
+        )
         assert read_iteration_score(tmp_path, 1).breakdown[2].source is None
 
 
@@ -145,10 +177,24 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("row", "problem"),
         [
-            pytest.param({"nominal_weight": float("nan")}, 'signal "landed" has a number that is not finite', id="nan"),
-            pytest.param({"nominal_weight": 1e308}, "the number 1e+308, not one from 0 to 1", id="too large a weight"),
-            pytest.param({"nominal_weight": -0.1}, "the number -0.1, not one from 0 to 1", id="a weight below 0"),
-            pytest.param({"contribution": float("inf")}, "a number that is not finite", id="infinite"),
+            pytest.param(
+                {"nominal_weight": float("nan")},
+                'signal "landed" has a number that is not finite',
+                id="nan",
+            ),
+            pytest.param(
+                {"nominal_weight": 1e308},
+                "the number 1e+308, not one from 0 to 1",
+                id="too large a weight",
+            ),
+            pytest.param(
+                {"nominal_weight": -0.1},
+                "the number -0.1, not one from 0 to 1",
+                id="a weight below 0",
+            ),
+            pytest.param(
+                {"contribution": float("inf")}, "a number that is not finite", id="infinite"
+            ),
         ],
     )
     def test_that_cannot_be_added_up_are_refused(self, row: dict[str, float], problem: str) -> None:
@@ -271,15 +317,23 @@ class TestWritingMany:
     SESSIONS = tuple(changed(SESSION, session_id=name) for name in ("c", "a", "b"))
 
     def test_goes_in_order(self, tmp_path: Path) -> None:
-        assert write_iteration_scores(tmp_path, self.SCORES) == [tmp_path / f"iter-{n}.score.yaml" for n in (3, 1, 2)]
-        assert write_session_scores(tmp_path, self.SESSIONS) == [tmp_path / f"session-{n}.score.yaml" for n in "cab"]
+        assert write_iteration_scores(tmp_path, self.SCORES) == [
+            tmp_path / f"iter-{n}.score.yaml" for n in (3, 1, 2)
+        ]
+        assert write_session_scores(tmp_path, self.SESSIONS) == [
+            tmp_path / f"session-{n}.score.yaml" for n in "cab"
+        ]
         assert write_iteration_scores(tmp_path, []) == []
 
     @pytest.mark.parametrize(
         ("write", "stuck", "before"),
         [
             (lambda log: write_iteration_scores(log, TestWritingMany.SCORES), "iter-1", ["iter-3"]),
-            (lambda log: write_session_scores(log, TestWritingMany.SESSIONS), "session-b", ["session-c", "session-a"]),
+            (
+                lambda log: write_session_scores(log, TestWritingMany.SESSIONS),
+                "session-b",
+                ["session-c", "session-a"],
+            ),
         ],
         ids=["iterations", "sessions"],
     )
@@ -287,7 +341,9 @@ class TestWritingMany:
         self, tmp_path: Path, write: Callable[[Path], object], stuck: str, before: list[str]
     ) -> None:
         (tmp_path / f"{stuck}.score.yaml").mkdir()
-        with pytest.raises(WriteError, match=rf"{stuck}\.score\.yaml: cannot write: is a directory") as raised:
+        with pytest.raises(
+            WriteError, match=rf"{stuck}\.score\.yaml: cannot write: is a directory"
+        ) as raised:
             write(tmp_path)
         assert raised.value.written == tuple(tmp_path / f"{name}.score.yaml" for name in before)
         assert set(os.listdir(tmp_path)) == {f"{name}.score.yaml" for name in (*before, stuck)}
@@ -308,8 +364,14 @@ NOT_SIDECARS = {
     "binary": (b"\0\0\0\0", "not YAML text: "),
     "a list": (b"- 1\n", "line 1: a list where a mapping belongs"),
     "a word": (b"scored\n", "line 1: 'scored' where a mapping belongs"),
-    "text where a number belongs": (b"value: high\n", "line 1: value: 'high' where a number belongs"),
-    "a number where true or false belongs": (b"scored: 1\n", "line 1: scored: '1' where true or false belongs"),
+    "text where a number belongs": (
+        b"value: high\n",
+        "line 1: value: 'high' where a number belongs",
+    ),
+    "a number where true or false belongs": (
+        b"scored: 1\n",
+        "line 1: scored: '1' where true or false belongs",
+    ),
     "a list where text belongs": (b"band: []\n", "line 1: band: a list where text belongs"),
     "a key twice": (b"band: a\nband: b\n", "line 2: key 'band' is already given on line 1"),
     "an unknown anchor": (b"band: *a\n", "line 1: unknown anchor 'a'"),
@@ -341,21 +403,33 @@ class TestReadingWhatIsNoSidecar:
         assert message.endswith("; this is no score sidecar, score it anew")
         assert "\n" not in message
 
-    @pytest.mark.parametrize("log", [".", "missing", "file"], ids=["no file", "no log", "a file for a log"])
+    @pytest.mark.parametrize(
+        "log", [".", "missing", "file"], ids=["no file", "no log", "a file for a log"]
+    )
     def test_says_that_there_is_none(self, tmp_path: Path, name: str, read: Read, log: str) -> None:
         (tmp_path / "file").write_bytes(b"")
         path = tmp_path / log / name
         with pytest.raises(NotFoundError) as raised:
             read(tmp_path / log)
-        assert str(raised.value) == f"{path}: no such score; score the log first with 'da-score run'"
+        assert (
+            str(raised.value) == f"{path}: no such score; score the log first with 'da-score run'"
+        )
 
     @pytest.mark.parametrize(
         ("make", "reason"),
         [
             pytest.param(Path.mkdir, "is a directory", id="a directory"),
             pytest.param(make_fifo, "is not a plain file", id="a FIFO"),
-            pytest.param(lambda path: path.symlink_to("/dev/zero"), "is a link to a file elsewhere", id="a device"),
-            pytest.param(lambda path: path.symlink_to(path), "too many levels of symbolic links", id="a circle"),
+            pytest.param(
+                lambda path: path.symlink_to("/dev/zero"),
+                "is a link to a file elsewhere",
+                id="a device",
+            ),
+            pytest.param(
+                lambda path: path.symlink_to(path),
+                "too many levels of symbolic links",
+                id="a circle",
+            ),
             pytest.param(huge, "larger than 16 MiB", id="gigabytes"),
         ],
     )

@@ -45,7 +45,9 @@ def lose_transcripts(project: Path) -> None:
 def states(da_score: DaScore, *arguments: str) -> dict[int, str]:
     """What ``check`` says of the iterations that are not current."""
     found = json.loads(da_score("check", "--min-score", "0", "--json", *arguments).out)
-    return {one["iteration"]: one["state"] for one in found["iterations"] if one["state"] != "current"}
+    return {
+        one["iteration"]: one["state"] for one in found["iterations"] if one["state"] != "current"
+    }
 
 
 def state_in(da_score: DaScore, command: str, iteration: int) -> Any:
@@ -70,7 +72,9 @@ class TestEveryRubric:
         assert {state_in(da_score, command, 4) for command in COMMANDS} == {"current"}
 
     @pytest.mark.slow
-    def test_an_edit_that_moves_no_number_makes_it_stale_too(self, da_score: DaScore, project: Path) -> None:
+    def test_an_edit_that_moves_no_number_makes_it_stale_too(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         edit(project / LOG / "iter-3.yaml", "wave: links", "wave: other")
         assert states(da_score) == {3: "stale"}
         da_score("iteration", "3", "--recompute")
@@ -81,11 +85,16 @@ class TestEveryRubric:
         assert states(da_score) == {}
 
     @pytest.mark.slow
-    def test_a_forged_one_fails_with_the_reason_whatever_the_gates(self, da_score: DaScore, project: Path) -> None:
+    def test_a_forged_one_fails_with_the_reason_whatever_the_gates(
+        self, da_score: DaScore, project: Path
+    ) -> None:
         forge(project, 5)
         found = da_score("check", "--min-score", "0")
         assert found.status == 3
-        assert re.match(r"FAIL  iteration 5: sidecar: it says 1\.000, the evidence that is here gives 0\.\d", found.out)
+        assert re.match(
+            r"FAIL  iteration 5: sidecar: it says 1\.000, the evidence that is here gives 0\.\d",
+            found.out,
+        )
         assert states(da_score) == {5: "stale"}
         assert "This score is stale: it says 1.000" in da_score("explain", "5").out
         shown = da_score("iteration", "5")
@@ -96,7 +105,9 @@ class TestEveryRubric:
     def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
         forge(project, 3, "0.1", "poor")
         assert da_score("check", "--min-score", "0").status == 0
-        assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, "the gates look at the evidence"
+        assert da_score("check", "--min-score", "0.2", "--last", "7").status == 0, (
+            "the gates look at the evidence"
+        )
         assert da_score("check", "--min-score", "0", "--no-stale").status == 3
 
 
@@ -130,7 +141,10 @@ class TestEvidenceThatIsGone:
     def test_never_raises_a_score_without_the_word(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run", "--rubric", "3.1.0").status == 0
         lose_transcripts(project)
-        assert "With evidence lost it would be 1.000" in da_score("explain", "3", "--rubric", "3.1.0").out
+        assert (
+            "With evidence lost it would be 1.000"
+            in da_score("explain", "3", "--rubric", "3.1.0").out
+        )
         assert "lost evidence" in da_score("iteration", "3", "--recompute", "--rubric", "3.1.0").err
 
     def test_without_a_repository_nothing_can_be_verified(
@@ -142,7 +156,9 @@ class TestEvidenceThatIsGone:
         assert found["state"] == "unverified"
 
 
-def test_a_recomputed_iteration_brings_its_session_up_to_date(da_score: DaScore, project: Path) -> None:
+def test_a_recomputed_iteration_brings_its_session_up_to_date(
+    da_score: DaScore, project: Path
+) -> None:
     da_score("run")
     session = next((project / LOG).glob("session-5c0e*.score.yaml"))
     before = session.read_text()
@@ -154,8 +170,13 @@ def test_a_recomputed_iteration_brings_its_session_up_to_date(da_score: DaScore,
     assert session.read_text() == after
 
 
-def test_a_session_that_cannot_be_brought_up_to_date_is_named(da_score: DaScore, project: Path) -> None:
+def test_a_session_that_cannot_be_brought_up_to_date_is_named(
+    da_score: DaScore, project: Path
+) -> None:
     da_score("run")
     (project / LOG / "iter-4.score.yaml").unlink()
     found = da_score("iteration", "3", "--recompute")
-    assert "is old: iteration 4 has no score under rubric 2.1.0; 'da-score run' scores them" in found.err
+    assert (
+        "is old: iteration 4 has no score under rubric 2.1.0; 'da-score run' scores them"
+        in found.err
+    )

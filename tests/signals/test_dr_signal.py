@@ -26,20 +26,33 @@ pytestmark = pytest.mark.sampled(3)
 NEXT = released_rubric("2.2.0")
 
 
-def spoken(*claims: str, actions: tuple[str, ...] = (), questions: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"claims": list(claims), "next_actions": list(actions), "open_questions": list(questions)}
+def spoken(
+    *claims: str, actions: tuple[str, ...] = (), questions: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    return {
+        "claims": list(claims),
+        "next_actions": list(actions),
+        "open_questions": list(questions),
+    }
 
 
 READY = ("I will run the tests and open the pull request", "Write docs/notes.md")
 
 CONVERGED = (
-    spoken("the index lies beside the log", "a lock guards each writer", questions=("who owns the lock?",)),
+    spoken(
+        "the index lies beside the log",
+        "a lock guards each writer",
+        questions=("who owns the lock?",),
+    ),
     spoken("the index lies beside the log"),
     spoken("a lock guards each writer", actions=READY),
 )
 """Two raw-LOW rounds in a row at the end, and ready: SHIP with score 1."""
 
-OPEN = (spoken("the index lies beside the log"), spoken("readers never wait for anybody", actions=READY))
+OPEN = (
+    spoken("the index lies beside the log"),
+    spoken("readers never wait for anybody", actions=READY),
+)
 """As new as ever: CONTINUE with score 0."""
 
 HALF = (
@@ -48,17 +61,24 @@ HALF = (
 )
 """Two new claims where there were four: CONTINUE with score 0.5."""
 
-BLOCKED = (*CONVERGED[:2], spoken("a lock guards each writer", actions=("Waiting on access", *READY)))
+BLOCKED = (
+    *CONVERGED[:2],
+    spoken("a lock guards each writer", actions=("Waiting on access", *READY)),
+)
 """Converged and blocked: ESCALATE."""
 
 
 def document(*rounds: Mapping[str, Any]) -> str:
-    return json.dumps({"rounds": [{"round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)]})
+    return json.dumps(
+        {"rounds": [{"round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)]}
+    )
 
 
 def lines(*rounds: Mapping[str, Any]) -> str:
     rows: list[dict[str, Any]] = [{"type": "transcript_header", "topic": "locks"}]
-    rows += [{"type": "round", "round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)]
+    rows += [
+        {"type": "round", "round": n, "outputs": outputs} for n, outputs in enumerate(rounds, 1)
+    ]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -115,10 +135,27 @@ class TestValue:
     @pytest.mark.parametrize(
         ("rounds", "sub_score", "detail"),
         [
-            pytest.param(CONVERGED, 1, "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds", id="converged"),
-            pytest.param(OPEN, 0, "CONTINUE: novelty 1.000 HIGH, readiness 1.00 HIGH, 2 rounds", id="open"),
-            pytest.param(HALF, 0.5, "CONTINUE: novelty 0.500 MEDIUM, readiness 0.50 MEDIUM, 2 rounds", id="half new"),
-            pytest.param(BLOCKED, 0, "ESCALATE: novelty 0.000 LOW, readiness 0.80 HIGH, 3 rounds", id="blocked"),
+            pytest.param(
+                CONVERGED,
+                1,
+                "SHIP: novelty 0.000 LOW, readiness 1.00 HIGH, 3 rounds",
+                id="converged",
+            ),
+            pytest.param(
+                OPEN, 0, "CONTINUE: novelty 1.000 HIGH, readiness 1.00 HIGH, 2 rounds", id="open"
+            ),
+            pytest.param(
+                HALF,
+                0.5,
+                "CONTINUE: novelty 0.500 MEDIUM, readiness 0.50 MEDIUM, 2 rounds",
+                id="half new",
+            ),
+            pytest.param(
+                BLOCKED,
+                0,
+                "ESCALATE: novelty 0.000 LOW, readiness 0.80 HIGH, 3 rounds",
+                id="blocked",
+            ),
         ],
     )
     def test_is_its_score_and_zero_where_it_is_blocked(
@@ -133,8 +170,15 @@ class TestValue:
         log.give(document(*CONVERGED[:2], spoken(actions=READY)))
         assert log.value().detail.startswith("SHIP: novelty 0.000 LOW, ")
 
-    def test_is_that_of_the_built_in_words_whatever_the_settings_say(self, log: Log, run: Run) -> None:
-        log.give(document(*CONVERGED[:2], spoken("a lock guards each writer", actions=("I will brew the tea", *READY))))
+    def test_is_that_of_the_built_in_words_whatever_the_settings_say(
+        self, log: Log, run: Run
+    ) -> None:
+        log.give(
+            document(
+                *CONVERGED[:2],
+                spoken("a lock guards each writer", actions=("I will brew the tea", *READY)),
+            )
+        )
         before = run("run", "--rubric", "2.2.0", "--json")
         settings = log.repo.path / ".agents/da-score.toml"
         settings.write_text(
@@ -161,7 +205,9 @@ class TestAbsent:
             ((spoken(), spoken("  ", actions=READY)), "has no claims"),
         ],
     )
-    def test_with_too_little_to_measure(self, log: Log, rounds: tuple[dict[str, Any], ...], why: str) -> None:
+    def test_with_too_little_to_measure(
+        self, log: Log, rounds: tuple[dict[str, Any], ...], why: str
+    ) -> None:
         log.give(document(*rounds))
         assert log.value() == absent_signal(f"DR transcript for iter-1 {why}")
 
@@ -170,8 +216,14 @@ class TestAbsent:
         "text",
         [
             *("", "{", "null", '{"rounds": []}'),
-            pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": "one"}}]}', id="claims that are no list"),
-            pytest.param('{"rounds": [{"round": 1, "outputs": {"claims": [1]}}]}', id="a claim that is no text"),
+            pytest.param(
+                '{"rounds": [{"round": 1, "outputs": {"claims": "one"}}]}',
+                id="claims that are no list",
+            ),
+            pytest.param(
+                '{"rounds": [{"round": 1, "outputs": {"claims": [1]}}]}',
+                id="a claim that is no text",
+            ),
             pytest.param("[" * 100_000, id="deep"),
             pytest.param('{"rounds": "' + "x" * 5000 + '"}', id="a long value"),
             pytest.param('{"rounds": "\\u001b[31m\\n\\u2028"}', id="control characters"),
@@ -189,7 +241,9 @@ class TestAbsent:
 
 
 def test_it_is_to_vote_where_a_rubric_has_the_signal_and_nowhere_else() -> None:
-    assert optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
+    assert (
+        optional_signals(NEXT) == optional_signals(default_rubric(), NEXT) == {DIMINISHING_RETURNS}
+    )
     assert optional_signals(default_rubric()) == optional_signals() == frozenset()
 
 
@@ -230,7 +284,9 @@ class TestObserved:
     @pytest.mark.parametrize(
         "text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"]
     )
-    def test_changes_no_byte_of_a_sidecar(self, log: Log, run: Run, version: str, text: str) -> None:
+    def test_changes_no_byte_of_a_sidecar(
+        self, log: Log, run: Run, version: str, text: str
+    ) -> None:
         without = run("run", "--rubric", version)
         sidecars = log.sidecars()
         assert len(sidecars) == 3
@@ -248,7 +304,9 @@ class TestObserved:
         without = run("iteration", "1")
         path = log.give(document(*CONVERGED))
         shown = run("iteration", "1")
-        head, _, rest = shown.partition("\nDiminishing returns (observed, does not vote under rubric 2.1.0):\n")
+        head, _, rest = shown.partition(
+            "\nDiminishing returns (observed, does not vote under rubric 2.1.0):\n"
+        )
         block, _, tail = rest.partition("\nSource: ")
         assert f"{head}\nSource: {tail}" == without
         rows = dict(line.split(maxsplit=1) for line in block.splitlines())
@@ -262,7 +320,9 @@ class TestObserved:
 
     def test_says_why_there_is_nothing_to_show(self, log: Log, run: Run) -> None:
         log.give(document(*CONVERGED[:1]))
-        assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run("iteration", "1")
+        assert "\n  ABSENT     DR transcript for iter-1 has 1 round; at least 2 needed\n" in run(
+            "iteration", "1"
+        )
         log.give("{")
         found = json.loads(run("signals"))[0]["diminishing_returns"]
         assert (found["present"], found["meter"]) == (False, None)
@@ -309,7 +369,9 @@ def test_the_meter_is_loaded_only_when_there_is_something_to_measure_and_to_show
     monkeypatch.setenv("DA_SCORE_RUBRIC", rubric)
     code = f"import sys; from scoring.cli import main; main({command.split()})"
     code += "; sys.exit('scoring.meters.dr' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=log.repo.path, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=log.repo.path, capture_output=True, check=False
+    )
     assert (done.returncode, done.stderr) == (int(loaded), b"")
 
 
@@ -318,7 +380,10 @@ class TestBackfill:
 
     @staticmethod
     def scored(log: Log, rubric: Rubric, cache: Path) -> dict[int, str]:
-        report = backfill_log(LogJob(log.path, Settings(repo_dir=log.repo.path)), BackfillPlan(rubric, cache_dir=cache))
+        report = backfill_log(
+            LogJob(log.path, Settings(repo_dir=log.repo.path)),
+            BackfillPlan(rubric, cache_dir=cache),
+        )
         assert report.error is None
         return report.scored
 

@@ -62,14 +62,18 @@ class TestLatest:
         assert judged(same, label("ann", edit(0))).sub_score == 0
 
     def test_is_none_without_a_time_where_another_has_one(self) -> None:
-        assert judged(label("ann", edit(3)), label("ann", edit(0), updated_at="soon")).sub_score == 1
+        assert (
+            judged(label("ann", edit(3)), label("ann", edit(0), updated_at="soon")).sub_score == 1
+        )
 
 
 class TestRoles:
     OVERRIDE = label("eve", edit(0), role="admin", admin_override=True)
 
     def test_an_override_replaces_all_others(self) -> None:
-        found = judged(label("ann", edit(3)), self.OVERRIDE, label("bob", edit(3), updated_at=LATER))
+        found = judged(
+            label("ann", edit(3)), self.OVERRIDE, label("bob", edit(3), updated_at=LATER)
+        )
         assert found == SignalValue(True, 0, "admin override by eve")
 
     def test_several_overrides_are_a_mean(self) -> None:
@@ -86,7 +90,9 @@ class TestRoles:
         assert found == SignalValue(True, 1, "mean of 1 latest label(s) by ann")
 
     def test_readonly_does_not_count(self) -> None:
-        found = judged(label("ann", edit(3)), label("bob", edit(0), role="readonly", updated_at=LATEST))
+        found = judged(
+            label("ann", edit(3)), label("bob", edit(0), role="readonly", updated_at=LATEST)
+        )
         assert found == SignalValue(True, 1, "mean of 1 latest label(s) by ann")
 
 
@@ -105,7 +111,11 @@ class TestAbsent:
                 "no label for iter-5 counts: line 4: schema version 2.0.0, and 1.x is read; this label is left out",
                 id="only one of another major",
             ),
-            pytest.param(judged(label("ann", edit())), "the labels for iter-5 give no value", id="only a note"),
+            pytest.param(
+                judged(label("ann", edit())),
+                "the labels for iter-5 give no value",
+                id="only a note",
+            ),
             pytest.param(
                 judged(schema_version="2.0.0"),
                 "cannot read labels for iter-5: iter-5.labels.yaml: has schema version 2.0.0; 1.x is read",
@@ -132,14 +142,23 @@ class TestVote:
     def test_comes_through_a_whole_log(self, demo: Demo) -> None:
         write(demo.iter_log_dir, label("ann", edit(2)))
         log = demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs
-        new = {i.record.iteration: i for i in score_log(*log, rubric=released_rubric("3.0.0")).iterations}
-        assert new[5].signals.value("human_label") == SignalValue(True, 2 / 3, "mean of 1 latest label(s) by ann")
+        new = {
+            i.record.iteration: i
+            for i in score_log(*log, rubric=released_rubric("3.0.0")).iterations
+        }
+        assert new[5].signals.value("human_label") == SignalValue(
+            True, 2 / 3, "mean of 1 latest label(s) by ann"
+        )
         assert new[4].signals.value("human_label").detail == "no labels for iter-4"
         old = score_log(*log, rubric=released_rubric("2.1.0")).iterations
-        assert all("human_label" not in one.signals.signals and one.facts.labels is None for one in old)
+        assert all(
+            "human_label" not in one.signals.signals and one.facts.labels is None for one in old
+        )
 
     @pytest.mark.slow
-    def test_backfill_sees_a_label_that_was_added(self, da_score: DaScore, demo: Demo, tmp_path: Path) -> None:
+    def test_backfill_sees_a_label_that_was_added(
+        self, da_score: DaScore, demo: Demo, tmp_path: Path
+    ) -> None:
         where = (demo.repo_dir, "--cache-dir", tmp_path / "cache")
         arguments = ("backfill", *where, "--rubric", "3.0.0")
         assert da_score(*arguments).status == 0

@@ -20,7 +20,9 @@ NOTHING = absent_signal("not looked at")
 OBJECTIVE = IterationObjectives(NOTHING, NOTHING, NOTHING)
 
 
-def pair(signal: Any, role: AgentRole, claimed: float | None, observed: float | None) -> IntegrityObservation:
+def pair(
+    signal: Any, role: AgentRole, claimed: float | None, observed: float | None
+) -> IntegrityObservation:
     """A claim and what was observed; None is absent."""
     sides = [NOTHING if side is None else present_signal(side, "") for side in (claimed, observed)]
     return IntegrityObservation(signal, role, *sides)
@@ -54,9 +56,16 @@ def test_a_log_is_summed_up_per_role_and_signal() -> None:
     [(None, 1.0), (1.0, None), (None, None), (0.0, None)],
     ids=["no claim", "nothing observed", "neither", "a claim of nothing, nothing observed"],
 )
-def test_a_pair_that_lacks_a_side_does_not_compare(sides: tuple[float | None, float | None]) -> None:
+def test_a_pair_that_lacks_a_side_does_not_compare(
+    sides: tuple[float | None, float | None],
+) -> None:
     row = one(sides, (1.0, 0.5))
-    assert (row.comparable, row.iterations, row.mean_delta, row.worst_delta) == (1, (2,), -0.5, -0.5)
+    assert (row.comparable, row.iterations, row.mean_delta, row.worst_delta) == (
+        1,
+        (2,),
+        -0.5,
+        -0.5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +73,9 @@ def test_a_pair_that_lacks_a_side_does_not_compare(sides: tuple[float | None, fl
     [(1.0, 0.999, 1), (1.0, 1.0, 0), (0.999, 1.0, 0), (0.0, 0.0, 0), (0.0, 1.0, 0)],
     ids=["a little more than was seen", "as much", "less", "nothing", "nothing, all was seen"],
 )
-def test_only_more_than_was_seen_is_an_over_claim(claimed: float, observed: float, over: int) -> None:
+def test_only_more_than_was_seen_is_an_over_claim(
+    claimed: float, observed: float, over: int
+) -> None:
     row = one((claimed, observed))
     assert (row.comparable, row.over_claims, row.over_claimed) == (1, over, (1,) if over else ())
     assert row.mean_delta == row.worst_delta == observed - claimed

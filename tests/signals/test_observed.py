@@ -39,7 +39,9 @@ SHA = "a" * 40
 ARTIFACT = "verification/unit.yaml"
 
 PASSED = TestsSeen(runs=2, failed=1, last_passed=True, command="pytest -q", passed_tests=12)
-FAILED = TestsSeen(runs=1, failed=1, last_passed=False, command="go test ./...", failed_tests=3, passed_tests=10)
+FAILED = TestsSeen(
+    runs=1, failed=1, last_passed=False, command="go test ./...", failed_tests=3, passed_tests=10
+)
 SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), failed_calls=2)
 NOTHING = Observed(problem="3 sessions overlap")
 
@@ -61,7 +63,9 @@ CLAIMS = IterationRecord(
         scope_note="on-target",
         focused_tests_pass=True,
         tests_total_pass=True,
-        self_assessment=SelfAssessment(persisted_via_workflow_commands="yes", linked_traces_to_outcomes=True),
+        self_assessment=SelfAssessment(
+            persisted_via_workflow_commands="yes", linked_traces_to_outcomes=True
+        ),
     ),
     verifiers=(VerifierRecord(status="pass", tests_total_pass=True, result_artifact=ARTIFACT),),
     review=ReviewBlock(overall_decision="accept"),
@@ -69,13 +73,19 @@ CLAIMS = IterationRecord(
 """An entry that claims everything there is to claim."""
 
 
-def judged(record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any) -> dict[str, SignalValue]:
+def judged(
+    record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any
+) -> dict[str, SignalValue]:
     found = signal_set(facts(record, observed, **known), claims_vote=False)
     return {str(name): value for name, value in found.signals.items()}
 
 
-def facts(record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any) -> IterationFacts:
-    return facts_of(record, **{"observed": observed, "transcripts": WORK, "changed": CHANGED} | known)
+def facts(
+    record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any
+) -> IterationFacts:
+    return facts_of(
+        record, **{"observed": observed, "transcripts": WORK, "changed": CHANGED} | known
+    )
 
 
 def scored(record: IterationRecord = CLAIMS, observed: Observed = SEEN, **known: Any) -> Score:
@@ -124,10 +134,15 @@ class TestTests:
             ),
             (NOTHING, "3 sessions overlap"),
             (Observed(), "no session found for this iteration"),
-            (Observed("session", ("s",), "session found, no turns in its part"), "session found, no turns in its part"),
+            (
+                Observed("session", ("s",), "session found, no turns in its part"),
+                "session found, no turns in its part",
+            ),
         ],
     )
-    def test_are_absent_with_the_reason_whatever_the_entry_says(self, observed: Observed, detail: str) -> None:
+    def test_are_absent_with_the_reason_whatever_the_entry_says(
+        self, observed: Observed, detail: str
+    ) -> None:
         value = judged(observed=observed)["tests"]
         assert (value.present, value.applicable, value.detail) == (False, True, detail)
 
@@ -144,7 +159,9 @@ class TestTests:
 
     def test_that_failed_cap_the_band(self) -> None:
         many: dict[str, Any] = {"landing": LANDED, "scope": SCOPE, "statuses": ("pass",)}
-        failed = scored(observed=replace(SEEN, tests=FAILED), transcripts=replace(WORK, tool_errors=0), **many)
+        failed = scored(
+            observed=replace(SEEN, tests=FAILED), transcripts=replace(WORK, tool_errors=0), **many
+        )
         assert RUBRIC.band(failed.value) == "good"
         assert failed.band == "fair"
         assert "caps the band at fair" in details(failed)["tests"]
@@ -165,7 +182,10 @@ class TestVerifier:
             ({"statuses": ("",)}, "its artifact gives no status"),
             ({"statuses": ("maybe",)}, "its artifact gives no status"),
             *(
-                ({"statuses": ("pass",), "observed": replace(SEEN, ran=ran)}, "no command is seen that ran for it")
+                (
+                    {"statuses": ("pass",), "observed": replace(SEEN, ran=ran)},
+                    "no command is seen that ran for it",
+                )
                 for ran in ((False,), ())
             ),
             *(
@@ -178,7 +198,12 @@ class TestVerifier:
                     "the agent wrote its artifact itself",
                     id=f"written as {path}",
                 )
-                for path in (ARTIFACT, f"./{ARTIFACT}", f"/gone/worktree/{ARTIFACT}", "real/unit.yaml")
+                for path in (
+                    ARTIFACT,
+                    f"./{ARTIFACT}",
+                    f"/gone/worktree/{ARTIFACT}",
+                    "real/unit.yaml",
+                )
             ),
         ],
     )
@@ -191,12 +216,16 @@ class TestVerifier:
         "path",
         [
             pytest.param("other/unit.yaml", id="another file"),
-            pytest.param(f"elsewhere/{ARTIFACT}", id="a file of the same end, known to be elsewhere"),
+            pytest.param(
+                f"elsewhere/{ARTIFACT}", id="a file of the same end, known to be elsewhere"
+            ),
             pytest.param(f"/gone/my{ARTIFACT}", id="a name that only ends alike"),
         ],
     )
     def test_stays_observed_when_something_else_was_written(self, path: str) -> None:
-        assert judged(statuses=("pass",), observed=replace(SEEN, written=frozenset({path})))["verifier"].present
+        assert judged(statuses=("pass",), observed=replace(SEEN, written=frozenset({path})))[
+            "verifier"
+        ].present
 
     def test_that_is_observed_counts_without_those_that_are_not(self) -> None:
         bare = VerifierRecord(status="pass")
@@ -209,7 +238,9 @@ class TestVerifier:
 class TestTokenEfficiency:
     def test_of_a_checkpoint_says_so(self) -> None:
         totals = TranscriptFacts(cache_reads=3, cache_creations=1)
-        value = judged(observed=Observed("checkpoint", ("s",), checkpoint_tokens=True), transcripts=totals)
+        value = judged(
+            observed=Observed("checkpoint", ("s",), checkpoint_tokens=True), transcripts=totals
+        )
         said = "from checkpoint totals: cache_hit_rate 0.750; evidence by checkpoint"
         assert value["token_efficiency"].detail == said
 
@@ -224,8 +255,18 @@ class TestCorrectionPressure:
     @pytest.mark.parametrize(
         ("reported", "seen", "divisor", "detail"),
         [
-            (Corrections(0, 0, False), CorrectionsSeen(), 1.2, f"0 retries, {NONE_FOUND}, 10% tool-error rate"),
-            (Corrections(2, 1, True), CorrectionsSeen(), 4.2, "2 retries, 1 user correction, 10% tool-error rate"),
+            (
+                Corrections(0, 0, False),
+                CorrectionsSeen(),
+                1.2,
+                f"0 retries, {NONE_FOUND}, 10% tool-error rate",
+            ),
+            (
+                Corrections(2, 1, True),
+                CorrectionsSeen(),
+                4.2,
+                "2 retries, 1 user correction, 10% tool-error rate",
+            ),
             pytest.param(
                 Corrections(0, 0, True),
                 CorrectionsSeen(interrupts=2, rejections=1, corrections=2, resets=1),
@@ -253,20 +294,27 @@ class TestCorrectionPressure:
     def test_takes_the_larger_of_each(
         self, reported: Corrections, seen: CorrectionsSeen, divisor: float, detail: str
     ) -> None:
-        value = judged(observed=replace(SEEN, corrections=seen), corrections=reported)["correction_pressure"]
+        value = judged(observed=replace(SEEN, corrections=seen), corrections=reported)[
+            "correction_pressure"
+        ]
         assert value.sub_score == pytest.approx(1 / divisor)
         assert (value.source, value.detail) == ("observed", f"{detail}; evidence by commit")
 
     @pytest.mark.parametrize(
         ("observed", "detail"),
-        [(NOTHING, "3 sessions overlap"), (replace(SEEN, tool_calls=0), "no tool calls seen; evidence by commit")],
+        [
+            (NOTHING, "3 sessions overlap"),
+            (replace(SEEN, tool_calls=0), "no tool calls seen; evidence by commit"),
+        ],
     )
     def test_is_absent_where_no_tool_call_was_seen(self, observed: Observed, detail: str) -> None:
         value = judged(observed=observed, transcripts=TranscriptFacts())["correction_pressure"]
         assert (value.present, value.detail) == (False, detail)
 
     @pytest.mark.parametrize(("transcripts", "source"), [(None, "claimed"), (WORK, "observed")])
-    def test_says_where_claims_vote_what_it_is(self, transcripts: TranscriptFacts | None, source: str) -> None:
+    def test_says_where_claims_vote_what_it_is(
+        self, transcripts: TranscriptFacts | None, source: str
+    ) -> None:
         value = signal_set(facts_of(CLAIMS, transcripts=transcripts)).value("correction_pressure")
         assert (value.present, value.source) == (True, source)
 
@@ -275,7 +323,9 @@ class TestOneCommitOneIteration:
     def test_of_an_earlier_iteration_has_no_vote_here(self) -> None:
         found = judged(counted_for=3, landing=LANDED, scope=SCOPE)
         said = "commit already counted for iteration 3"
-        assert [(found[name].present, found[name].detail) for name in ("landed", "scope")] == [(False, said)] * 2
+        assert [(found[name].present, found[name].detail) for name in ("landed", "scope")] == [
+            (False, said)
+        ] * 2
 
     def test_of_this_iteration_has_one(self) -> None:
         found = judged(landing=LANDED, scope=SCOPE)
@@ -286,7 +336,9 @@ def test_evidence_that_is_shared_says_with_whom() -> None:
     shared = replace(SEEN, method="shared", shared_with=4)
     for name in ("tests", "correction_pressure"):
         assert judged(observed=shared)[name].detail.endswith("; evidence shared with iteration 4")
-    assert "shared" not in judged(observed=shared)["token_efficiency"].detail  # the tokens are those of its own lines
+    assert (
+        "shared" not in judged(observed=shared)["token_efficiency"].detail
+    )  # the tokens are those of its own lines
     none = replace(WORK, turns=0)
     detail = judged(observed=shared, transcripts=none)["token_efficiency"].detail
     assert detail == "the tokens of its lines count for iteration 4, which has them too"
@@ -304,34 +356,60 @@ class TestScores:
     def test_of_one_known_boolean_are_not_scored(self) -> None:
         record = IterationRecord(2, 1, impl=ImplBlock(focused_tests_pass=True))
         score = scored(
-            record, Observed(), transcripts=None, changed=Changed("corrected", "", unknown=Unknown.NO_COMMIT)
+            record,
+            Observed(),
+            transcripts=None,
+            changed=Changed("corrected", "", unknown=Unknown.NO_COMMIT),
         )
         assert (score.scored, score.band) == (False, BAND_INSUFFICIENT)
         assert (score.bounds.low, score.bounds.high) == (0, 1)
 
 
 class TestObjectives:
-    NEW = ("ran_tests", "tests_passed_last", "edited_after_tests", "user_interrupted", "reverted_own_work")
+    NEW = (
+        "ran_tests",
+        "tests_passed_last",
+        "edited_after_tests",
+        "user_interrupted",
+        "reverted_own_work",
+    )
 
     def checks(self, observed: Observed) -> dict[str, float | None]:
         found = objective_checks(WORK, observed).as_dict()
-        return {name: float(found[name]["sub_score"]) if found[name]["present"] else None for name in self.NEW}
+        return {
+            name: float(found[name]["sub_score"]) if found[name]["present"] else None
+            for name in self.NEW
+        }
 
     def test_without_a_verdict_do_not_say_how_tests_ended(self) -> None:
-        assert list(self.checks(replace(SEEN, tests=TestsSeen(runs=1))).values()) == [1, None, None, 0, 0]
+        assert list(self.checks(replace(SEEN, tests=TestsSeen(runs=1))).values()) == [
+            1,
+            None,
+            None,
+            0,
+            0,
+        ]
         assert list(self.checks(replace(SEEN, tests=TestsSeen())).values()) == [0, None, None, 0, 0]
 
     def test_are_the_old_three_where_iterations_have_no_lines_of_their_own(self) -> None:
-        assert list(objective_checks(WORK).as_dict()) == ["ran_cli_command", "committed_after_tests", "read_loop_state"]
+        assert list(objective_checks(WORK).as_dict()) == [
+            "ran_cli_command",
+            "committed_after_tests",
+            "read_loop_state",
+        ]
 
 
 class TestIntegrity:
-    def pairs(self, record: IterationRecord = CLAIMS, **known: Any) -> dict[tuple[str, str], IntegrityObservation]:
+    def pairs(
+        self, record: IterationRecord = CLAIMS, **known: Any
+    ) -> dict[tuple[str, str], IntegrityObservation]:
         found = signal_set(facts(record, **known), claims_vote=False).integrity
         return {(str(pair.signal), str(pair.role)): pair for pair in found}
 
     def test_compares_each_role_with_what_was_seen(self) -> None:
-        found = self.pairs(observed=replace(SEEN, tests=FAILED), statuses=("fail",), scope=SCOPE, landing=LANDED)
+        found = self.pairs(
+            observed=replace(SEEN, tests=FAILED), statuses=("fail",), scope=SCOPE, landing=LANDED
+        )
         deltas = {key: pair.delta for key, pair in found.items()}
         assert deltas == {
             ("landed", "impl"): 0,
@@ -343,8 +421,12 @@ class TestIntegrity:
         }
 
     def test_takes_no_claim_of_another_role(self) -> None:
-        verifier = VerifierRecord(status="pass", tests_total_pass=False, linked_traces=(LinkedTrace("a", "b"),))
-        record = IterationRecord(2, 1, impl=ImplBlock(focused_tests_pass=True), verifiers=(verifier,))
+        verifier = VerifierRecord(
+            status="pass", tests_total_pass=False, linked_traces=(LinkedTrace("a", "b"),)
+        )
+        record = IterationRecord(
+            2, 1, impl=ImplBlock(focused_tests_pass=True), verifiers=(verifier,)
+        )
         found = self.pairs(record, observed=replace(SEEN, tests=FAILED))
         assert found["tests", "impl"].claimed.sub_score == 1
         assert found["tests", "verifier"].claimed.sub_score == 0

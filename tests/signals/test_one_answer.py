@@ -13,9 +13,30 @@ from scoring.evidence.beside import deliberation_facts
 from scoring.meters.dr import read_transcript, score_transcript
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 
-BLOCKERS = ("missing", "blocked", "blocker", "waiting on", "depends on", "need access", "can't proceed", "prerequisite")
-OTHERS = ("run the load test", "Nadia will", "Next:", "maybe", "pytest", "a.py", "owner:", "**Omar**:", "the QA team:")
-WORDS = st.sampled_from([*BLOCKERS, *OTHERS, "a", "security review", "to legal", "Report the", "handle", "values", "_"])
+BLOCKERS = (
+    "missing",
+    "blocked",
+    "blocker",
+    "waiting on",
+    "depends on",
+    "need access",
+    "can't proceed",
+    "prerequisite",
+)
+OTHERS = (
+    "run the load test",
+    "Nadia will",
+    "Next:",
+    "maybe",
+    "pytest",
+    "a.py",
+    "owner:",
+    "**Omar**:",
+    "the QA team:",
+)
+WORDS = st.sampled_from(
+    [*BLOCKERS, *OTHERS, "a", "security review", "to legal", "Report the", "handle", "values", "_"]
+)
 SENTENCES = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 TEXTS = st.lists(SENTENCES, max_size=3)
 AGENTS = st.sampled_from(["ann", "bob", "cy"])
@@ -23,7 +44,9 @@ OUTPUTS = st.fixed_dictionaries(
     {"open_questions": TEXTS | st.none(), "next_actions": TEXTS},
     optional={
         "claims": TEXTS,
-        "text": st.lists(SENTENCES | SENTENCES.map("{}?".format), min_size=1, max_size=4).map(". ".join),
+        "text": st.lists(SENTENCES | SENTENCES.map("{}?".format), min_size=1, max_size=4).map(
+            ". ".join
+        ),
         "summary": SENTENCES,
         "responses": st.dictionaries(AGENTS, SENTENCES, max_size=3),
     },
@@ -39,7 +62,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("log")
 
 
-@given(rounds=ROUNDS, agents=st.lists(AGENTS, max_size=7), as_lines=st.booleans(), first=st.integers(-3, 9))
+@given(
+    rounds=ROUNDS,
+    agents=st.lists(AGENTS, max_size=7),
+    as_lines=st.booleans(),
+    first=st.integers(-3, 9),
+)
 def test_dr_and_iteration_never_disagree(
     folder: Path, rounds: list[dict[str, Any]], agents: list[str], as_lines: bool, first: int
 ) -> None:
@@ -67,21 +95,36 @@ def test_dr_and_iteration_never_disagree(
 
 
 def claims_and(actions: list[str]) -> dict[str, Any]:
-    return {"claims": ["The export takes four hours.", "It waits for the tape."], "next_actions": actions}
+    return {
+        "claims": ["The export takes four hours.", "It waits for the tape."],
+        "next_actions": actions,
+    }
 
 
 @pytest.mark.parametrize(
     ("last", "profile", "votes"),
     [
-        pytest.param(["Report the missing security review to legal"], PROFILE, 0.0, id="blocked in a first low round"),
+        pytest.param(
+            ["Report the missing security review to legal"],
+            PROFILE,
+            0.0,
+            id="blocked in a first low round",
+        ),
         pytest.param(["Omar: report the security review to legal"], PROFILE, 1.0, id="not blocked"),
         pytest.param(
-            ["Report the missing security review to legal"], "dr-1", 1.0, id="blocked, under the first profile"
+            ["Report the missing security review to legal"],
+            "dr-1",
+            1.0,
+            id="blocked, under the first profile",
         ),
     ],
 )
-def test_a_blocked_round_votes_nothing(folder: Path, last: list[str], profile: str, votes: float) -> None:
+def test_a_blocked_round_votes_nothing(
+    folder: Path, last: list[str], profile: str, votes: float
+) -> None:
     rounds = [claims_and([]), claims_and(last)]
     path = folder / "iter-2.dr.json"
-    path.write_text(json.dumps({"rounds": [{"round": n, "outputs": o} for n, o in enumerate(rounds, 1)]}))
+    path.write_text(
+        json.dumps({"rounds": [{"round": n, "outputs": o} for n, o in enumerate(rounds, 1)]})
+    )
     assert deliberation_value(deliberation_facts(folder, 2, profile), 2).sub_score == votes

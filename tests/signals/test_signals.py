@@ -8,7 +8,7 @@ from helpers.repos import Repo
 
 from scoring.evidence.beside import Corrections, HookFacts
 from scoring.evidence.git.facts import Changed, Unknown
-from scoring.evidence.git.reference import ReferenceHistory
+from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord
 from scoring.parity import (
     BackfillSignals,
@@ -46,7 +46,8 @@ def absent(detail: str) -> SignalValue:
 
 class TestValues:
     @pytest.mark.parametrize(
-        ("given", "expected"), [(0.5, 0.5), (1, 1.0), (0, 0.0), (1.5, 1.0), (-0.5, 0.0), (math.inf, 1), (-math.inf, 0)]
+        ("given", "expected"),
+        [(0.5, 0.5), (1, 1.0), (0, 0.0), (1.5, 1.0), (-0.5, 0.0), (math.inf, 1), (-math.inf, 0)],
     )
     def test_present_is_clamped(self, given: float, expected: float) -> None:
         assert present_signal(given, "why") == present(expected, "why")
@@ -80,7 +81,9 @@ class TestScope:
         repo.lose("HEAD^{tree}")
         record = IterationRecord(2, 1, commit=sha)
         changed = ReferenceHistory(repo.path, [record]).changed(record)
-        assert scope_value(changed, ("a",), "t") == absent(f"cannot read changed files for {sha[:12]}")
+        assert scope_value(changed, ("a",), "t") == absent(
+            f"cannot read changed files for {sha[:12]}"
+        )
 
 
 NOTHING = absent("nothing")
@@ -115,11 +118,18 @@ class TestCorrectionPressure:
         ],
     )
     def test_falls_with_every_correction(
-        self, retries: int, corrections: int, rate: float | None, percent: int | None, sub_score: float
+        self,
+        retries: int,
+        corrections: int,
+        rate: float | None,
+        percent: int | None,
+        sub_score: float,
     ) -> None:
         errors = "" if percent is None else f", {percent}% tool-error rate"
         detail = f"{retries} retries, {corrections} user corrections{errors}"
-        assert pressure_value(Corrections(retries, corrections, True), rate) == present(sub_score, detail)
+        assert pressure_value(Corrections(retries, corrections, True), rate) == present(
+            sub_score, detail
+        )
 
 
 class TestHookOutcomes:
@@ -152,17 +162,25 @@ class TestReasons:
                 id="the task",
             ),
             pytest.param(
-                [scope_value(Changed("reference", f, unknown=Unknown.UNRESOLVED), (), "t") for f in ("0123", "HEAD~1")],
+                [
+                    scope_value(Changed("reference", f, unknown=Unknown.UNRESOLVED), (), "t")
+                    for f in ("0123", "HEAD~1")
+                ],
                 "commit SHA … does not resolve",
                 id="the commit field",
             ),
             pytest.param(
-                [scope_value(Changed("corrected", s, s, unknown=Unknown.FILES), ("a",), "t") for s in ("01", "ba")],
+                [
+                    scope_value(Changed("corrected", s, s, unknown=Unknown.FILES), ("a",), "t")
+                    for s in ("01", "ba")
+                ],
                 "cannot read changed files for …",
                 id="the commit",
             ),
             pytest.param(
-                [deliberation_value(None, n) for n in (1, 2)], "no DR transcript for iter-N", id="the deliberation"
+                [deliberation_value(None, n) for n in (1, 2)],
+                "no DR transcript for iter-N",
+                id="the deliberation",
             ),
         ],
     )
@@ -173,10 +191,14 @@ class TestReasons:
 
 class TestSignalTable:
     def test_gives_each_signal_what_was_found_for_it(self) -> None:
-        log = IterlogSignals(present(0.1, "s"), present(0.2, "t"), present(0.3, "v"), NOTHING, NOTHING, 1, 0)
+        log = IterlogSignals(
+            present(0.1, "s"), present(0.2, "t"), present(0.3, "v"), NOTHING, NOTHING, 1, 0
+        )
         git = GitSignals(present(0.4, "l"), NOTHING)
         backfill = BackfillSignals(5, present(0.5, "e"), 0.5)
-        found = assemble_signal_set(IterationRecord(2, 5), log, git, backfill, UNSEEN, present(0.6, "h"))
+        found = assemble_signal_set(
+            IterationRecord(2, 5), log, git, backfill, UNSEEN, present(0.6, "h")
+        )
         assert found.iteration == 5
         assert {name: value.detail for name, value in found.signals.items()} == {
             "landed": "l",
@@ -193,10 +215,21 @@ class TestSignalTable:
         said = present(1, "said")
         pair = IntegrityObservation(LANDED, ROLE_IMPL, said, NOTHING)
         nothing = {"present": False, "sub_score": 0.0, "detail": "nothing"}
-        whole = {"present": True, "sub_score": 1, "detail": "said", "source": None, "applicable": True, "fact": None}
+        whole = {
+            "present": True,
+            "sub_score": 1,
+            "detail": "said",
+            "source": None,
+            "applicable": True,
+            "fact": None,
+        }
         assert SignalSet(1, {LANDED: said}, UNSEEN, (pair,)).as_dict() == {
             "iteration": 1,
             "signals": {"landed": whole},
             "integrity": [pair.as_dict()],
-            "objective": {"ran_cli_command": nothing, "committed_after_tests": nothing, "read_loop_state": nothing},
+            "objective": {
+                "ran_cli_command": nothing,
+                "committed_after_tests": nothing,
+                "read_loop_state": nothing,
+            },
         }

@@ -43,11 +43,17 @@ two rows by scikit-learn 1.9.1."""
 def test_agrees_with_other_implementations(rows: str, alpha: float, kappa: float) -> None:
     assert krippendorff_alpha(units(*rows.split())) == pytest.approx(alpha, abs=1e-8)
     first, second = rows.split()[:2]
-    pairs = [(float(a), float(b)) for a, b in zip(first, second, strict=True) if a.isdigit() and b.isdigit()]
+    pairs = [
+        (float(a), float(b))
+        for a, b in zip(first, second, strict=True)
+        if a.isdigit() and b.isdigit()
+    ]
     assert weighted_kappa(pairs) == pytest.approx(kappa, abs=1e-8)
 
 
-@pytest.mark.parametrize("given", [[], [[1], [2], []], [[2, 2], [2, 2, 2]]], ids=["nothing", "no pair", "one value"])
+@pytest.mark.parametrize(
+    "given", [[], [[1], [2], []], [[2, 2], [2, 2, 2]]], ids=["nothing", "no pair", "one value"]
+)
 def test_alpha_is_not_defined(given: list[list[float]]) -> None:
     assert krippendorff_alpha(given) is None
 
@@ -89,11 +95,17 @@ def test_the_mean_of_many_has_the_interval_that_theory_gives() -> None:
 
 
 def test_the_score_is_compared_by_ranks() -> None:
-    assert agreement({}, [(0.1, 1), (0.2, 4), (0.9, 9), (0.95, 100)]).score.value == pytest.approx(1)
+    assert agreement({}, [(0.1, 1), (0.2, 4), (0.9, 9), (0.95, 100)]).score.value == pytest.approx(
+        1
+    )
     assert agreement({}, [(1, 1), (2, 1), (3, 2)]).score.value == pytest.approx(0.866025, abs=1e-6)
     assert agreement({}, [(1, 1), (1, 3)]).score.value is None
 
 
 def test_pairs_that_share_no_iteration_have_no_kappa() -> None:
     found = agreement({1: {"ann": Judgement(1)}, 2: {"bob": Judgement(2)}}, [])
-    assert (found.actors, dict(found.kappa), found.alpha["correctness"].n) == (("ann", "bob"), {}, 0)
+    assert (found.actors, dict(found.kappa), found.alpha["correctness"].n) == (
+        ("ann", "bob"),
+        {},
+        0,
+    )

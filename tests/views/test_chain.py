@@ -56,9 +56,13 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     kept.edit(300, 4, "src/b.py")
     kept.run(310, 5, "pytest -q", "1 failed, 2 passed in 0.1s", failed=True)
     held = history.checkpoint(1, ({"session": "kept"}, kept.lines))
-    history.entry(history.commit(400, "by its checkpoint", held, files={"src/b.py": "1"}), "by its checkpoint")
+    history.entry(
+        history.commit(400, "by its checkpoint", held, files={"src/b.py": "1"}), "by its checkpoint"
+    )
     history.entry(history.commit(410, "shares it", held, files={"src/b.py": "2"}), "shares it")
-    history.entry(history.commit(500, "its checkpoint is elsewhere", ABSENT), "its checkpoint is elsewhere")
+    history.entry(
+        history.commit(500, "its checkpoint is elsewhere", ABSENT), "its checkpoint is elsewhere"
+    )
 
     gone = history.session("gone", tmp_path / "trees" / "one")
     gone.edit(600, 6, "src/c.py")
@@ -87,14 +91,23 @@ def run(made: History, da_score: DaScore) -> Run:
 class TestDoctor:
     def test_counts_iterations_and_sessions_by_method(self, run: Run) -> None:
         found = run("doctor", "--json")["attribution"]
-        methods = {method: (n["iterations"], n["sessions"]) for method, n in found["methods"].items()}
+        methods = {
+            method: (n["iterations"], n["sessions"]) for method, n in found["methods"].items()
+        }
         by_one = dict.fromkeys(("checkpoint", "shared", "commit"), (1, 1))
         assert methods == by_one | {"session": (0, 0), "time": (0, 0), "none": (2, 0)}
-        assert {one["reason"]: one["iterations"] for one in found["iterations_without_session"]} == {
+        assert {
+            one["reason"]: one["iterations"] for one in found["iterations_without_session"]
+        } == {
             NO_TRANSCRIPT: [4],
             "no transcript covers the iteration window": [5],
         }
-        assert found["checkpoints"] == {"found": 1, "transcripts": 1, "missing": [], "not_fetched": []}
+        assert found["checkpoints"] == {
+            "found": 1,
+            "transcripts": 1,
+            "missing": [],
+            "not_fetched": [],
+        }
 
     @pytest.mark.slow
     def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
@@ -108,17 +121,26 @@ class TestDoctor:
         assert "LINES FOUND BY" not in run("doctor", "--all", rubric="2.3.0")
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
-        found = {one["topic"]: one for one in run("doctor", "--json")["findings"] if "tests is absent" in one["what"]}
+        found = {
+            one["topic"]: one
+            for one in run("doctor", "--json")["findings"]
+            if "tests is absent" in one["what"]
+        }
         assert found["signals"]["advice"] == KEEP_TRANSCRIPT
 
     @pytest.mark.slow
-    def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(self, run: Run, made: History) -> None:
+    def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(
+        self, run: Run, made: History
+    ) -> None:
         (name,) = made.checkpoints
         path = f"entire/checkpoints/v1:{name[:2]}/{name[2:]}/0/full.jsonl"
         Repo.at(made.repo).lose(path)
         found = run("doctor", "--json")
         assert found["attribution"]["checkpoints"]["missing"] == [path]
-        assert any(f["what"].startswith("1 transcript of a checkpoint is not in") for f in found["findings"])
+        assert any(
+            f["what"].startswith("1 transcript of a checkpoint is not in")
+            for f in found["findings"]
+        )
 
 
 def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
@@ -133,15 +155,23 @@ def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
     monkeypatch.chdir(history.repo)
 
     def doctor() -> Any:
-        found = da_score("doctor", "--json", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0")
+        found = da_score(
+            "doctor", "--json", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0"
+        )
         return json.loads(found.out)
 
     found = doctor()
     assert found["attribution"]["checkpoints"]["not_fetched"] == [ULID]
-    (advice,) = [one["advice"] for one in found["findings"] if one["what"].endswith(f"not in this clone, as {ULID}")]
+    (advice,) = [
+        one["advice"]
+        for one in found["findings"]
+        if one["what"].endswith(f"not in this clone, as {ULID}")
+    ]
     assert "git fetch origin 'refs/entire/checkpoints/*:refs/entire/checkpoints/*'" in advice
     written = "".join(json.dumps(line) + "\n" for line in session.lines).encode()
-    record(Repo.at(history.repo), {"": {"0/metadata.json": about("s1"), "0/full.jsonl": written}}, REF)
+    record(
+        Repo.at(history.repo), {"": {"0/metadata.json": about("s1"), "0/full.jsonl": written}}, REF
+    )
     found = doctor()
     assert found["attribution"]["checkpoints"]["not_fetched"] == []
     assert found["attribution"]["methods"]["checkpoint"] == {"iterations": 1, "sessions": 1}
@@ -167,16 +197,35 @@ class TestWorktrees:
         assert (found["method"], found["sessions"]) == ("time", ["gone"])
 
     @pytest.mark.parametrize(
-        "glob", [pytest.param("", id="not named"), pytest.param("../tree/*", id="another folder is named")]
+        "glob",
+        [pytest.param("", id="not named"), pytest.param("../tree/*", id="another folder is named")],
     )
     def test_that_are_gone_do_not_count_without_it(self, run: Run, glob: str) -> None:
-        found = run("explain", "5", "--json", *(("--worktrees", glob) if glob else ()))["attribution"]
-        assert (found["method"], found["problem"]) == (None, "no transcript covers the iteration window")
+        found = run("explain", "5", "--json", *(("--worktrees", glob) if glob else ()))[
+            "attribution"
+        ]
+        assert (found["method"], found["problem"]) == (
+            None,
+            "no transcript covers the iteration window",
+        )
 
-    def test_and_test_commands_have_no_effect_under_other_rubrics(self, made: History, da_score: DaScore) -> None:
-        options = ("--iter-log-dir", made.log, "--no-cache", "--worktrees", "/a", "--test-commands", "./check")
+    def test_and_test_commands_have_no_effect_under_other_rubrics(
+        self, made: History, da_score: DaScore
+    ) -> None:
+        options = (
+            "--iter-log-dir",
+            made.log,
+            "--no-cache",
+            "--worktrees",
+            "/a",
+            "--test-commands",
+            "./check",
+        )
         shown = da_score("run", "--no-write", "--rubric", "2.3.0", *options).err
-        assert "rubric 2.3.0 gives iterations no lines of their own: the setting worktrees has no effect" in shown
+        assert (
+            "rubric 2.3.0 gives iterations no lines of their own: the setting worktrees has no effect"
+            in shown
+        )
         assert "the setting test-commands has no effect" in shown
 
     @pytest.mark.slow
@@ -188,7 +237,9 @@ class TestWorktrees:
             pytest.param((), [], id="not named"),
         ],
     )
-    def test_commands_name_further_test_runs(self, run: Run, options: tuple[str, ...], seen: list[str]) -> None:
+    def test_commands_name_further_test_runs(
+        self, run: Run, options: tuple[str, ...], seen: list[str]
+    ) -> None:
         found = run("explain", "5", "--json", "--worktrees", self.GLOB, *options)["attribution"]
         assert [one["kind"] for one in found["seen"]] == seen
 
@@ -201,8 +252,14 @@ class TestExplanation:
         assert found["commit"] == made.commit_of(made.entries[0])
         assert found["lines"] == [{"path": str(path), "first": 1, "last": 7, "total": 7}]
         lines = path.read_text().splitlines()
-        seen = {one["kind"]: lines[one["line"] - 1] for one in found["seen"] if one["path"] == str(path)}
-        for kind, text in (("commit", "[main "), ("tests", "2 passed"), ("correction", "interrupted by user]")):
+        seen = {
+            one["kind"]: lines[one["line"] - 1] for one in found["seen"] if one["path"] == str(path)
+        }
+        for kind, text in (
+            ("commit", "[main "),
+            ("tests", "2 passed"),
+            ("correction", "interrupted by user]"),
+        ):
             assert text in seen[kind]
         assert run("iteration", "1", "--json", "--recompute")["attribution"] == found
         shown = run("explain", "1")
@@ -213,10 +270,15 @@ class TestExplanation:
 
     def test_names_the_lines_that_votes_come_from(self, run: Run, made: History) -> None:
         path = next(made.home.rglob("mine.jsonl"))
-        sources = {one["signal"]: one["sources"] for one in run("explain", "1", "--json")["signals"]}
+        sources = {
+            one["signal"]: one["sources"] for one in run("explain", "1", "--json")["signals"]
+        }
         assert sources["token_efficiency"] == [f"{path}:1 to 7"]
         assert sources["tests"] == [f"last test run, passed: pytest -q at {path}:4"]
-        assert sources["correction_pressure"] == [f"{path}:1 to 7", f"interrupted by the user at {path}:5"]
+        assert sources["correction_pressure"] == [
+            f"{path}:1 to 7",
+            f"interrupted by the user at {path}:5",
+        ]
 
     @pytest.mark.slow
     def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
@@ -230,10 +292,14 @@ class TestExplanation:
     @pytest.mark.slow
     def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:
         assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
-        assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run("explain", "4")
+        assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run(
+            "explain", "4"
+        )
 
     @pytest.mark.slow
-    def test_says_what_a_sidecar_keeps_when_the_transcript_is_gone(self, run: Run, made: History) -> None:
+    def test_says_what_a_sidecar_keeps_when_the_transcript_is_gone(
+        self, run: Run, made: History
+    ) -> None:
         run("run")
         assert run("iteration", "1", "--json")["attribution"] == {
             "method": "commit",
@@ -248,7 +314,9 @@ class TestExplanation:
 
 
 def facts(observed: Observed | None, **known: Any) -> IterationFacts:
-    landing = Landing("corrected", facts_of(IterationRecord(2, 1)).trunk, "a" * 12, "a" * 40, ANCESTOR, "a" * 40)
+    landing = Landing(
+        "corrected", facts_of(IterationRecord(2, 1)).trunk, "a" * 12, "a" * 40, ANCESTOR, "a" * 40
+    )
     return facts_of(IterationRecord(2, 1), landing=landing, observed=observed, **known)
 
 
@@ -273,13 +341,22 @@ class TestWords:
         [
             ({"work": WorkSeen(5, 2, 4)}, ["5 edits of 2 files, 4 of one"]),
             ({"work": WorkSeen(1, 1, 1)}, ["1 edit of 1 file"]),
-            ({"work": WorkSeen(agents=2, compactions=1)}, ["2 sub-agents started; context compacted 1 time"]),
+            (
+                {"work": WorkSeen(agents=2, compactions=1)},
+                ["2 sub-agents started; context compacted 1 time"],
+            ),
             (
                 {"work": WorkSeen(agents=2, missing=1)},
                 ["2 sub-agents started, what 1 of these did is not counted here"],
             ),
-            ({"elsewhere": 3}, ["the tokens and turns of 3 of these lines count for another unit of work"]),
-            ({"by_agents": 0.2599}, ["agents wrote at least 25 % of the lines that its commit adds"]),
+            (
+                {"elsewhere": 3},
+                ["the tokens and turns of 3 of these lines count for another unit of work"],
+            ),
+            (
+                {"by_agents": 0.2599},
+                ["agents wrote at least 25 % of the lines that its commit adds"],
+            ),
             ({}, []),
         ],
     )
@@ -289,19 +366,28 @@ class TestWords:
         payload = chain_payload(found)
         assert payload
         edits = observed["work"].edits if "work" in observed else 0
-        assert (payload["work"]["edits"], payload["by_agents"]) == (edits, observed.get("by_agents"))
+        assert (payload["work"]["edits"], payload["by_agents"]) == (
+            edits,
+            observed.get("by_agents"),
+        )
 
     @cases(
         "known, line",
         {
-            "nothing was edited": ({}, "no edit tool was used in these lines, which end 2 minutes before the commit"),
+            "nothing was edited": (
+                {},
+                "no edit tool was used in these lines, which end 2 minutes before the commit",
+            ),
             "something was": ({"work": WorkSeen(1, 1, 1)}, "1 edit of 1 file"),
             "a sub-agent may have": ({"work": WorkSeen(agents=1)}, "1 sub-agent started"),
             "a document in a command": (
                 {"by_agents": 0.5},
                 "agents wrote at least 50 % of the lines that its commit adds",
             ),
-            "a line shows the commit": ({"seen": (SeenAt("commit a", HERE, 9),)}, "commit a at t.jsonl:9"),
+            "a line shows the commit": (
+                {"seen": (SeenAt("commit a", HERE, 9),)},
+                "commit a at t.jsonl:9",
+            ),
         },
     )
     def test_of_lines_that_end_before_the_commit(self, known: dict[str, Any], line: str) -> None:
@@ -311,14 +397,20 @@ class TestWords:
 
     def test_of_a_commit_that_is_not_here(self) -> None:
         landing = replace(facts(None).landing, sha=None, field="gone")
-        lines = list(chain_lines(facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()), None))
+        lines = list(
+            chain_lines(facts_of(IterationRecord(2, 1), landing=landing, observed=Observed()), None)
+        )
         assert lines == [
             "commit gone, which is not here",
             "no line of a transcript: no session found for this iteration",
         ]
 
     @pytest.mark.parametrize(
-        "kept", [pytest.param(None, id="no evidence file"), pytest.param(OwnLines(), id="one that found none")]
+        "kept",
+        [
+            pytest.param(None, id="no evidence file"),
+            pytest.param(OwnLines(), id="one that found none"),
+        ],
     )
     def test_of_nothing_are_none(self, kept: OwnLines | None) -> None:
         assert list(chain_lines(facts(None), kept)) == []

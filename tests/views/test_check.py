@@ -38,7 +38,9 @@ Failure: TypeAlias = tuple[str, int | None]
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
 
 
-def examined(number: int, value: float | None, claimed: float | None = None, rubric: str = "2.1.0") -> Examined:
+def examined(
+    number: int, value: float | None, claimed: float | None = None, rubric: str = "2.1.0"
+) -> Examined:
     """One iteration whose only signal is landed."""
     landed = absent_signal("not told") if value is None else present_signal(value, "told")
     claim = absent_signal("") if claimed is None else present_signal(claimed, "said so")
@@ -62,7 +64,9 @@ def verdict(*values: float | None, **given: Any) -> Verdict:
 
 
 def baseline(*values: float | None, version: str = "2.1.0") -> Baseline:
-    return Baseline("before", {n: BaselineScore(version, value) for n, value in enumerate(values, 1)})
+    return Baseline(
+        "before", {n: BaselineScore(version, value) for n, value in enumerate(values, 1)}
+    )
 
 
 def failed(found: Verdict) -> list[Failure]:
@@ -80,13 +84,20 @@ class TestGates:
             pytest.param((0.4, 1), {"min_mean": 0.71}, [("min-mean", None)], id="a mean below"),
             pytest.param((0.4, 1), {"min_mean": 0.7}, [], id="a mean on the limit"),
             pytest.param(
-                (0.4, 1), {"min_score": 0.5, "min_mean": 0.9}, [("min-score", 1), ("min-mean", None)], id="two gates"
+                (0.4, 1),
+                {"min_score": 0.5, "min_mean": 0.9},
+                [("min-score", 1), ("min-mean", None)],
+                id="two gates",
             ),
-            pytest.param((None, 1), {"no_unscored": True}, [("no-unscored", 1)], id="one without a score"),
+            pytest.param(
+                (None, 1), {"no_unscored": True}, [("no-unscored", 1)], id="one without a score"
+            ),
             pytest.param((0.2, 1), {"no_unscored": True}, [], id="each with a score"),
         ],
     )
-    def test_of_scores(self, values: Sequence[float], gates: dict[str, Any], failures: list[Failure]) -> None:
+    def test_of_scores(
+        self, values: Sequence[float], gates: dict[str, Any], failures: list[Failure]
+    ) -> None:
         assert failed(verdict(*values, **gates)) == failures
 
     def test_an_unscored_iteration_is_noted(self) -> None:
@@ -102,25 +113,39 @@ class TestGates:
             pytest.param((0.4, 0.6), 0.1, (0.4, 0.4), [], id="none fell"),
             pytest.param((0.4, 0.6), 0.1, (None, 0.4), [], id="had no score"),
             pytest.param(
-                (0.4, 0.6), 0.1, (0.9, 0.9), [("max-drop", 1), ("max-drop", 2), ("max-drop", None)], id="the mean too"
+                (0.4, 0.6),
+                0.1,
+                (0.9, 0.9),
+                [("max-drop", 1), ("max-drop", 2), ("max-drop", None)],
+                id="the mean too",
             ),
             pytest.param((0.9, 0.1), 0.5, (0.9,), [], id="one is new"),
-            pytest.param((0.9, 0.1), 0.2, (0.9,), [("max-drop", None)], id="one is new and lowers the mean"),
+            pytest.param(
+                (0.9, 0.1), 0.2, (0.9,), [("max-drop", None)], id="one is new and lowers the mean"
+            ),
         ],
     )
     def test_of_drops(
-        self, values: Sequence[float], limit: float, before: Sequence[float | None], failures: list[Failure]
+        self,
+        values: Sequence[float],
+        limit: float,
+        before: Sequence[float | None],
+        failures: list[Failure],
     ) -> None:
         found = verdict(*values, max_drop=limit, baseline=baseline(*before))
         assert failed(found) == failures
-        assert found.iterations[1].notes == (() if len(before) == 2 else ("not in the baseline before",))
+        assert found.iterations[1].notes == (
+            () if len(before) == 2 else ("not in the baseline before",)
+        )
 
     def test_scores_of_two_rubrics_are_not_compared(self) -> None:
         mixed = Baseline("before", {1: BaselineScore("1.0.0", 1.0), 2: BaselineScore("2.1.0", 0.6)})
         found = verdict(0.4, 0.6, max_drop=0.1, baseline=mixed)
         assert found.passed
         assert "under rubric 1.0.0" in found.iterations[0].notes[0]
-        with pytest.raises(SettingsError, match=r"nothing to compare: before was scored under rubric 1\.0\.0"):
+        with pytest.raises(
+            SettingsError, match=r"nothing to compare: before was scored under rubric 1\.0\.0"
+        ):
             verdict(0.4, max_drop=0.1, baseline=baseline(1.0, version="1.0.0"))
 
     def test_of_drops_compares_the_mean_of_the_newest_with_theirs(self) -> None:
@@ -130,13 +155,24 @@ class TestGates:
         assert failed(checked(newest, max_drop=0.1, baseline=before)) == [("max-drop", None)]
 
     def test_of_claims(self) -> None:
-        claims = [examined(1, 0.5, 1.0), examined(2, 0.5, 0.5), examined(3, 0.5, None), examined(4, None, 1.0)]
+        claims = [
+            examined(1, 0.5, 1.0),
+            examined(2, 0.5, 0.5),
+            examined(3, 0.5, None),
+            examined(4, None, 1.0),
+        ]
         found = checked(claims, no_over_claims=True)
         assert failed(found) == [("no-over-claims", 1)]
-        assert found.failures[0].reason == "impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told)"
+        assert (
+            found.failures[0].reason
+            == "impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told)"
+        )
 
     def test_reasons_name_the_signal_that_cost_most(self) -> None:
-        assert verdict(0.4, min_score=0.5).failures[0].reason == "score 0.400 is below 0.5; landed cost most: told"
+        assert (
+            verdict(0.4, min_score=0.5).failures[0].reason
+            == "score 0.400 is below 0.5; landed cost most: told"
+        )
 
 
 def break_tests(demo: Demo) -> None:
@@ -155,19 +191,28 @@ class TestCommand:
         assert (found.status, found.err) == (3, "")
         lines = found.out.splitlines()
         assert lines[0].startswith("FAIL  iteration 2: min-score: score 0.500 is below 0.6; ")
-        assert any(line.startswith("FAIL  iteration 5: no-over-claims: impl over-claimed landed: ") for line in lines)
+        assert any(
+            line.startswith("FAIL  iteration 5: no-over-claims: impl over-claimed landed: ")
+            for line in lines
+        )
         assert lines[-1].startswith("check failed: 4 of 9 iterations hold")
 
-    def test_notes_that_a_sidecar_says_less_than_the_evidence(self, demo: Demo, da_score: DaScore) -> None:
+    def test_notes_that_a_sidecar_says_less_than_the_evidence(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
         da_score("run")
         edit(demo.iter_log_dir / "iter-3.score.yaml", "value: 0.93", "value: 0.13")
         found = da_score("check", "--min-score", "0.2")
-        assert found.out.startswith("note  iteration 3: stale: it says 0.133, the evidence gives 0.933\n")
+        assert found.out.startswith(
+            "note  iteration 3: stale: it says 0.133, the evidence gives 0.933\n"
+        )
         assert da_score("check", "--min-score", "0.2", "--no-stale").status == 3
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("written", [".nan", ".inf", "7", "-0.5"])
-    def test_a_sidecar_of_impossible_numbers_is_scored_anew(self, demo: Demo, da_score: DaScore, written: str) -> None:
+    def test_a_sidecar_of_impossible_numbers_is_scored_anew(
+        self, demo: Demo, da_score: DaScore, written: str
+    ) -> None:
         da_score("run")
         edit(demo.iter_log_dir / "iter-5.score.yaml", "\nvalue: ", f"\nvalue: {written} #")
         found = da_score("check", "--min-score", "0.3")
@@ -176,7 +221,9 @@ class TestCommand:
         said = f"its value {written.removeprefix('.')} is not from 0 to 1; this iteration is scored anew"
         assert f"iter-5.score.yaml: {said}" in found.err
 
-    def test_a_log_without_iterations_does_not_hold(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_a_log_without_iterations_does_not_hold(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         (tmp_path / "empty").mkdir()
         options = ("check", "--min-score", "0.3", "--iter-log-dir", tmp_path / "empty")
         assert da_score(*options).status == 3
@@ -189,18 +236,38 @@ class TestCommand:
         data = json.loads(found.out)
         assert (found.status, data["passed"]) == (3, False)
         limits = ("min_band", "min_mean", "min_coverage", "min_low", "max_drop", "baseline", "last")
-        switches = ("no_over_claims", "no_unscored", "no_unresolved_commits", "no_stale", "require_verified")
-        assert data["gates"] == {"min_score": 0.3} | dict.fromkeys(limits) | dict.fromkeys(switches, False)
+        switches = (
+            "no_over_claims",
+            "no_unscored",
+            "no_unresolved_commits",
+            "no_stale",
+            "require_verified",
+        )
+        assert data["gates"] == {"min_score": 0.3} | dict.fromkeys(limits) | dict.fromkeys(
+            switches, False
+        )
         assert [i["iteration"] for i in data["iterations"] if not i["passed"]] == [5]
 
     def test_as_junit(self, da_score: DaScore, tmp_path: Path) -> None:
-        assert da_score("check", "--min-score", "0.3", "--min-mean", "0.9", "--junit", tmp_path / "j.xml").status == 3
+        assert (
+            da_score(
+                "check", "--min-score", "0.3", "--min-mean", "0.9", "--junit", tmp_path / "j.xml"
+            ).status
+            == 3
+        )
         suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
         assert (suite.get("tests"), suite.get("failures")) == ("10", "2")
-        broken = {case.get("name"): failure for case in suite if (failure := case.find("failure")) is not None}
+        broken = {
+            case.get("name"): failure
+            for case in suite
+            if (failure := case.find("failure")) is not None
+        }
         assert set(broken) == {"iteration 5 (limit-requests)", "the log as a whole"}
         failure = broken["iteration 5 (limit-requests)"]
-        assert (failure.get("type"), "0.288" in (failure.get("message") or "")) == ("min-score", True)
+        assert (failure.get("type"), "0.288" in (failure.get("message") or "")) == (
+            "min-score",
+            True,
+        )
 
     @pytest.fixture
     def summary(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -219,7 +286,11 @@ class TestCommand:
     def test_text_of_a_log_is_text_in_a_summary(
         self, demo: Demo, da_score: DaScore, summary: Path, tmp_path: Path
     ) -> None:
-        edit(demo.iter_log_dir / "iter-1.yaml", "task_id: store-links", 'task_id: "<b>|`x`\\n# [a](b)"')
+        edit(
+            demo.iter_log_dir / "iter-1.yaml",
+            "task_id: store-links",
+            'task_id: "<b>|`x`\\n# [a](b)"',
+        )
         da_score("check", "--min-score", "0.3", "--github-summary", "--junit", tmp_path / "j.xml")
         assert "| &#60;b&#62;\\|\\`x\\`\\\\n# \\[a\\](b) |" in summary.read_text()
         ElementTree.parse(tmp_path / "j.xml")
@@ -228,16 +299,34 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "status", "said"),
         [
-            (["--min-band", "great"], 2, "'great' is no band of rubric 2.1.0; known: excellent, good"),
+            (
+                ["--min-band", "great"],
+                2,
+                "'great' is no band of rubric 2.1.0; known: excellent, good",
+            ),
             (["--baseline", "master"], 2, "--max-drop and --baseline go together"),
-            (["--max-drop", "0.1", "--baseline", "nope"], 1, "'nope' is neither a file nor a revision of ."),
-            (["--max-drop", "0.1", "--baseline", "-x"], 1, "'-x' is neither a file nor a revision of ."),
-            (["--max-drop", "0.1", "--baseline", "master"], 1, "no iter-N.score.yaml is committed there"),
+            (
+                ["--max-drop", "0.1", "--baseline", "nope"],
+                1,
+                "'nope' is neither a file nor a revision of .",
+            ),
+            (
+                ["--max-drop", "0.1", "--baseline", "-x"],
+                1,
+                "'-x' is neither a file nor a revision of .",
+            ),
+            (
+                ["--max-drop", "0.1", "--baseline", "master"],
+                1,
+                "no iter-N.score.yaml is committed there",
+            ),
             (["--min-score", "0.1", "--github-summary"], 1, "GITHUB_STEP_SUMMARY names no file"),
             ([], 2, "nothing to check; give a gate"),
         ],
     )
-    def test_mistakes_are_said_in_a_line(self, da_score: DaScore, arguments: list[str], status: int, said: str) -> None:
+    def test_mistakes_are_said_in_a_line(
+        self, da_score: DaScore, arguments: list[str], status: int, said: str
+    ) -> None:
         found = da_score("check", *arguments)
         assert (found.status, said in one_line(found)) == (status, True)
 
@@ -275,7 +364,11 @@ class TestBaseline:
         assert da_score("check", "--max-drop", "0", "--baseline", "HEAD").status == 0
         repo.tag("master", "HEAD~1")  # it has none, and is not the branch
         assert da_score("check", "--max-drop", "0", "--baseline", "master").status == 0
-        monday = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs).iterations[2].score.value
+        monday = (
+            score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
+            .iterations[2]
+            .score.value
+        )
         break_tests(demo)
         found = da_score("check", "--max-drop", "0.01", "--baseline", "HEAD")
         assert found.status == 3
@@ -286,7 +379,10 @@ class TestBaseline:
         "text",
         [
             *("", "nonsense", "{}", "[]", '{"iterations": [1]}', '{"iterations": {}}', "null"),
-            *(ROW.replace("VALUE", value) for value in ("NaN", "7", "-1", "true", '"1"', "Infinity")),
+            *(
+                ROW.replace("VALUE", value)
+                for value in ("NaN", "7", "-1", "true", '"1"', "Infinity")
+            ),
         ],
     )
     def test_that_holds_no_scores(self, da_score: DaScore, tmp_path: Path, text: str) -> None:

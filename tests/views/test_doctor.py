@@ -30,7 +30,9 @@ def whole(place: Place) -> Place:
     for n in (1, 2):
         place.iteration(n)
     session = place.session("mine", place.turn(1), place.turn(1), place.call(1, 2))
-    session.write_text(session.read_text() + "no json\n" + '{"timestamp": 1, "message": {}, "sessionId": "s"}\n')
+    session.write_text(
+        session.read_text() + "no json\n" + '{"timestamp": 1, "message": {}, "sessionId": "s"}\n'
+    )
     place.session("other", place.turn(1, 7, cwd="/another/app"), slug="-another-app")
     return place
 
@@ -56,7 +58,10 @@ class TestFacts:
         path = str(whole.log.relative_to(whole.path))
         counted = {"iterations": 2, "schema_versions": {"2": 2}}
         assert found["log"] == {"path": path, **counted, "broken": [], "problem": None}
-        assert (found["repository"]["top_level"], found["repository"]["shallow"]) == (str(whole.path), False)
+        assert (found["repository"]["top_level"], found["repository"]["shallow"]) == (
+            str(whole.path),
+            False,
+        )
         trunk = found["trunk"]
         assert (trunk["ref"], trunk["commit"]) == ("refs/heads/main", whole.repo.head())
         assert trunk["how"] == "no remote has a trunk, and there is a local branch main"
@@ -66,12 +71,19 @@ class TestFacts:
     def test_of_transcripts(self, doctor: Told) -> None:
         found = doctor(*CORRECTED)["transcripts"]
         assert found["auto"] is True
-        roots = {root["origin"]: (root["files"], root["problem"]) for root in found["roots"] if root["files"]}
+        roots = {
+            root["origin"]: (root["files"], root["problem"])
+            for root in found["roots"]
+            if root["files"]
+        }
         assert roots == {"~/.claude": (2, None)}
         files = {Path(file["path"]).name: file for file in found["files"]}
         assert (files["mine.jsonl"]["counts"], files["mine.jsonl"]["left_out"]) == (True, None)
         assert files["mine.jsonl"]["sessions"] == ["5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"]
-        assert (files["other.jsonl"]["counts"], files["other.jsonl"]["cwd"]) == (False, "/another/app")
+        assert (files["other.jsonl"]["counts"], files["other.jsonl"]["cwd"]) == (
+            False,
+            "/another/app",
+        )
         assert files["other.jsonl"]["left_out"] == "work in another folder"
         assert found["lines_skipped"]["not JSON"] == 1
         assert sum(found["lines_skipped"].values()) == 2
@@ -86,28 +98,43 @@ class TestFacts:
         assert list(found) == [spec.id for spec in released_rubric("2.3.0").signals]
         assert (found["landed"]["present"], found["landed"]["share"]) == (2, 1.0)
         half = {"signal": "token_efficiency", "present": 1, "iterations": 2, "share": 0.5}
-        assert found["token_efficiency"] == half | {"absent": {"no transcript covers the iteration window": 1}}
-        assert found["verifier"]["absent"] == {"no verifier records and no tests_total_pass proxy": 2}
+        assert found["token_efficiency"] == half | {
+            "absent": {"no transcript covers the iteration window": 1}
+        }
+        assert found["verifier"]["absent"] == {
+            "no verifier records and no tests_total_pass proxy": 2
+        }
 
     def test_of_a_rubric_of_the_reference(self, whole: Place, doctor: Told) -> None:
         (whole.path / "t").mkdir()
         found = doctor("--no-cache", "--transcript-dir", "t")
         assert found["trunk"]["commit"] is None
         (root,) = found["transcripts"]["roots"]
-        assert (root["path"], root["origin"], root["harness"], root["files"]) == ("t", "--transcript-dir", "", 0)
+        assert (root["path"], root["origin"], root["harness"], root["files"]) == (
+            "t",
+            "--transcript-dir",
+            "",
+            0,
+        )
         assert root["problem"] == "no *.jsonl file directly inside"
         assert "there is no local branch master" in advice(found, "trunk")[0]
         assert "reads evidence as the reference does" in advice(found, "rubric", "note")[0]
 
-    def test_of_such_a_rubric_leave_out_what_it_does_not_look_into(self, whole: Place, da_score: DaScore) -> None:
+    def test_of_such_a_rubric_leave_out_what_it_does_not_look_into(
+        self, whole: Place, da_score: DaScore
+    ) -> None:
         write(whole.path / "t" / "a.jsonl", whole.turn(1))
-        shown = da_score("doctor", "--files", "--no-cache", "--rubric", "2.1.0", "--transcript-dir", "t").out
+        shown = da_score(
+            "doctor", "--files", "--no-cache", "--rubric", "2.1.0", "--transcript-dir", "t"
+        ).out
         assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
         assert "\nTRANSCRIPT  LEFT OUT BECAUSE\nt/a.jsonl   -\n" in shown
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
-    def test_are_read_from_what_is_there_and_nothing_is_written(self, doctor: Told, tmp_path: Path) -> None:
+    def test_are_read_from_what_is_there_and_nothing_is_written(
+        self, doctor: Told, tmp_path: Path
+    ) -> None:
         before = tree(tmp_path)
         doctor("--rubric", "2.3.0", "--cache-dir", str(tmp_path / "cache"))
         assert tree(tmp_path) == before
@@ -142,16 +169,30 @@ class TestAdvice:
         ("options", "topic", "level", "what"),
         [
             (["--iter-log-dir", "src"], "log", "problem", "src holds no entry"),
-            (["--transcript-dir", "nowhere"], "transcripts", "problem", "nowhere: no such directory"),
+            (
+                ["--transcript-dir", "nowhere"],
+                "transcripts",
+                "problem",
+                "nowhere: no such directory",
+            ),
             (["--transcripts", "none"], "transcripts", "problem", "no transcripts are read"),
             (["--rubric", "9.9.9"], "settings", "problem", "'9.9.9' is not released"),
-            (["--rubric", "2.1.0", "--trunk", "main"], "settings", "note", "trunk 'main' has no effect"),
+            (
+                ["--rubric", "2.1.0", "--trunk", "main"],
+                "settings",
+                "note",
+                "trunk 'main' has no effect",
+            ),
         ],
     )
-    def test_is_given_for_an_option(self, doctor: Told, options: list[str], topic: str, level: str, what: str) -> None:
+    def test_is_given_for_an_option(
+        self, doctor: Told, options: list[str], topic: str, level: str, what: str
+    ) -> None:
         assert what in " ".join(advice(doctor(*CORRECTED, *options), topic, level))
 
-    def test_names_every_broken_entry_and_looks_at_the_others(self, whole: Place, doctor: Told) -> None:
+    def test_names_every_broken_entry_and_looks_at_the_others(
+        self, whole: Place, doctor: Told
+    ) -> None:
         (whole.log / "iter-3.yaml").write_text("schema_version: 7\n")
         (whole.log / "iter-4.yaml").write_text("\t:\n")
         (whole.log / "historical.yaml").write_text("iterations: 3\n")
@@ -167,7 +208,10 @@ class TestAdvice:
         whole.iteration(3)
         edit(whole.log / "iter-3.yaml", "commit: ", "commit: '' # ")
         found = doctor(*CORRECTED)
-        assert found["commits"] == {"unresolved": [{"iteration": 2, "commit": "deadbeefdeadbeef"}], "without": [3]}
+        assert found["commits"] == {
+            "unresolved": [{"iteration": 2, "commit": "deadbeefdeadbeef"}],
+            "without": [3],
+        }
         assert advice(found, "entries") == [
             "the commits of these iterations are not here: 2",
             "these iterations name no commit: 3",
@@ -188,7 +232,9 @@ class TestAdvice:
         assert advice(found, "trunk")[0].startswith("no trunk was found: ")
 
     @pytest.mark.slow
-    def test_names_a_shallow_clone(self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any) -> None:
+    def test_names_a_shallow_clone(
+        self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any
+    ) -> None:
         clone = tmp_path / "clone"
         whole.repo.git("clone", "-q", "--depth", "1", f"file://{whole.path}", str(clone))
         monkeypatch.chdir(clone)
@@ -198,17 +244,23 @@ class TestAdvice:
         assert Repo.at(clone).head() == whole.repo.head()
 
     @pytest.mark.slow
-    def test_is_given_when_no_transcript_is_of_this_repository(self, place: Place, doctor: Told) -> None:
+    def test_is_given_when_no_transcript_is_of_this_repository(
+        self, place: Place, doctor: Told
+    ) -> None:
         place.iteration(1)
         place.session("other", place.turn(1, cwd="/another/app"))
         found = doctor(*CORRECTED)
-        assert advice(found, "transcripts") == ["no transcript of work in this repository was found"]
+        assert advice(found, "transcripts") == [
+            "no transcript of work in this repository was found"
+        ]
 
     @pytest.mark.slow
     def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
         (whole.path / SETTINGS).write_text("trunk = 1\n")
         found = doctor(*CORRECTED)
-        assert advice(found, "settings") == [".agents/da-score.toml: trunk is 1, not the name of a branch"]
+        assert advice(found, "settings") == [
+            ".agents/da-score.toml: trunk is 1, not the name of a branch"
+        ]
         assert found["log"]["iterations"] == 2
         (whole.path / SETTINGS).write_text("rubric = \n")
         assert "not TOML" in advice(doctor(*CORRECTED), "settings")[0]
@@ -233,7 +285,10 @@ class TestText:
         assert "\nWHAT TO DO\n" in out
 
     def test_causes_come_first_then_what_they_keep_from_voting_then_notes(self) -> None:
-        note, effect = Finding("signals", "note", "n", "", gain=9), Finding("signals", "problem", "e", "", gain=9)
+        note, effect = (
+            Finding("signals", "note", "n", "", gain=9),
+            Finding("signals", "problem", "e", "", gain=9),
+        )
         found = most_useful_first([note, effect, Finding("trunk", "problem", "c", "")])
         assert [one.what for one in found] == ["c", "e", "n"]
 
@@ -246,13 +301,20 @@ class TestInit:
     def settings(self, place: Place) -> Settings:
         return resolve_settings({"repo-dir": place.path}, {})
 
-    def test_writes_settings_under_which_the_log_is_scored(self, whole: Place, init: Init, da_score: DaScore) -> None:
+    def test_writes_settings_under_which_the_log_is_scored(
+        self, whole: Place, init: Init, da_score: DaScore
+    ) -> None:
         path = whole.path / SETTINGS
         assert init().out == f"Wrote {path}\nNext: da-score work\n"
         assert tomllib.loads(path.read_text()) == {"rubric": NEWEST, "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
-        assert da_score("run", "--no-cache").out.count(f"Evidence scores under rubric {NEWEST}: not measured") == 1
+        assert (
+            da_score("run", "--no-cache").out.count(
+                f"Evidence scores under rubric {NEWEST}: not measured"
+            )
+            == 1
+        )
 
     @pytest.mark.slow
     def test_says_in_comments_what_it_found(self, whole: Place, init: Init) -> None:
@@ -272,13 +334,23 @@ class TestInit:
         path.write_text("".join(line.removeprefix("# ") + "\n" for line in lines if "=" in line))
         found = self.settings(whole)
         assert (found.trunk, found.iter_log_dir) == ("main", whole.log)
-        assert (found.worktrees, found.test_commands) == ((f"{whole.home}/worktrees/*",), ("./check --all",))
+        assert (found.worktrees, found.test_commands) == (
+            (f"{whole.home}/worktrees/*",),
+            ("./check --all",),
+        )
         assert found.transcript_dirs == (whole.home / ".claude/projects/-home-me-src-app",)
 
     def test_takes_what_the_options_name(self, whole: Place, tmp_path: Path, init: Init) -> None:
         (whole.path / "t").mkdir()
         options = ["--trunk", "main", "--transcript-dir", "t", "--transcript-dir", str(tmp_path)]
-        options += ["--worktrees", "/trees/*", "--worktrees", "*/wt-?", "--test-commands", 'make "all"']
+        options += [
+            "--worktrees",
+            "/trees/*",
+            "--worktrees",
+            "*/wt-?",
+            "--test-commands",
+            'make "all"',
+        ]
         assert init(*options, "--iter-log-dir", "elsewhere/log").status == 0
         assert tomllib.loads((whole.path / SETTINGS).read_text()) == {
             "rubric": NEWEST,
@@ -327,7 +399,9 @@ class TestInit:
         assert init().status == 0
         assert "2 iterations" in (whole.path / SETTINGS).read_text()
 
-    def test_works_where_there_is_no_log_yet(self, tmp_path: Path, init: Init, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_works_where_there_is_no_log_yet(
+        self, tmp_path: Path, init: Init, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         repo = Repo(tmp_path / "new", branch="main")
         monkeypatch.chdir(repo.path)
         assert init().status == 0
@@ -339,7 +413,9 @@ class TestInit:
     @pytest.mark.parametrize(
         "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
     )
-    def test_writes_nothing_that_could_not_be_used(self, whole: Place, init: Init, options: list[str]) -> None:
+    def test_writes_nothing_that_could_not_be_used(
+        self, whole: Place, init: Init, options: list[str]
+    ) -> None:
         found = init(*options)
         assert (found.status, bool(one_line(found))) == (2 if "all" in options else 1, True)
         assert not (whole.path / SETTINGS).exists()

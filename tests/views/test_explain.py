@@ -19,7 +19,13 @@ LOG = Path(".agents/active/iteration-log")
 
 
 def explained(demo: Demo, number: int) -> Explanation:
-    one = next(iter(LogView(LOG, Path(), demo.transcript_dirs, selection=Selection(only=(number,))).examine()))
+    one = next(
+        iter(
+            LogView(
+                LOG, Path(), demo.transcript_dirs, selection=Selection(only=(number,))
+            ).examine()
+        )
+    )
     return explain(one, entry_places(LOG, number))
 
 
@@ -68,7 +74,9 @@ class TestExplanation:
         for number in range(1, 10):
             found = explained(demo, number)
             score = found.one.score
-            assert math.isclose(sum(s.contribution for s in found.signals), score.value, abs_tol=1e-12)
+            assert math.isclose(
+                sum(s.contribution for s in found.signals), score.value, abs_tol=1e-12
+            )
             costs = sum(s.cost for s in found.signals if s.cost is not None)
             assert math.isclose(score.value + costs, 1, abs_tol=1e-12)
 
@@ -94,15 +102,23 @@ class TestExplanation:
     def test_of_a_full_score_says_whether_every_signal_voted(self, demo: Demo) -> None:
         found = explained(demo, 1)
         assert found.raises == []
-        assert "every vote is full and the signals that did not vote could only lower it\n" in explanation_text(found)
+        assert (
+            "every vote is full and the signals that did not vote could only lower it\n"
+            in explanation_text(found)
+        )
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
         assert "every vote is full and every signal voted\n" in explanation_text(voted)
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:
         one = explained(demo, 2).one
         for part in (True, False):
-            rows = tuple(replace(row, applicable=part or row.signal != "landed") for row in one.score.breakdown)
-            found = explain(structs.replace(one, score=structs.replace(one.score, breakdown=rows)), None)
+            rows = tuple(
+                replace(row, applicable=part or row.signal != "landed")
+                for row in one.score.breakdown
+            )
+            found = explain(
+                structs.replace(one, score=structs.replace(one.score, breakdown=rows)), None
+            )
             assert ("landed" in {s.signal for s in found.raises}) is part
 
     def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
@@ -118,12 +134,20 @@ class TestExplanation:
         found = da_score("explain", "5")
         assert (found.status, found.err) == (0, "")
         assert found.out.startswith("Iteration 5 (limit-requests) scored 0.288, which is poor.\n")
-        assert "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n" in found.out
-        assert "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n" in found.out
+        assert (
+            "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n"
+            in found.out
+        )
+        assert (
+            "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n"
+            in found.out
+        )
         assert "scored now, nothing written" in found.out
 
     @pytest.mark.slow
-    def test_says_when_the_sidecar_and_the_evidence_differ(self, demo: Demo, da_score: DaScore) -> None:
+    def test_says_when_the_sidecar_and_the_evidence_differ(
+        self, demo: Demo, da_score: DaScore
+    ) -> None:
         da_score("run")
         assert "The evidence gives" not in da_score("explain", "5").out
         edit(demo.iter_log_dir / "iter-5.yaml", "tests_total_pass: false", "tests_total_pass: true")

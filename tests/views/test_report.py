@@ -43,7 +43,9 @@ def digest_of(demo: Demo, **how: Any) -> Digest:
     return found
 
 
-def line(number: int, value: float | None, rubric: str = "2.1.0", band: str = "good") -> ReportedIteration:
+def line(
+    number: int, value: float | None, rubric: str = "2.1.0", band: str = "good"
+) -> ReportedIteration:
     rows = (Vote("landed", "Landed", value is not None, value or 0.0, 1.0, value or 0.0, "told"),)
     return ReportedIteration(number, "t", "", "", rubric, value, band, "computed", 1.0, rows, ())
 
@@ -113,23 +115,43 @@ class TestPage:
     def test_has_every_id_once_and_every_reference_leads_somewhere(self, html: str) -> None:
         found = structure(html)
         assert len(found.ids) == len(set(found.ids))
-        dead = {r for r in found.references if r[1:] not in found.ids and not r.startswith("#iter-")}
+        dead = {
+            r for r in found.references if r[1:] not in found.ids and not r.startswith("#iter-")
+        }
         assert not dead
-        assert {r for r in found.references if r.startswith("#iter-")} == {f"#iter-{n}" for n in range(1, 10)}
+        assert {r for r in found.references if r.startswith("#iter-")} == {
+            f"#iter-{n}" for n in range(1, 10)
+        }
 
-    def test_says_of_every_chart_what_it_shows_and_has_its_numbers_in_a_table(self, html: str) -> None:
-        charts = re.findall(r'<div class="chart" data-chart="(\w+)" role="img" aria-label="([^"]+)">', html)
+    def test_says_of_every_chart_what_it_shows_and_has_its_numbers_in_a_table(
+        self, html: str
+    ) -> None:
+        charts = re.findall(
+            r'<div class="chart" data-chart="(\w+)" role="img" aria-label="([^"]+)">', html
+        )
         assert [name for name, _ in charts] == ["months", "costs", "scores"]
         assert all("table" in said for _, said in charts)
 
     def test_first_says_what_became_of_the_work_and_last_what_it_scored(self, html: str) -> None:
-        flat = re.sub(r"\s+", " ", re.sub(r"<(?:style|script).*?</(?:style|script)>|<[^>]+>", " ", html, flags=re.S))
+        flat = re.sub(
+            r"\s+",
+            " ",
+            re.sub(r"<(?:style|script).*?</(?:style|script)>|<[^>]+>", " ", html, flags=re.S),
+        )
         first, _, rest = flat.partition("Is it getting better?")
-        assert "6 of 9 units of work landed landed 6 reverted 1 open 1 came to nothing 0 unclear 1" in first
+        assert (
+            "6 of 9 units of work landed landed 6 reverted 1 open 1 came to nothing 0 unclear 1"
+            in first
+        )
         assert "Do the scores mean anything here? not measured: da-score validate Look at" in first
-        assert "feat(limits): limit requests per client reverted by dc5fe68d151e 2026-03-03 · f05ce0048e" in first
+        assert (
+            "feat(limits): limit requests per client reverted by dc5fe68d151e 2026-03-03 · f05ce0048e"
+            in first
+        )
         assert "0.749" not in first
-        assert rest.index("Who does better?") < rest.index("Evidence scores Do they mean anything here?")
+        assert rest.index("Who does better?") < rest.index(
+            "Evidence scores Do they mean anything here?"
+        )
 
     def test_grades_no_score_that_means_nothing(self, demo: Demo, html: str) -> None:
         assert 'class="band excellent"' not in html
@@ -142,9 +164,17 @@ class TestPage:
     @pytest.mark.slow
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>$x_1$"
-        edit(demo.iter_log_dir / "iter-5.yaml", "task_id: limit-requests", f"task_id: {json.dumps(evil)}")
+        edit(
+            demo.iter_log_dir / "iter-5.yaml",
+            "task_id: limit-requests",
+            f"task_id: {json.dumps(evil)}",
+        )
         edit(demo.iter_log_dir / "iter-6.yaml", "task_id: ", f"task_id: {'long-' * 9000}")
-        edit(demo.iter_log_dir / "iter-5.hook-outcomes.yaml", "scope.stay-in-write-scope", "规则$x_1<b>$")
+        edit(
+            demo.iter_log_dir / "iter-5.hook-outcomes.yaml",
+            "scope.stay-in-write-scope",
+            "规则$x_1<b>$",
+        )
         html = page(digest_of(demo))
         assert not [tag for tag in ("<script>alert", "<img", "<b>$") if tag in html]
         assert html.count("</script>") == 4
@@ -175,7 +205,9 @@ class TestPage:
         assert '<td>unreadable</td><td class="n" data-label="score">-</td>' in shown
         assert "cannot read DR transcript for iter-8" in shown
 
-    def test_heads_of_tables_say_what_they_head_and_headings_leave_out_no_level(self, html: str) -> None:
+    def test_heads_of_tables_say_what_they_head_and_headings_leave_out_no_level(
+        self, html: str
+    ) -> None:
         assert re.findall(r"<th\b(?! scope=.(?:col|row).)[^>]*>", html) == []
         levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
         assert all(b - a <= 1 for a, b in pairwise(levels))
@@ -192,11 +224,17 @@ class TestTerminal:
     def test_of_an_empty_log(self) -> None:
         assert pipe_text(report_lines(made())).splitlines()[-1] == "Nothing needs a look."
 
-    def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(self, demo: Demo) -> None:
+    def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(
+        self, demo: Demo
+    ) -> None:
         text = pipe_text(report_lines(digest_of(demo)))
         assert text.startswith("Of 9 units of work 6 landed, 1 was reverted, ")
         assert "\nEvidence scores under rubric 2.1.0: not measured: da-score validate\n" in text
-        assert ("9 with enough evidence\n" in text, "mean" in text, "excellent" in text) == (True, False, False)
+        assert ("9 with enough evidence\n" in text, "mean" in text, "excellent" in text) == (
+            True,
+            False,
+            False,
+        )
         assert "reverted by dc5fe68d151e" in text.partition("\nLook at\n")[2]
 
     @pytest.mark.slow
@@ -227,16 +265,26 @@ class TestCommand:
         assert f"<b>{landed}</b> of {work['summary']['units']} units of work landed" in html
         assert f"<dt>Cost of all</dt><dd>${total:.2f} <small>known for " in html
         nothing = cost_text(work["summary"]["came_to_nothing"]["cost"])
-        assert f"<dt>Came to nothing or was reverted</dt><dd>{nothing} <small>1 unit</small></dd>" in html
+        assert (
+            f"<dt>Came to nothing or was reverted</dt><dd>{nothing} <small>1 unit</small></dd>"
+            in html
+        )
         months = re.findall(r'<tr id="month-([\d-]+)">.*?"units">(\d+)<.*?"cost">([^<]+)<', html)
         known = [one for one in work["by"]["month"] if one["name"] != "unknown"]
         assert months == [(one["name"], str(one["units"]), cost_text(one["cost"])) for one in known]
         costs = [cost_text(unit["cost"]) for unit in work["units"]]
         assert re.findall(r'<tr id="u\d+">.*?data-label="cost">(.+?)</td>', unescape(html)) == costs
-        scores = {str(one["iteration"]): one["value"] if one["scored"] else None for one in run["iterations"]}
+        scores = {
+            str(one["iteration"]): one["value"] if one["scored"] else None
+            for one in run["iterations"]
+        }
         assert {number: value for number, (_, value, _) in data["snapshot"].items()} == scores
-        shown = {(line[0], None if line[5] is None else f"{line[5]:.3f}") for line in data["breakdowns"]}
-        assert shown == {(int(n), None if value is None else f"{value:.3f}") for n, value in scores.items()}
+        shown = {
+            (line[0], None if line[5] is None else f"{line[5]:.3f}") for line in data["breakdowns"]
+        }
+        assert shown == {
+            (int(n), None if value is None else f"{value:.3f}") for n, value in scores.items()
+        }
 
     def test_goes_to_standard_output(self, da_score: DaScore) -> None:
         found = da_score("report", "--last", "2", "--out", "-")
@@ -287,7 +335,12 @@ def browser() -> Iterator[Browser]:
             pytest.fail("no browser was found")
         pytest.skip("needs Chromium; install it, as in: apt-get install chromium")
     with sync_playwright() as driver:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        options = [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-sync",
+        ]
         running = driver.chromium.launch(executable_path=found, args=options)
         yield running
         running.close()
@@ -296,18 +349,30 @@ def browser() -> Iterator[Browser]:
 @pytest.mark.slow
 class TestInABrowser:
     @pytest.fixture
-    def opened(self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path) -> Iterator[Page]:
+    def opened(
+        self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path
+    ) -> Iterator[Page]:
         """The report of the demo, opened; nothing may go wrong in it, and nothing may be asked for."""
         look = getattr(request, "param", "light")
         (tmp_path / "r.html").write_text(html)
         scheme: Literal["dark", "light"] = "dark" if look == "dark" else "light"
-        size = ViewportSize(width=390, height=800) if look == "phone" else ViewportSize(width=1280, height=900)
+        size = (
+            ViewportSize(width=390, height=800)
+            if look == "phone"
+            else ViewportSize(width=1280, height=900)
+        )
         context = browser.new_context(viewport=size, color_scheme=scheme)
         shown = context.new_page()
         troubles: list[str] = []
         shown.on("pageerror", lambda error: troubles.append(str(error)))
-        shown.on("console", lambda message: troubles.append(message.text) if message.type != "log" else None)
-        shown.on("request", lambda asked: troubles.append(asked.url) if not asked.url.startswith("file:") else None)
+        shown.on(
+            "console",
+            lambda message: troubles.append(message.text) if message.type != "log" else None,
+        )
+        shown.on(
+            "request",
+            lambda asked: troubles.append(asked.url) if not asked.url.startswith("file:") else None,
+        )
         shown.goto(f"file://{tmp_path}/r.html")
         yield shown
         context.close()
@@ -326,7 +391,9 @@ class TestInABrowser:
         opened.keyboard.press("ArrowLeft")
         wait_for(opened, "Iteration 5: 0.288")
         opened.keyboard.press("Escape")
-        opened.wait_for_function("() => !document.getElementById('breakdown').open && !location.hash")
+        opened.wait_for_function(
+            "() => !document.getElementById('breakdown').open && !location.hash"
+        )
         assert opened.evaluate("document.activeElement.getAttribute('href')") == "#iter-5"
 
     def test_keys_go_on_where_there_is_nothing_before(self, opened: Page) -> None:
@@ -344,7 +411,9 @@ class TestInABrowser:
         assert opened.inner_text("#count") == "1 of 10"
         opened.fill("#filter", "")
         assert opened.locator("#list tbody tr:visible").count() == 10
-        stops = opened.evaluate("[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length")
+        stops = opened.evaluate(
+            "[...document.querySelectorAll('svg a')].filter(a => a.tabIndex >= 0).length"
+        )
         assert (stops, opened.locator(".chart[data-chart=scores] svg a").count()) == (0, 9)
 
     @pytest.mark.parametrize("opened", ["light", "phone"], indirect=True)
@@ -362,7 +431,9 @@ class TestInABrowser:
         dearest.scroll_into_view_if_needed()
         dearest.hover(force=True)
         said = opened.locator(".chart[data-chart=costs] [aria-label=tip]").text_content() or ""
-        assert all(part in said for part in ("limit requests per client", "reverted", "$0.20", "4 min"))
+        assert all(
+            part in said for part in ("limit requests per client", "reverted", "$0.20", "4 min")
+        )
         dearest.click(force=True)
         opened.wait_for_function("() => location.hash === '#u4'")
 
@@ -370,20 +441,30 @@ class TestInABrowser:
     def test_the_first_screen_answers(self, opened: Page) -> None:
         for answer in (".hero", ".cards", "a[href='#h-scores']", ".look li:last-child"):
             box = opened.locator(answer).first.bounding_box()
-            assert box and box["y"] + box["height"] <= (opened.viewport_size or {"height": 0})["height"], answer
+            assert (
+                box
+                and box["y"] + box["height"] <= (opened.viewport_size or {"height": 0})["height"]
+            ), answer
 
-    def test_draws_five_hundred_units_in_a_second(self, browser: Browser, demo: Demo, tmp_path: Path) -> None:
+    def test_draws_five_hundred_units_in_a_second(
+        self, browser: Browser, demo: Demo, tmp_path: Path
+    ) -> None:
         found = digest_of(demo)
         found.lines = [replace(found.lines[n % 9], iteration=n + 1) for n in range(500)]
         rows = [row for row in found.work if row.values["ended"]]
         numbered = [rows[n % len(rows)] for n in range(500)]
-        found.work = [row._replace(values={**row.values, "iterations": [n]}) for n, row in enumerate(numbered, 1)]
+        found.work = [
+            row._replace(values={**row.values, "iterations": [n]})
+            for n, row in enumerate(numbered, 1)
+        ]
         began = time.process_time()
         (tmp_path / "r.html").write_text(page(found))
         assert time.process_time() - began < 1
         shown = browser.new_page()
         shown.goto(f"file://{tmp_path}/r.html")
-        took = shown.evaluate("performance.timing.domContentLoadedEventEnd - performance.timing.responseEnd")
+        took = shown.evaluate(
+            "performance.timing.domContentLoadedEventEnd - performance.timing.responseEnd"
+        )
         assert shown.locator(".chart[data-chart=costs] svg a").count() >= 380
         assert took < 3_000  # a second on an idle machine
         shown.close()
@@ -421,7 +502,9 @@ class TestInABrowser:
         }""")
         assert min(contrast) >= 4.5
 
-    def test_a_link_to_a_breakdown_opens_it(self, browser: Browser, html: str, tmp_path: Path) -> None:
+    def test_a_link_to_a_breakdown_opens_it(
+        self, browser: Browser, html: str, tmp_path: Path
+    ) -> None:
         (tmp_path / "r.html").write_text(html)
         shown = browser.new_page()
         shown.goto(f"file://{tmp_path}/r.html#iter-7")

@@ -36,7 +36,9 @@ def line(number: int, votes: dict[str, float | None], **known: Any) -> ReportedI
         Vote(name, name.title(), vote is not None, vote or 0.0, share, (vote or 0) * share, "so")
         for name, vote in votes.items()
     )
-    made = ReportedIteration(number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, rows, ())
+    made = ReportedIteration(
+        number, "task", "2026-03-01", "s", "2.1.0", value, "good", "computed", 0.5, rows, ()
+    )
     return replace(made, **known)
 
 
@@ -54,19 +56,34 @@ def paid(thousands: int, model: str = SONNET, **known: Any) -> Spending:
     return Spending("transcripts", (Spent(model, 0, 1, 0, thousands * 1_000, 0, 0),), 60.0, **known)
 
 
-def piece(state: State, cost: float | None = None, day: str = "2026-03-01", **known: Any) -> WorkRow:
+def piece(
+    state: State, cost: float | None = None, day: str = "2026-03-01", **known: Any
+) -> WorkRow:
     """A unit of work of which little is known."""
-    unit = Unit(f"commit:{day}:{state}", "commit", state=state, defective=known.pop("defective", None))
+    unit = Unit(
+        f"commit:{day}:{state}", "commit", state=state, defective=known.pop("defective", None)
+    )
     values = dict.fromkeys(("commit", "subject", "harness", "model", "minutes", "defective"))
     values["tokens"] = {"output": None}
-    return WorkRow(unit, cost, {**values, "kind": "commit", "iterations": [], "ended": f"{day}T12:00:00Z", **known})
+    return WorkRow(
+        unit,
+        cost,
+        {**values, "kind": "commit", "iterations": [], "ended": f"{day}T12:00:00Z", **known},
+    )
 
 
 class TestSignals:
     def test_say_what_they_take_from_the_mean(self) -> None:
         found = made(line(1, {"landed": 0.0, "tests": 1.0}), line(2, {"landed": 1.0, "tests": 0.5}))
         rows = [
-            (one.label, one.present, one.mean, one.lost, one.zeros, [w.iteration for w in one.worst])
+            (
+                one.label,
+                one.present,
+                one.mean,
+                one.lost,
+                one.zeros,
+                [w.iteration for w in one.worst],
+            )
             for one in signal_rows(found)
         ]
         assert rows == [("Landed", 2, 0.5, 0.25, [1], [1]), ("Tests", 2, 0.75, 0.125, [], [2])]
@@ -77,7 +94,9 @@ class TestSignals:
         [
             pytest.param(line(1, {"landed": 1.0}), id="every vote is full"),
             pytest.param(line(1, {"landed": None}), id="nothing voted"),
-            pytest.param(line(1, {"landed": 0.0}, band="insufficient"), id="not enough evidence to count"),
+            pytest.param(
+                line(1, {"landed": 0.0}, band="insufficient"), id="not enough evidence to count"
+            ),
         ],
     )
     def test_take_nothing(self, only: ReportedIteration) -> None:
@@ -96,10 +115,18 @@ class TestComparisons:
         harness, model = comparisons(work)
         assert [one.name for one in harness.groups] == ["claude", "codex"]
         sonnet, gpt = model.groups
-        assert (sonnet.name, sonnet.summary["units"], sonnet.landed, sonnet.fixed) == (SONNET, 3, (1, 2), (1, 1))
+        assert (sonnet.name, sonnet.summary["units"], sonnet.landed, sonnet.fixed) == (
+            SONNET,
+            3,
+            (1, 2),
+            (1, 1),
+        )
         assert (sonnet.per_landed, gpt.per_landed) == (3.0, None)
         assert str(sonnet.landed) == "1 of 2 (50 %, 9–91 %)"
-        assert model.verdicts == [f"Landed: {NO_DIFFERENCE}.", f"Reverted or fixed later: {NO_DIFFERENCE}."]
+        assert model.verdicts == [
+            f"Landed: {NO_DIFFERENCE}.",
+            f"Reverted or fixed later: {NO_DIFFERENCE}.",
+        ]
 
     def test_say_which_is_better_where_the_intervals_do_not_touch(self) -> None:
         work = [piece("landed", model="a") for _ in range(30)]
@@ -112,13 +139,23 @@ class TestComparisons:
 
     def test_of_which_some_are_unclear_say_so_only_where_these_change_nothing(self) -> None:
         landed = [piece("landed", model="a") for _ in range(30)]
-        cases: list[tuple[State, str]] = [("lost", "a more often than b"), ("unclear", NO_DIFFERENCE)]
+        cases: list[tuple[State, str]] = [
+            ("lost", "a more often than b"),
+            ("unclear", NO_DIFFERENCE),
+        ]
         for state, verdict in cases:
-            (model,) = comparisons(landed + [piece(state if n < 8 else "landed", model="b") for n in range(30)])
+            (model,) = comparisons(
+                landed + [piece(state if n < 8 else "landed", model="b") for n in range(30)]
+            )
             assert model.verdicts[0] == f"Landed: {verdict}."
 
     def test_of_which_there_is_only_one_there_is_none(self) -> None:
-        assert comparisons([piece("landed", model="a", harness="h"), piece("lost", model="a", harness="h")]) == []
+        assert (
+            comparisons(
+                [piece("landed", model="a", harness="h"), piece("lost", model="a", harness="h")]
+            )
+            == []
+        )
 
     def test_of_many_those_with_most_work_are_listed(self) -> None:
         work = [piece("landed", model=f"m{n:02}") for n in range(30) for _ in range(n + 1)]
@@ -126,14 +163,29 @@ class TestComparisons:
         assert (models.groups[0].name, len(models.groups), models.more) == ("m29", 15, 15)
 
     def test_a_cost_is_divided_by_the_landed_units_that_have_one(self) -> None:
-        (month,) = months([piece("landed", 3.0), piece("landed"), piece("lost", 1.0), piece("talk", 2.0)])
-        assert (month.summary["cost"], month.priced, month.landed_priced, month.per_landed) == (6.0, 3, 1, 6.0)
+        (month,) = months(
+            [piece("landed", 3.0), piece("landed"), piece("lost", 1.0), piece("talk", 2.0)]
+        )
+        assert (month.summary["cost"], month.priced, month.landed_priced, month.per_landed) == (
+            6.0,
+            3,
+            1,
+            6.0,
+        )
 
 
 class TestTime:
     def test_months_come_in_order_and_what_has_no_time_at_the_end(self) -> None:
-        work = [piece("landed", day="2026-04-01"), piece("lost", day="2026-03-31"), piece("open", ended=None)]
-        assert [(one.name, one.summary["units"]) for one in months(work)] == [("2026-03", 1), ("2026-04", 1), ("", 1)]
+        work = [
+            piece("landed", day="2026-04-01"),
+            piece("lost", day="2026-03-31"),
+            piece("open", ended=None),
+        ]
+        assert [(one.name, one.summary["units"]) for one in months(work)] == [
+            ("2026-03", 1),
+            ("2026-04", 1),
+            ("", 1),
+        ]
         assert months(work[2:]) == []
 
     def test_halves_are_compared(self) -> None:
@@ -163,19 +215,26 @@ class TestTime:
 def test_iterations_without_a_unit_are_in_the_table_too() -> None:
     found = made(line(1, {"landed": 1.0}), line(2, {"landed": 1.0}, commit=SHA))
     found.work = [piece("landed", iterations=[1], subject="one", commit="f" * 40)]
-    rows = [(one.place, one.subject, one.commit, [n.iteration for n in one.lines]) for one in pieces(found)]
+    rows = [
+        (one.place, one.subject, one.commit, [n.iteration for n in one.lines])
+        for one in pieces(found)
+    ]
     assert rows == [(0, "one", "f" * 40, [1]), (1, "", SHA, [2])]
 
 
 class TestPurchase:
     def test_what_came_to_nothing_is_in_what_a_landed_one_costs(self) -> None:
         fates = [(True, True), (True, False), (False, None)]
-        found = purchase([Used(paid(n * 100), landed=there, sound=ok) for n, (there, ok) in enumerate(fates, 1)])
+        found = purchase(
+            [Used(paid(n * 100), landed=there, sound=ok) for n, (there, ok) in enumerate(fates, 1)]
+        )
         costs = (found.cost, found.per_landed, found.unsound, found.not_landed)
         assert costs == pytest.approx((9.0, 4.5, 3.0, 4.5))
 
     @pytest.mark.parametrize(
-        "spending", [None, paid(100, "made-up-9")], ids=["nobody knows the tokens", "nobody knows the price"]
+        "spending",
+        [None, paid(100, "made-up-9")],
+        ids=["nobody knows the tokens", "nobody knows the price"],
     )
     def test_without_a_cost(self, spending: Spending | None) -> None:
         found = purchase([Used(spending, landed=True, sound=True)])
@@ -224,7 +283,10 @@ class TestPage:
     def test_links_commits_and_escapes_what_they_are_called(self) -> None:
         one = line(1, {"landed": 1.0}, commit=SHA)
         shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"))
-        assert f'<a href="https://github.com/o/r/commit/{SHA}" rel="noopener noreferrer">0123456789ab</a>' in shown
+        assert (
+            f'<a href="https://github.com/o/r/commit/{SHA}" rel="noopener noreferrer">0123456789ab</a>'
+            in shown
+        )
         assert "<b>evil</b>" not in shown
         assert "&lt;b&gt;evil&lt;/b&gt;: what became of the agent" in shown
         shown = page(made(one))
@@ -236,7 +298,11 @@ class TestPage:
         one = line(1, {"landed": 0.0}, task_id=evil, commit=evil, date=evil)
         one = replace(one, places=((evil, 1, 2),), spending=paid(10, evil))
         known = {"subject": evil, "model": evil, "harness": evil, "iterations": [1]}
-        work = [piece("reverted", 1.0, evil, **known), piece("lost", 1.0, "<b>x</b>", model="m"), piece("landed")]
+        work = [
+            piece("reverted", 1.0, evil, **known),
+            piece("lost", 1.0, "<b>x</b>", model="m"),
+            piece("landed"),
+        ]
         shown = page(made(one, project=evil, pages="https://github.com/o/r/commit/", work=work))
         assert "came to nothing" in shown
         assert "<script>alert" not in shown
@@ -282,7 +348,11 @@ class TestUnderARubricThatAttributes:
     def test_iteration_and_session(self, da_score: DaScore) -> None:
         da_score("run", "--rubric", "3.1.0")
         found = da_score("iteration", "3", "--json").json["spending"]
-        assert (found["source"], found["models"], found["unpriced_models"]) == ("transcripts", [SONNET], [])
+        assert (found["source"], found["models"], found["unpriced_models"]) == (
+            "transcripts",
+            [SONNET],
+            [],
+        )
         assert found["cost_usd"] == pytest.approx(0.145762, abs=1e-6)
         assert found["duration_seconds"] > 0
         shown = da_score("iteration", "3", "--rubric", "3.1.0").out
@@ -298,7 +368,9 @@ class TestUnderARubricThatAttributes:
 
     @pytest.mark.slow
     def test_tables(self, da_score: DaScore) -> None:
-        rows = da_score("export", "--format", "jsonl", "--tables", "iterations", "--rubric", "3.1.0").out.splitlines()
+        rows = da_score(
+            "export", "--format", "jsonl", "--tables", "iterations", "--rubric", "3.1.0"
+        ).out.splitlines()
         found = {row["iteration"]: row for row in map(json.loads, rows)}
         assert found[3]["used_models"] == SONNET
         assert found[3]["cost"] == pytest.approx(0.145762, abs=1e-6)
@@ -311,9 +383,18 @@ def test_of_three_thousand_iterations_is_below_5_mb() -> None:
     signals = [f"signal_{k}" for k in range(8)]
     lines = []
     for n in range(3_000):
-        votes = {name: (n * 37 % 101) / 100 if (n + k) % 3 else None for k, name in enumerate(signals)}
+        votes = {
+            name: (n * 37 % 101) / 100 if (n + k) % 3 else None for k, name in enumerate(signals)
+        }
         of_it = {"task_id": f"task-{n % 40}", "commit": SHA}
         lines.append(line(n, votes, spending=paid(n % 7 + 1), **of_it))
-    known = {"subject": "a subject of about fifty characters, as they are", "commit": SHA, "model": SONNET}
+    known = {
+        "subject": "a subject of about fifty characters, as they are",
+        "commit": SHA,
+        "model": SONNET,
+    }
     work = [piece("landed", 1.0, iterations=[n], **known) for n in range(3_000)]
-    assert len(page(made(*lines, pages="https://github.com/o/r/commit/", work=work)).encode()) < 5_500_000
+    assert (
+        len(page(made(*lines, pages="https://github.com/o/r/commit/", work=work)).encode())
+        < 5_500_000
+    )

@@ -39,7 +39,9 @@ Moves: TypeAlias = dict[str, tuple[float, tuple[str, ...]]]
 
 
 def weighing(version: str = "1", **weights: float) -> Rubric:
-    signals = tuple(SignalSpec(SignalID(name), name.title(), weight) for name, weight in weights.items())
+    signals = tuple(
+        SignalSpec(SignalID(name), name.title(), weight) for name, weight in weights.items()
+    )
     return Rubric(version, COMBINE_WEIGHTED_MEAN_RENORMALIZED, signals, BANDS)
 
 
@@ -55,7 +57,9 @@ class Found:
 
 
 def found(**sub_scores: float) -> Found:
-    return Found({name: present_signal(value, f"{name} is {value}") for name, value in sub_scores.items()})
+    return Found(
+        {name: present_signal(value, f"{name} is {value}") for name, value in sub_scores.items()}
+    )
 
 
 def step(before: Rubric, after: Rubric, first: Found, second: Found | None = None) -> IterationDiff:
@@ -80,19 +84,34 @@ class TestRubrics:
     @pytest.mark.parametrize(
         ("before", "after", "same"),
         [
-            pytest.param(default_rubric(), NEXT, True, id="one more signal and the others in proportion"),
-            pytest.param(released_rubric("2.0.2"), default_rubric(), False, id="one more and the others otherwise"),
+            pytest.param(
+                default_rubric(), NEXT, True, id="one more signal and the others in proportion"
+            ),
+            pytest.param(
+                released_rubric("2.0.2"),
+                default_rubric(),
+                False,
+                id="one more and the others otherwise",
+            ),
             pytest.param(weighing(a=1.0), weighing(b=1.0), True, id="nothing in common"),
             pytest.param(weighing(a=0.5, b=0.5), weighing(a=0.6, b=0.4), False, id="other weights"),
         ],
     )
     def test_tell_whether_proportions_stay(self, before: Rubric, after: Rubric, same: bool) -> None:
-        assert diff_rubrics(before, after).same_proportions is diff_rubrics(after, before).same_proportions is same
+        assert (
+            diff_rubrics(before, after).same_proportions
+            is diff_rubrics(after, before).same_proportions
+            is same
+        )
 
 
 class TestEffects:
     def test_of_a_signal_that_joins_are_its_own_alone(self) -> None:
-        diff = step(default_rubric(), NEXT, found(landed=1.0, tests=0.5, scope=0.25, diminishing_returns=1.0))
+        diff = step(
+            default_rubric(),
+            NEXT,
+            found(landed=1.0, tests=0.5, scope=0.25, diminishing_returns=1.0),
+        )
         assert diff.change is not None
         assert diff.change > 0
         assert moves(diff) == {"diminishing_returns": (round(diff.change, 9), ("presence",))}
@@ -104,9 +123,15 @@ class TestEffects:
             (found(), found(a=1.0), {"a": (0.0, ("presence",))}, None),
             (found(a=1.0), found(), {"a": (0.0, ("presence",))}, None),
         ],
-        ids=["its weight times its change", "scored on one side only", "scored on the other side only"],
+        ids=[
+            "its weight times its change",
+            "scored on one side only",
+            "scored on the other side only",
+        ],
     )
-    def test_of_a_sub_score(self, first: Found, second: Found, effects: Moves, change: float | None) -> None:
+    def test_of_a_sub_score(
+        self, first: Found, second: Found, effects: Moves, change: float | None
+    ) -> None:
         diff = step(weighing(a=0.75, b=0.25), weighing(a=0.75, b=0.25), first, second)
         assert (moves(diff), diff.change, diff.moved) == (effects, change, True)
 
@@ -118,7 +143,12 @@ class TestEffects:
     def test_of_everything_at_once_are_distinct(self) -> None:
         before, after = weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, d=0.3)
         diff = step(before, after, found(a=1.0, b=0.5, c=0.0), found(a=0.9, b=0.5, d=0.2))
-        causes = {"a": ("sub-score", "weight"), "b": ("weight",), "c": ("presence",), "d": ("presence",)}
+        causes = {
+            "a": ("sub-score", "weight"),
+            "b": ("weight",),
+            "c": ("presence",),
+            "d": ("presence",),
+        }
         assert {name: cause for name, (_, cause) in moves(diff).items()} == causes
 
     def test_of_different_iterations_do_not_compare(self) -> None:
@@ -128,7 +158,9 @@ class TestEffects:
     @pytest.mark.slow
     @settings(derandomize=True)
     @given(st.data())
-    def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(self, data: st.DataObject) -> None:
+    def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(
+        self, data: st.DataObject
+    ) -> None:
         versions = st.sampled_from([released_rubric(version) for version in rubric_versions()])
         before, after = data.draw(versions), data.draw(versions)
         names = [str(spec.id) for spec in NEXT.signals]
@@ -152,7 +184,11 @@ class TestTotals:
     def log(self) -> LogDiff:
         before, after = weighing(a=1.0), weighing("2", a=0.5, b=0.5)
         given_signals = [found(a=1.0), found(a=0.4, b=0.8), found(a=0.6, b=0.0), found()]
-        return LogDiff(tuple(step(before, after, replace(s, iteration=n)) for n, s in enumerate(given_signals, 1)))
+        return LogDiff(
+            tuple(
+                step(before, after, replace(s, iteration=n)) for n, s in enumerate(given_signals, 1)
+            )
+        )
 
     def test_count_and_average_what_moved(self, log: LogDiff) -> None:
         totals = log.totals()
@@ -208,15 +244,22 @@ class TestCommand:
         )
         assert "\ndiminishing_returns   -        0.08     added\n" in text
         assert "The signals that both have keep their proportions to each other." in text
-        assert "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n" in text
-        assert text.endswith(f"There is no iteration log at {LOG}; --iter-log-dir compares the scores of one.\n")
+        assert (
+            "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n"
+            in text
+        )
+        assert text.endswith(
+            f"There is no iteration log at {LOG}; --iter-log-dir compares the scores of one.\n"
+        )
         data = json.loads(diff("2.1.0", "2.2.0", "--json"))
         assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
 
     @pytest.mark.usefixtures("here")
     def test_shows_weights_alone_when_asked_to(self, diff: Diff) -> None:
         text = diff("2.1.0", "2.2.0", "--no-log")
-        assert text.endswith("\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n")
+        assert text.endswith(
+            "\nBands: excellent from 0.85, good from 0.7, fair from 0.5, poor from 0 in both.\n"
+        )
         data = json.loads(diff("2.1.0", "2.2.0", "--no-log", "--json"))
         assert (data["iterations"], data["totals"], data["iter_log_dir"]) == (None, None, None)
 
@@ -238,7 +281,10 @@ class TestCommand:
     @pytest.mark.usefixtures("log")
     def test_shows_what_moves_in_a_log_and_why(self, diff: Diff) -> None:
         text = diff("2.1.0", "2.2.0")
-        assert f"\nIterations of {LOG}\n\nITER    TASK          2.1.0    2.2.0    CHANGE   BAND\n" in text
+        assert (
+            f"\nIterations of {LOG}\n\nITER    TASK          2.1.0    2.2.0    CHANGE   BAND\n"
+            in text
+        )
         assert re.search(
             r"^2       choose-al\.\.\.  0\.500    0\.625    \+0\.125   fair\n"
             r"        diminishing_returns  \+0\.125  presence: absent → 1\.000\n"
@@ -247,8 +293,12 @@ class TestCommand:
             text,
             re.MULTILINE,
         )
-        assert re.search(r"^1       store-links   1\.000    1\.000    -        excellent\n2 ", text, re.MULTILINE)
-        assert re.search(r"^3       redirect      0\.933    0\.858    -0\.075   excellent\n", text, re.MULTILINE)
+        assert re.search(
+            r"^1       store-links   1\.000    1\.000    -        excellent\n2 ", text, re.MULTILINE
+        )
+        assert re.search(
+            r"^3       redirect      0\.933    0\.858    -0\.075   excellent\n", text, re.MULTILINE
+        )
         assert "\nMOVED         2 of 9 iterations\n" in text
         assert "diminishing_returns moved 2, by " in text
 
@@ -257,19 +307,30 @@ class TestCommand:
         data = json.loads(diff("2.0.2", "2.2.0", "--json"))
         for side, version in (("a", "2.0.2"), ("b", "2.2.0")):
             scored = da_score("run", "--no-write", "--json", "--rubric", version).json["iterations"]
-            assert [item[side]["value"] for item in data["iterations"]] == [item["value"] for item in scored]
-            assert [item[side]["band"] for item in data["iterations"]] == [item["band"] for item in scored]
-            rows = [{s["signal"]: s[side] for s in item["signals"] if s[side]} for item in data["iterations"]]
+            assert [item[side]["value"] for item in data["iterations"]] == [
+                item["value"] for item in scored
+            ]
+            assert [item[side]["band"] for item in data["iterations"]] == [
+                item["band"] for item in scored
+            ]
+            rows = [
+                {s["signal"]: s[side] for s in item["signals"] if s[side]}
+                for item in data["iterations"]
+            ]
             assert [{n: r["contribution"] for n, r in item.items()} for item in rows] == [
                 {row["signal"]: row["contribution"] for row in item["breakdown"]} for item in scored
             ]
         for item in data["iterations"]:
-            assert sum(s["effect"] for s in item["signals"]) == pytest.approx(item["change"], abs=1e-12)
+            assert sum(s["effect"] for s in item["signals"]) == pytest.approx(
+                item["change"], abs=1e-12
+            )
         assert data["totals"]["moved"] == sum(item["moved"] for item in data["iterations"])
 
     def test_reads_transcripts_and_writes_nothing(self, log: Path, here: Demo, diff: Diff) -> None:
         before = tree(log)
-        data = json.loads(diff("2.1.0", "2.2.0", "--transcript-dir", here.transcript_dirs[0], "--json"))
+        data = json.loads(
+            diff("2.1.0", "2.2.0", "--transcript-dir", here.transcript_dirs[0], "--json")
+        )
         rows = {s["signal"]: s for s in data["iterations"][4]["signals"]}
         assert "backfilled from" in rows["token_efficiency"]["a"]["detail"]
         assert tree(log) == before
@@ -300,11 +361,19 @@ class TestCommand:
 
 def test_details_are_shown_where_they_differ_in_words_that_say_the_cause() -> None:
     before, after = weighing(a=0.4, b=0.4, c=0.2), weighing("2", a=0.4, b=0.3, d=0.3)
-    first = Found({"a": present_signal(1.0, "by merge"), "b": present_signal(0.5, "b"), "c": present_signal(0.5, "c")})
+    first = Found(
+        {
+            "a": present_signal(1.0, "by merge"),
+            "b": present_signal(0.5, "b"),
+            "c": present_signal(0.5, "c"),
+        }
+    )
     second = Found({"a": present_signal(0.5, "by squash"), "b": present_signal(0.0, "b")})
     log = LogDiff((step(before, after, first, second),))
     shown = pipe_text(comparison_page(diff_rubrics(before, after), log, Path("log"), {}))
-    assert "\n        a  -0.186  sub-score: 1.000 → 0.500, weight: in proportion to others\n" in shown
+    assert (
+        "\n        a  -0.186  sub-score: 1.000 → 0.500, weight: in proportion to others\n" in shown
+    )
     assert "\n          1: by merge\n          2: by squash\n" in shown
     assert "\n        b  -0.179  sub-score: 0.500 → 0.000, weight: 0.4 → 0.3\n        c  " in shown
     assert "  presence: 0.500 → absent\n          1: c\n          2: not in this rubric\n" in shown

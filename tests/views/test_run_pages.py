@@ -24,17 +24,29 @@ BEGINS, ENDS = "Of 9 units of work 6 landed, 1 was reverted", "reverted by dc5fe
 
 @pytest.mark.usefixtures("project")
 class TestRun:
-    def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(self, da_score: DaScore) -> None:
+    def test_begins_with_what_became_of_the_work_and_ends_with_what_to_look_at(
+        self, da_score: DaScore
+    ) -> None:
         shown = da_score("run", "--no-write", *NEW).out
         assert shown.startswith(BEGINS)
         assert ENDS in shown.partition("\nLook at\n")[2]
         rows = shown.partition("\nITER")[2].splitlines()
-        assert re.match(r"3 +redirect +feat\(api\): redirect short links +1b0a1589693b +0\.\d{3} ", rows[3])
+        assert re.match(
+            r"3 +redirect +feat\(api\): redirect short links +1b0a1589693b +0\.\d{3} ", rows[3]
+        )
 
-    def test_in_a_pipe_under_an_old_rubric_is_the_text_of_the_reference(self, da_score: DaScore) -> None:
+    def test_in_a_pipe_under_an_old_rubric_is_the_text_of_the_reference(
+        self, da_score: DaScore
+    ) -> None:
         shown = da_score("run", "--no-write", *OLD).out
-        assert shown.startswith("Outcome scoring \N{EM DASH} rubric 2.1.0\nIterations: 9   Sessions: 2   ")
-        assert (BEGINS in shown, "Look at" in shown, "redirect short links" in shown) == (False, False, False)
+        assert shown.startswith(
+            "Outcome scoring \N{EM DASH} rubric 2.1.0\nIterations: 9   Sessions: 2   "
+        )
+        assert (BEGINS in shown, "Look at" in shown, "redirect short links" in shown) == (
+            False,
+            False,
+            False,
+        )
 
     @pytest.mark.parametrize("columns", [60, 160])
     def test_on_a_terminal_begins_so_under_every_rubric(
@@ -43,7 +55,11 @@ class TestRun:
         monkeypatch.setenv("NO_COLOR", "1")
         status, shown = on_a_terminal("run", "--no-write", *OLD, columns=columns)
         text = " ".join(" ".join(lines_of(shown)).split())
-        assert (status, text.startswith(BEGINS), ENDS in text.partition("Look at")[2]) == (0, True, True)
+        assert (status, text.startswith(BEGINS), ENDS in text.partition("Look at")[2]) == (
+            0,
+            True,
+            True,
+        )
         assert max(map(len, lines_of(shown))) <= columns
 
     @pytest.mark.slow
@@ -74,32 +90,53 @@ class TestRun:
                 assert [one["name"], one["units"], one["landed"], one["lost"], one["cost"]] == [
                     view[key] for key in (name, "units", "landed", "lost", "cost")
                 ]
-                assert [one["landed_share"][key] for key in ("value", "low", "high")] == pytest.approx(
-                    [view[f"landed_{key}"] for key in ("share", "low", "high")]
-                )
+                assert [
+                    one["landed_share"][key] for key in ("value", "low", "high")
+                ] == pytest.approx([view[f"landed_{key}"] for key in ("share", "low", "high")])
                 if one["name"] != "unknown":
-                    assert re.search(rf"^{name} {re.escape(one['name'])} +{one['units']} ", text, re.M)
+                    assert re.search(
+                        rf"^{name} {re.escape(one['name'])} +{one['units']} ", text, re.M
+                    )
         exported = da_score("export", "--format", "jsonl", "--tables", "work").out.splitlines()
-        for lines in (da_score("query", "from work", "--json").json, list(map(json.loads, exported))):
-            assert [(line["unit"], line["state"], line["cost"], line["minutes"]) for line in lines] == [
-                (unit["unit"], unit["state"], unit["cost"], unit["minutes"]) for unit in work["units"]
+        for lines in (
+            da_score("query", "from work", "--json").json,
+            list(map(json.loads, exported)),
+        ):
+            assert [
+                (line["unit"], line["state"], line["cost"], line["minutes"]) for line in lines
+            ] == [
+                (unit["unit"], unit["state"], unit["cost"], unit["minutes"])
+                for unit in work["units"]
             ]
-        lines = da_score("export", "--format", "jsonl", "--tables", "iterations", *NEW).out.splitlines()
+        lines = da_score(
+            "export", "--format", "jsonl", "--tables", "iterations", *NEW
+        ).out.splitlines()
         written = {row["iteration"]: row for row in map(json.loads, lines)}
         assert [(n, row["score_raw"], row["band"]) for n, row in written.items()] == [
-            (one["iteration"], one["value"] if one["scored"] else None, one["band"]) for one in run["iterations"]
+            (one["iteration"], one["value"] if one["scored"] else None, one["band"])
+            for one in run["iterations"]
         ]
-        outcomes = {one["iteration"]: one["defective"] for one in da_score("outcomes", "--json").json["outcomes"]}
+        outcomes = {
+            one["iteration"]: one["defective"]
+            for one in da_score("outcomes", "--json").json["outcomes"]
+        }
         for unit in (unit for unit in work["units"] if len(unit["iterations"]) == 1):
             (n,) = unit["iterations"]
-            assert (written[n]["cost"], written[n]["defective"]) == (unit["cost"], unit["defective"]), n
+            assert (written[n]["cost"], written[n]["defective"]) == (
+                unit["cost"],
+                unit["defective"],
+            ), n
             assert outcomes[n] == unit["defective"]
 
 
 def shown(count: int, verdict: str | None = None, every: bool = False) -> str:
     known = "task", "2026-03-01", 0.9, True, "excellent", Coverage(1, 1, 1.0), Bounds(0.9, 0.9)
-    scored = LogSummary(default_rubric(), [ScoredLine(n, *known) for n in range(1, count + 1)], [], {})
-    page = run_page(scored, Path("log"), None, RunShown(meaning=Meaning(verdict), terminal=True, every=every))
+    scored = LogSummary(
+        default_rubric(), [ScoredLine(n, *known) for n in range(1, count + 1)], [], {}
+    )
+    page = run_page(
+        scored, Path("log"), None, RunShown(meaning=Meaning(verdict), terminal=True, every=every)
+    )
     return pipe_text(block._replace(only=None) for block in page)
 
 
@@ -108,15 +145,23 @@ class TestScores:
         ("verdict", "said", "mean"),
         [
             pytest.param(
-                None, "Evidence scores under rubric 2.1.0: not measured: da-score validate", False, id="not measured"
+                None,
+                "Evidence scores under rubric 2.1.0: not measured: da-score validate",
+                False,
+                id="not measured",
             ),
             pytest.param("weak", "Scores under rubric 2.1.0: weak", True, id="they foretell"),
             pytest.param(
-                "no better than a coin", "Evidence scores under rubric 2.1.0: no better than a coin", False, id="a coin"
+                "no better than a coin",
+                "Evidence scores under rubric 2.1.0: no better than a coin",
+                False,
+                id="a coin",
             ),
         ],
     )
-    def test_are_in_a_headline_only_where_they_foretell(self, verdict: str | None, said: str, mean: bool) -> None:
+    def test_are_in_a_headline_only_where_they_foretell(
+        self, verdict: str | None, said: str, mean: bool
+    ) -> None:
         text = shown(2, verdict)
         assert (said in text, "mean 0.900" in text, "excellent" in text) == (True, mean, mean)
 
@@ -138,11 +183,21 @@ class TestScores:
         },
     )
     def test_keep_their_verdict_where_each_was_measured(
-        self, tmp_path: Path, kept: bool, rubric: str, days: int, marks: Sequence[bytes], verdict: str | None
+        self,
+        tmp_path: Path,
+        kept: bool,
+        rubric: str,
+        days: int,
+        marks: Sequence[bytes],
+        verdict: str | None,
     ) -> None:
-        keep_meaning(tmp_path, (Path("log"), "3.1.0", OutcomeRules(14)), (b"score  1", b"score  2"), "weak")
+        keep_meaning(
+            tmp_path, (Path("log"), "3.1.0", OutcomeRules(14)), (b"score  1", b"score  2"), "weak"
+        )
         place = tmp_path if kept else None
-        assert kept_meaning(place, (Path("log"), rubric, OutcomeRules(days)), marks).verdict == verdict
+        assert (
+            kept_meaning(place, (Path("log"), rubric, OutcomeRules(days)), marks).verdict == verdict
+        )
 
 
 @pytest.mark.usefixtures("scored")
@@ -162,18 +217,23 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["1b0a15", "nothing", "0000000"])
     def test_that_name_nothing_say_so(self, da_score: DaScore, name: str) -> None:
-        assert one_line(da_score("explain", name)).endswith("name one by number, last, SHA, branch or session") or (
-            "no entry for iteration 0" in one_line(da_score("explain", name))
-        )
+        assert one_line(da_score("explain", name)).endswith(
+            "name one by number, last, SHA, branch or session"
+        ) or ("no entry for iteration 0" in one_line(da_score("explain", name)))
 
 
 @pytest.mark.usefixtures("project")
 def test_names_come_with_the_subject(da_score: DaScore) -> None:
     assert da_score("iteration", "3", "--json").json["subject"] == "feat(api): redirect short links"
-    assert "\nCommit 1b0a1589693b: feat(api): redirect short links\n" in da_score("explain", "3").out
+    assert (
+        "\nCommit 1b0a1589693b: feat(api): redirect short links\n" in da_score("explain", "3").out
+    )
     named = r"^3 +redirect +feat\(api\): redirect short links +1b0a1589693b +"
     assert re.search(named + "too young ", da_score("outcomes").out, re.M)
-    assert da_score("outcomes", "--json").json["outcomes"][2]["subject"] == "feat(api): redirect short links"
+    assert (
+        da_score("outcomes", "--json").json["outcomes"][2]["subject"]
+        == "feat(api): redirect short links"
+    )
     da_score("run", *NEW)
     assert re.search(named + r"0\.\d{3} ", da_score("session", "5c0e").out, re.M)
     assert LOG in da_score("explain", "3").out

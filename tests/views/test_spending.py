@@ -10,16 +10,42 @@ import genai_prices
 import msgspec
 import pytest
 from helpers.facts import facts_of
-from helpers.harness_lines import ALWAYS, NS, START, codex, counts, meta, read, response, tokens, window, write
+from helpers.harness_lines import (
+    ALWAYS,
+    NS,
+    START,
+    codex,
+    counts,
+    meta,
+    read,
+    response,
+    tokens,
+    window,
+    write,
+)
 
-from scoring.evidence.transcripts.facts import PROMPT_STEPS, HarnessFacts, Observed, Spent, TranscriptFacts
-from scoring.evidence.transcripts.gemini import GeminiCli
-from scoring.evidence.transcripts.harness import JsonReader
+from scoring.evidence.harnesses.gemini import GeminiCli
+from scoring.evidence.harnesses.harness import JsonReader
+from scoring.evidence.transcripts.facts import (
+    PROMPT_STEPS,
+    HarnessFacts,
+    Observed,
+    Spent,
+    TranscriptFacts,
+)
 from scoring.evidence.transcripts.rows import timed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.views import spending
-from scoring.views.spending import Spending, duration_text, price, spending_lines, spending_of, together, tokens_text
+from scoring.views.spending import (
+    Spending,
+    duration_text,
+    price,
+    spending_lines,
+    spending_of,
+    together,
+    tokens_text,
+)
 
 SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
 WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
@@ -41,7 +67,9 @@ def spent(tmp_path: Path, *lines: dict[str, Any], **kinds: Any) -> tuple[Spent, 
     return facts.spent
 
 
-def used(seen: TranscriptFacts | None = None, observed: Observed | None = None, **entry: Any) -> Spending:
+def used(
+    seen: TranscriptFacts | None = None, observed: Observed | None = None, **entry: Any
+) -> Spending:
     record = IterationRecord(schema_version=2, iteration=1, **entry)
     found = spending_of(facts_of(record, transcripts=seen, observed=observed))
     assert found is not None
@@ -50,8 +78,16 @@ def used(seen: TranscriptFacts | None = None, observed: Observed | None = None, 
 
 class TestTokensByModel:
     def test_of_claude_code_each_response_once(self, tmp_path: Path) -> None:
-        lines = [answer(1, "a"), answer(1, "a"), answer(2, "b", OPUS, output=7), answer(3, "c", given=5)]
-        assert spent(tmp_path, *lines) == (Spent(OPUS, 0, 1, 1, 7, 70, 20), Spent(SONNET, 0, 2, 6, 20, 140, 40))
+        lines = [
+            answer(1, "a"),
+            answer(1, "a"),
+            answer(2, "b", OPUS, output=7),
+            answer(3, "c", given=5),
+        ]
+        assert spent(tmp_path, *lines) == (
+            Spent(OPUS, 0, 1, 1, 7, 70, 20),
+            Spent(SONNET, 0, 2, 6, 20, 140, 40),
+        )
 
     @pytest.mark.parametrize(
         ("hour", "kept"),
@@ -67,7 +103,11 @@ class TestTokensByModel:
 
     def test_of_codex_the_input_without_what_the_cache_held(self, tmp_path: Path) -> None:
         lines = [
-            *(meta(0, "s"), codex(1, "turn_context", turn_id="1", model=GPT), tokens(2, counts(100, 60, 5))),
+            *(
+                meta(0, "s"),
+                codex(1, "turn_context", turn_id="1", model=GPT),
+                tokens(2, counts(100, 60, 5)),
+            ),
             *(codex(3, "turn_context", turn_id="2", model="gpt-5"), tokens(4, counts(300, 200, 9))),
         ]
         found = spent(tmp_path, *lines, name="rollout-1.jsonl")
@@ -75,11 +115,18 @@ class TestTokensByModel:
 
     @pytest.mark.parametrize("model", [None, 7, ["gpt-5"]], ids=["not said", "a number", "a list"])
     def test_of_codex_without_a_name(self, tmp_path: Path, model: Any) -> None:
-        lines = [meta(0, "s"), codex(1, "turn_context", turn_id="1", model=model), tokens(2, counts(100, 60, 5))]
+        lines = [
+            meta(0, "s"),
+            codex(1, "turn_context", turn_id="1", model=model),
+            tokens(2, counts(100, 60, 5)),
+        ]
         assert [one.model for one in spent(tmp_path, *lines, name="rollout-1.jsonl")] == [""]
 
     def test_of_gemini_by_message(self) -> None:
-        said = {"type": "gemini", "tokens": {"input": 100, "output": 5, "cached": 60, "thoughts": 2}}
+        said = {
+            "type": "gemini",
+            "tokens": {"input": 100, "output": 5, "cached": 60, "thoughts": 2},
+        }
         messages = [
             said | {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "model": "gemini-2.5-pro"},
             said | {"id": "2", "timestamp": "2026-01-01T00:01:00Z"},
@@ -96,11 +143,18 @@ class TestTokensByModel:
 
     def test_by_the_size_of_the_prompt(self, tmp_path: Path) -> None:
         sizes = [10, 200_000, 200_001, 600_000]
-        lines = [answer(n, f"m{n}", given=size, reads=0, creations=0) for n, size in enumerate(sizes, 1)]
+        lines = [
+            answer(n, f"m{n}", given=size, reads=0, creations=0) for n, size in enumerate(sizes, 1)
+        ]
         assert [one.step for one in spent(tmp_path, *lines)] == [0, 4, 5, 9]
 
     def test_in_the_window_of_their_time(self, tmp_path: Path) -> None:
-        write(tmp_path / "t" / "one.jsonl", answer(1, "a"), answer(20, "b", OPUS), answer(30, "c", OPUS))
+        write(
+            tmp_path / "t" / "one.jsonl",
+            answer(1, "a"),
+            answer(20, "b", OPUS),
+            answer(30, "c", OPUS),
+        )
         found, _ = read(tmp_path / "t", [window(None, 10), window(10, 40), window(40, 50)])
         assert [[one.model for one in facts.spent] for facts in found] == [[SONNET], [OPUS], []]
         assert [(facts.began, facts.ended) for facts in found] == [
@@ -114,19 +168,40 @@ class TestTokensByModel:
 
 
 class TestPrice:
-    @pytest.mark.parametrize("model", [SONNET, OPUS, GPT, "gemini-2.5-pro", "claude-haiku-4-5-20251001"])
+    @pytest.mark.parametrize(
+        "model", [SONNET, OPUS, GPT, "gemini-2.5-pro", "claude-haiku-4-5-20251001"]
+    )
     @pytest.mark.parametrize("size", [1_000, 150_000, 210_000, 700_000])
-    def test_is_that_of_the_library_response_by_response(self, tmp_path: Path, model: str, size: int) -> None:
+    def test_is_that_of_the_library_response_by_response(
+        self, tmp_path: Path, model: str, size: int
+    ) -> None:
         shapes = [(size, 10, 3, 0), (size - 700, 333, 400, 100), (size // 2, 1, size // 3, 0)]
         lines = [
-            answer(n, f"m{n}", model, given=given, output=out, reads=reads, creations=made, hour=made // 2)
+            answer(
+                n,
+                f"m{n}",
+                model,
+                given=given,
+                output=out,
+                reads=reads,
+                creations=made,
+                hour=made // 2,
+            )
             for n, (given, out, reads, made) in enumerate(shapes)
         ]
         expected = Decimal(0)
         for given, out, reads, made in shapes:
-            cached = {"cache_read_tokens": reads, "cache_write_tokens": made, "cache_write_1h_tokens": made // 2}
-            usage = genai_prices.Usage(input_tokens=given + reads + made, output_tokens=out, **cached)
-            expected += genai_prices.calc_price(usage, model_ref=model, genai_request_timestamp=WHEN).total_price
+            cached = {
+                "cache_read_tokens": reads,
+                "cache_write_tokens": made,
+                "cache_write_1h_tokens": made // 2,
+            }
+            usage = genai_prices.Usage(
+                input_tokens=given + reads + made, output_tokens=out, **cached
+            )
+            expected += genai_prices.calc_price(
+                usage, model_ref=model, genai_request_timestamp=WHEN
+            ).total_price
         found = [price(one, START * NS) for one in spent(tmp_path, *lines)]
         assert sum(cost or 0 for cost in found) == pytest.approx(float(expected), rel=1e-12)
 
@@ -141,7 +216,11 @@ class TestPrice:
             if id(value) in seen:
                 return set()
             seen.add(id(value))
-            return set().union(*(steps(part, seen) for part in parts)) if not isinstance(value, str) else set()
+            return (
+                set().union(*(steps(part, seen) for part in parts))
+                if not isinstance(value, str)
+                else set()
+            )
 
         models = [model for provider in get_snapshot().providers for model in provider.models]
         assert set().union(*(steps(model.prices, set()) for model in models)) <= set(PROMPT_STEPS)
@@ -161,7 +240,12 @@ class TestPrice:
         ids=["of the same price lists", "of others", "of lists just installed", "of another day"],
     )
     def test_is_kept_for_the_same_price_lists_and_day(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamp: bytes | None, when: int, is_known: bool
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        stamp: bytes | None,
+        when: int,
+        is_known: bool,
     ) -> None:
         some = Spent(GPT, 0, 1, 10, 7, 10, 10), Spent("made-up-9", 0, 1, 1, 1, 1, 1)
         costs, asked = [], list[str]()
@@ -175,9 +259,13 @@ class TestPrice:
         assert (costs[-1] == costs[0], asked == []) == (is_known, is_known)
 
 
-def seen(*more: Spent, harnesses: tuple[HarnessFacts, ...] = (HarnessFacts("claude"),)) -> TranscriptFacts:
+def seen(
+    *more: Spent, harnesses: tuple[HarnessFacts, ...] = (HarnessFacts("claude"),)
+) -> TranscriptFacts:
     spent = (Spent(SONNET, 0, 2, 1_000, 100, 50_000, 2_000), *more)
-    return TranscriptFacts(harnesses=harnesses, spent=spent, began=START * NS, ended=(START + 90) * NS)
+    return TranscriptFacts(
+        harnesses=harnesses, spent=spent, began=START * NS, ended=(START + 90) * NS
+    )
 
 
 class TestSpending:
@@ -186,7 +274,13 @@ class TestSpending:
         assert found.as_dict() == {
             "source": "transcripts",
             "models": [SONNET],
-            "tokens": {"input": 1_000, "output": 100, "cache_read": 50_000, "cache_write": 2_000, "total": 53_100},
+            "tokens": {
+                "input": 1_000,
+                "output": 100,
+                "cache_read": 50_000,
+                "cache_write": 2_000,
+                "total": 53_100,
+            },
             "cost_usd": pytest.approx(0.003 + 0.0015 + 0.015 + 0.0075),
             "unpriced_models": [],
             "duration_seconds": 90,
@@ -215,7 +309,11 @@ class TestSpending:
 
     def test_lines_that_count_repeated_responses_again_have_no_cost(self) -> None:
         found = used(seen(harnesses=()))
-        assert (found.source, found.cost, found.as_dict()["unpriced_models"]) == ("lines", None, ["unknown"])
+        assert (found.source, found.cost, found.as_dict()["unpriced_models"]) == (
+            "lines",
+            None,
+            ["unknown"],
+        )
 
     @pytest.mark.parametrize(
         ("agent", "priced", "unpriced"),
@@ -231,12 +329,16 @@ class TestSpending:
     @pytest.mark.parametrize(
         ("counted", "kinds"),
         [
-            pytest.param((1_000, 20, 900, 100), (100, 20, 900, 0), id="Codex: all of it is in the input"),
+            pytest.param(
+                (1_000, 20, 900, 100), (100, 20, 900, 0), id="Codex: all of it is in the input"
+            ),
             pytest.param((10, 20, 900, 300), (10, 20, 900, 300), id="Claude Code"),
             pytest.param((10, 20, 0, 0), (10, 20, 0, 0), id="without a cache"),
         ],
     )
-    def test_of_the_totals_of_a_checkpoint(self, counted: tuple[int, int, int, int], kinds: tuple[int, ...]) -> None:
+    def test_of_the_totals_of_a_checkpoint(
+        self, counted: tuple[int, int, int, int], kinds: tuple[int, ...]
+    ) -> None:
         found = used(TranscriptFacts(3, *counted), Observed("checkpoint", checkpoint_tokens=True))
         assert (found.source, found.spent[0][3:7]) == ("checkpoint", kinds)
 
@@ -279,5 +381,7 @@ class TestSpending:
         (spending.cost_text, 1234.5, "$1,234.50"),
     ],
 )
-def test_numbers_are_shown_as_people_read_them(shown: Callable[[Any], str], value: Any, text: str) -> None:
+def test_numbers_are_shown_as_people_read_them(
+    shown: Callable[[Any], str], value: Any, text: str
+) -> None:
     assert shown(value) == text

@@ -36,15 +36,21 @@ def drawn(*blocks: Block, width: int = 100) -> list[str]:
 
 class TestPipe:
     def test_cuts_and_escapes(self) -> None:
-        fixed = Table((*SCORES.columns[:2], Column("BAND", width=4)), [(1, "a task of many words", "a\x1bb")])
+        fixed = Table(
+            (*SCORES.columns[:2], Column("BAND", width=4)), [(1, "a task of many words", "a\x1bb")]
+        )
         assert fixed.pipe() == "ITER    TASK      BAND\n1       a tas...  a\\x1bb\n"
 
     def test_cuts_what_is_shown_and_not_what_is_meant(self) -> None:
-        escaped = Table((Column("T", width=8, cut=True), Column("U", width=1)), [("ab\x01cdefg", "")])
+        escaped = Table(
+            (Column("T", width=8, cut=True), Column("U", width=1)), [("ab\x01cdefg", "")]
+        )
         assert escaped.pipe() == "T         U\nab\\x0...  \n"
 
     @pytest.mark.parametrize(
-        ("width", "end"), [(3, "  "), (None, "")], ids=["a fixed table keeps it", "a fitted does not"]
+        ("width", "end"),
+        [(3, "  "), (None, "")],
+        ids=["a fixed table keeps it", "a fitted does not"],
     )
     def test_space_at_the_end_of_a_line(self, width: int | None, end: str) -> None:
         table = Table((Column("A", width=width), Column("B", width=1)), [("abc", "")])
@@ -79,14 +85,25 @@ class TestTerminal:
             SCORES,
             Table((Column("A"),), [TableRow(("x",), style="dim")]),
         ]
-        draw(blocks, Console(file=screen, width=100, force_terminal=True, color_system="standard", highlight=False))
+        draw(
+            blocks,
+            Console(
+                file=screen,
+                width=100,
+                force_terminal=True,
+                color_system="standard",
+                highlight=False,
+            ),
+        )
         shown = screen.getvalue()
         assert "all \x1b[32mgood\x1b[0m" in shown
         assert "\x1b[1mbold\x1b[0m" in shown
         assert "\x1b[2mx" in shown
 
     def test_never_reads_markup_or_escapes(self) -> None:
-        assert drawn(Line("[red]x[/] :smile: \x1b[31m"), Table((Column("[b]"),), [("[dim]y",)])) == [
+        assert drawn(
+            Line("[red]x[/] :smile: \x1b[31m"), Table((Column("[b]"),), [("[dim]y",)])
+        ) == [
             "[red]x[/] :smile: \\x1b[31m",
             "[b]",
             "[dim]y",
@@ -113,7 +130,9 @@ class TestPlaces:
             "table = Table((Column('A', 'a'),), [(1,)])\n"
             "print(pipe_text([table, Line('x')]), table.as_json(), [m for m in sys.modules if m.startswith('rich')])"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert done.stdout == "A\n1\nx\n [{'a': 1}] []\n"
 
 
@@ -124,9 +143,21 @@ def test_json_has_the_values_of_columns_with_a_key() -> None:
 
 
 WIDE = Table(
-    (Column("ITER", right=True), Column("TASK"), Column("SCORE"), Column("COVERAGE"), Column("DETAIL", prose=True)),
+    (
+        Column("ITER", right=True),
+        Column("TASK"),
+        Column("SCORE"),
+        Column("COVERAGE"),
+        Column("DETAIL", prose=True),
+    ),
     [
-        (1, "choose-alphabet", "0.500", Cell(1, "2 of 7 signals, 26.0 %", brief="2/7 · 26 %"), "one word and more"),
+        (
+            1,
+            "choose-alphabet",
+            "0.500",
+            Cell(1, "2 of 7 signals, 26.0 %", brief="2/7 · 26 %"),
+            "one word and more",
+        ),
         (12, "redirect", "-", Cell(1, "7 of 7 signals, 100.0 %", brief="7/7 · 100 %"), "-"),
     ],
 )
@@ -138,21 +169,48 @@ class TestFoldedText:
         [
             pytest.param("a bc def", 8, ["a bc def"], id="what fits stays"),
             pytest.param("a bc def", 7, ["a bc", "def"], id="between words"),
-            pytest.param("  → to say so much", 12, ["  → to say", "    so much"], id="below the text after an arrow"),
-            pytest.param("  - to say so much", 12, ["  - to say", "    so much"], id="below the text after a dash"),
-            pytest.param(" 10. to say so", 12, [" 10. to say", "     so"], id="below the text after a number"),
-            pytest.param("note  to say so", 12, ["note  to say", "      so"], id="below the text of a column"),
-            pytest.param("two words to say so", 9, ["two words", "to say so"], id="not below a sentence's second word"),
-            pytest.param("    longish word", 9, ["longish", "word"], id="no word is broken for that"),
-            pytest.param("abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"),
+            pytest.param(
+                "  → to say so much",
+                12,
+                ["  → to say", "    so much"],
+                id="below the text after an arrow",
+            ),
+            pytest.param(
+                "  - to say so much",
+                12,
+                ["  - to say", "    so much"],
+                id="below the text after a dash",
+            ),
+            pytest.param(
+                " 10. to say so", 12, [" 10. to say", "     so"], id="below the text after a number"
+            ),
+            pytest.param(
+                "note  to say so", 12, ["note  to say", "      so"], id="below the text of a column"
+            ),
+            pytest.param(
+                "two words to say so",
+                9,
+                ["two words", "to say so"],
+                id="not below a sentence's second word",
+            ),
+            pytest.param(
+                "    longish word", 9, ["longish", "word"], id="no word is broken for that"
+            ),
+            pytest.param(
+                "abcdefgh", 3, ["abc", "def", "gh"], id="a long word without any where it must"
+            ),
             pytest.param("日本 日本", 5, ["日本", "日本"], id="wide letters take two columns"),
             pytest.param("日  a note", 10, ["日  a note"], id="beside a name of them"),
-            pytest.param("日本  two words", 14, ["日本  two", "      words"], id="below the text of it"),
+            pytest.param(
+                "日本  two words", 14, ["日本  two", "      words"], id="below the text of it"
+            ),
             pytest.param("", 5, [""], id="nothing"),
         ],
     )
     def test_is_folded(self, text: str, width: int, lines: list[str]) -> None:
-        assert [line.rstrip() for line in folded_text(text + "\n", width).splitlines()] == [x.rstrip() for x in lines]
+        assert [line.rstrip() for line in folded_text(text + "\n", width).splitlines()] == [
+            x.rstrip() for x in lines
+        ]
 
     @given(st.text(st.sampled_from("ab日 /-.→1"), max_size=40), st.integers(2, 30))
     def test_loses_nothing(self, text: str, width: int) -> None:
@@ -168,8 +226,15 @@ class TestNarrow:
         ]
 
     def test_has_the_columns_for_full_text(self) -> None:
-        columns = Column("NAME", width=6, cut=True), Column("SURE", only="full"), Column("P", only="pipe")
-        assert drawn(Table(columns, [("a-long-name", "7 of 7", 1)])) == ["NAME         SURE", "a-long-name  7 of 7"]
+        columns = (
+            Column("NAME", width=6, cut=True),
+            Column("SURE", only="full"),
+            Column("P", only="pipe"),
+        )
+        assert drawn(Table(columns, [("a-long-name", "7 of 7", 1)])) == [
+            "NAME         SURE",
+            "a-long-name  7 of 7",
+        ]
 
     def test_that_is_a_little_too_wide_has_brief_ones(self) -> None:
         assert drawn(WIDE, width=65) == [
@@ -186,25 +251,49 @@ class TestNarrow:
             "  12  redirect         -      7/7 · 100 %",
         ]
         lines = drawn(WIDE, width=28)
-        assert lines[:3] == ["ITER  SCORE  COVERAGE", "   1  0.500  2/7 · 26 %", "    TASK choose-alphabet"]
+        assert lines[:3] == [
+            "ITER  SCORE  COVERAGE",
+            "   1  0.500  2/7 · 26 %",
+            "    TASK choose-alphabet",
+        ]
 
     def test_of_records_has_a_block_for_each(self) -> None:
         assert drawn(WIDE._replace(records=True), width=40) == [
-            *("ITER      1", "TASK      choose-alphabet", "SCORE     0.500", "COVERAGE  2 of 7 signals, 26.0 %"),
+            *(
+                "ITER      1",
+                "TASK      choose-alphabet",
+                "SCORE     0.500",
+                "COVERAGE  2 of 7 signals, 26.0 %",
+            ),
             *("DETAIL    one word and more", ""),
-            *("ITER      12", "TASK      redirect", "SCORE     -", "COVERAGE  7 of 7 signals, 100.0 %", "DETAIL    -"),
+            *(
+                "ITER      12",
+                "TASK      redirect",
+                "SCORE     -",
+                "COVERAGE  7 of 7 signals, 100.0 %",
+                "DETAIL    -",
+            ),
         ]
 
     def test_whose_first_column_is_too_wide_has_blocks_too(self) -> None:
         table = Table((Column("NAME"), Column("N")), [("three words here", 1)])
-        assert drawn(table, width=12) == ["NAME", "    three", "    words", "    here", "N", "    1"]
+        assert drawn(table, width=12) == [
+            "NAME",
+            "    three",
+            "    words",
+            "    here",
+            "N",
+            "    1",
+        ]
 
     def test_has_notes_beside_its_rows_or_below(self) -> None:
         table = Table((Column("A"),), [TableRow((1,), ("so", "  and so on")), (2,)], notes="WHY")
         assert drawn(table, width=20) == ["A  WHY", "1  so", "     and so on", "2"]
         assert drawn(table, width=12) == ["A", "1", "    so", "      and so", "      on", "2"]
 
-    def test_of_pairs_folds_the_second_beside_the_first_or_below_where_a_word_has_no_room(self) -> None:
+    def test_of_pairs_folds_the_second_beside_the_first_or_below_where_a_word_has_no_room(
+        self,
+    ) -> None:
         beside = drawn(pairs([("LOG", "nine iterations are here"), ("X", "y")], width=5), width=26)
         assert beside == ["LOG  nine iterations are", "     here", "X    y"]
         below = drawn(pairs([("REPOSITORY", "in /a/path/of/some/length")]), width=30)
@@ -212,6 +301,8 @@ class TestNarrow:
 
     def test_keeps_colours_where_it_is_folded(self) -> None:
         screen = io.StringIO()
-        console = Console(file=screen, width=8, force_terminal=True, color_system="standard", highlight=False)
+        console = Console(
+            file=screen, width=8, force_terminal=True, color_system="standard", highlight=False
+        )
         draw([Line([Cell("a word", style="bold"), " and more"])], console)
         assert screen.getvalue() == "\x1b[1ma word\x1b[0m \nand more\n"

@@ -63,13 +63,27 @@ class TestExamined:
         path = iteration_score_path(demo.iter_log_dir, 3)
         path.write_text(path.read_text().replace("value: ", "value: 0.25 #", 1))
         three = next(iter(view(demo, selection=Selection(only=(3,))).examine()))
-        assert (three.origin, three.score.value, three.differs) == ("sidecar", 0.25, False)  # two rubrics
+        assert (three.origin, three.score.value, three.differs) == (
+            "sidecar",
+            0.25,
+            False,
+        )  # two rubrics
         assert (three.score.rubric_version, three.computed.rubric_version) == ("2.0.2", "2.1.0")
-        assert next(iter(view(demo, rubric=released_rubric("2.0.2"), selection=Selection(only=(3,))).examine())).differs
-        recomputed = next(iter(view(demo, recompute=True, selection=Selection(only=(3,))).examine()))
+        assert next(
+            iter(
+                view(
+                    demo, rubric=released_rubric("2.0.2"), selection=Selection(only=(3,))
+                ).examine()
+            )
+        ).differs
+        recomputed = next(
+            iter(view(demo, recompute=True, selection=Selection(only=(3,))).examine())
+        )
         assert (recomputed.origin, recomputed.score) == ("computed", recomputed.computed)
         rows = [row for row in rows_of(demo)["signals"] if row["iteration"] == 5]
-        assert [row["signal"] for row in rows] == [spec.id for spec in released_rubric("2.0.2").signals]
+        assert [row["signal"] for row in rows] == [
+            spec.id for spec in released_rubric("2.0.2").signals
+        ]
         assert {row["rubric_version"] for row in rows} == {"2.0.2"}
 
 
@@ -83,20 +97,26 @@ class TestTables:
                 for column in TABLES[table]:
                     value = row[column.name]
                     missing = column.may_miss and value is None
-                    assert missing or type(value) is kinds[column.kind], f"{table}.{column.name} is {value!r}"
+                    assert missing or type(value) is kinds[column.kind], (
+                        f"{table}.{column.name} is {value!r}"
+                    )
 
     def test_hold_what_the_scores_are(self, demo: Demo) -> None:
         rows = rows_of(demo)
         assert {name: len(rows[name]) for name in COUNTS} == COUNTS
         scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
-        assert [row["score"] for row in rows["iterations"]] == [i.score.value for i in scored.iterations]
+        assert [row["score"] for row in rows["iterations"]] == [
+            i.score.value for i in scored.iterations
+        ]
         for row in rows["iterations"]:
             mine = [s for s in rows["signals"] if s["iteration"] == row["iteration"]]
             assert math.isclose(sum(s["contribution"] for s in mine), row["score"])
             assert sum(s["present"] for s in mine) == row["signals_present"]
         sessions = [(s.session_id, s.value) for s in scored.sessions]
         assert [(s["session_id"], s["score"]) for s in rows["sessions"]] == sessions
-        assert [row["task_id"] for row in rows["tasks"]] == sorted({row["task_id"] for row in rows["iterations"]})
+        assert [row["task_id"] for row in rows["tasks"]] == sorted(
+            {row["task_id"] for row in rows["iterations"]}
+        )
         for task in rows["tasks"]:
             mine = [row for row in rows["iterations"] if row["task_id"] == task["task_id"]]
             assert task["iterations"] == len(mine)
@@ -106,10 +126,14 @@ class TestTables:
     def test_say_who_claimed_too_much(self, demo: Demo) -> None:
         over = [r for r in rows_of(demo)["integrity"] if r["over_claim"]]
         names = ("iteration", "signal", "role", "claimed", "observed", "delta")
-        assert (5, "landed", "impl", 1.0, 0.0, -1.0) in [tuple(row[name] for name in names) for row in over]
+        assert (5, "landed", "impl", 1.0, 0.0, -1.0) in [
+            tuple(row[name] for name in names) for row in over
+        ]
         assert all(r["delta"] < 0 for r in over)
 
-    def test_give_a_session_two_rows_when_it_was_scored_under_two_rubrics(self, here: Demo, da_score: DaScore) -> None:
+    def test_give_a_session_two_rows_when_it_was_scored_under_two_rubrics(
+        self, here: Demo, da_score: DaScore
+    ) -> None:
         da_score("iteration", "3", "--recompute", "--rubric", "2.0.2")
         sessions = rows_of(here)["sessions"]
         assert [s["rubric_version"] for s in sessions].count("2.0.2") == 1
@@ -120,15 +144,27 @@ class TestWriters:
     def test_csv_has_an_empty_field_for_an_empty_text_and_for_nothing(self) -> None:
         out = io.BytesIO()
         writer = CsvWriter(TABLES["signals"][:5], out)
-        writer.add({"log": 'a,"b"\n', "iteration": 1, "rubric_version": "", "signal": None, "label": True})
-        writer.add({"log": "=1+1", "iteration": -1, "rubric_version": "1+1", "signal": "\t=1", "label": False})
+        writer.add(
+            {"log": 'a,"b"\n', "iteration": 1, "rubric_version": "", "signal": None, "label": True}
+        )
+        writer.add(
+            {
+                "log": "=1+1",
+                "iteration": -1,
+                "rubric_version": "1+1",
+                "signal": "\t=1",
+                "label": False,
+            }
+        )
         writer.close()
         _, row, formulas = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
         assert row == ['a,"b"\n', "1", "", "", "true"]
         assert formulas == ["'=1+1", "-1", "1+1", "'\t=1", "false"]  # none for a spreadsheet
 
     @pytest.mark.parametrize("kind", [CsvWriter, JsonlWriter])
-    def test_bytes_that_are_no_text_become_a_replacement(self, kind: type[CsvWriter | JsonlWriter]) -> None:
+    def test_bytes_that_are_no_text_become_a_replacement(
+        self, kind: type[CsvWriter | JsonlWriter]
+    ) -> None:
         out = io.BytesIO()
         writer = kind(TABLES["sessions"][:2], out)
         writer.add({"log": "a\udc80b", "session_id": "ä"})
@@ -139,7 +175,9 @@ class TestWriters:
 @pytest.mark.usefixtures("here")
 class TestExport:
     @pytest.mark.slow
-    def test_to_a_directory_writes_nothing_into_the_log(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+    def test_to_a_directory_writes_nothing_into_the_log(
+        self, demo: Demo, da_score: DaScore, tmp_path: Path
+    ) -> None:
         before = tree(demo.iter_log_dir)
         found = da_score("export", "--format", "jsonl", "--out", tmp_path / "out" / "deep")
         assert (found.status, found.err) == (0, "")
@@ -150,14 +188,18 @@ class TestExport:
         assert tree(demo.iter_log_dir) == before
 
     @pytest.mark.slow
-    def test_parquet_has_types_and_meanings(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+    def test_parquet_has_types_and_meanings(
+        self, demo: Demo, da_score: DaScore, tmp_path: Path
+    ) -> None:
         da_score("export", "--format", "parquet", "--out", tmp_path)
         table = parquet.read_table(tmp_path / "iterations.parquet")
         assert table.schema.field("score").type == pa.float64()
         assert table.schema.field("scored").type == pa.bool_()
         assert table.schema.field("score").metadata[b"unit"] == b"0 to 1"
         assert table.column("iteration").to_pylist() == list(range(1, 10))
-        assert table == frames.arrow("iterations", ".agents/active/iteration-log", ".", *demo.transcript_dirs)
+        assert table == frames.arrow(
+            "iterations", ".agents/active/iteration-log", ".", *demo.transcript_dirs
+        )
 
     @pytest.mark.slow
     def test_one_table_to_standard_output(self, da_score: DaScore) -> None:
@@ -169,7 +211,9 @@ class TestExport:
     @pytest.mark.slow
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
-        assert {json.loads(line)["log"] for line in found.out.splitlines()} == {str(demo.iter_log_dir)}
+        assert {json.loads(line)["log"] for line in found.out.splitlines()} == {
+            str(demo.iter_log_dir)
+        }
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
@@ -178,13 +222,17 @@ class TestExport:
             (["/nowhere"], "/nowhere: no such directory"),
         ],
     )
-    def test_mistakes_are_said_in_a_line(self, da_score: DaScore, arguments: list[str], said: str) -> None:
+    def test_mistakes_are_said_in_a_line(
+        self, da_score: DaScore, arguments: list[str], said: str
+    ) -> None:
         Path("report.txt").write_text("")
         found = da_score("export", *arguments)
         assert (found.status, said in one_line(found)) == (1, True)
 
     @pytest.mark.slow
-    def test_a_failure_leaves_the_old_files(self, demo: Demo, da_score: DaScore, tmp_path: Path) -> None:
+    def test_a_failure_leaves_the_old_files(
+        self, demo: Demo, da_score: DaScore, tmp_path: Path
+    ) -> None:
         da_score("export", "--out", tmp_path / "out")
         before = tree(tmp_path / "out")
         (demo.iter_log_dir / "iter-9.yaml").write_text("a: [")
@@ -198,7 +246,9 @@ class TestExport:
         described = da_score("export", "--describe", "--json").json
         assert list(described) == list(TABLES)
         first = {"name": "log", "kind": "text", "unit": "", "may_miss": False}
-        assert described["iterations"][0] == first | {"meaning": "the log directory, as it was named"}
+        assert described["iterations"][0] == first | {
+            "meaning": "the log directory, as it was named"
+        }
 
 
 @pytest.mark.usefixtures("here")
@@ -212,13 +262,23 @@ class TestQuery:
         ]
 
     @pytest.mark.slow
-    def test_as_csv_as_text_and_as_json_that_loses_no_column(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_as_csv_as_text_and_as_json_that_loses_no_column(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         odd = "select 1 n, 2 n, 3 n_1, [1, 2] l, {'a': 1.5::decimal(3,1)} s, 'nan'::double x"
         row = {"n": 1, "n_1": 2, "n_1_1": 3, "l": [1, 2], "s": {"a": 1.5}, "x": None}
         assert da_score("query", odd, "--json").json == [row]
-        (tmp_path / "q.sql").write_text("select iteration, score, session_id from iterations where iteration < 3")
-        assert da_score("query", "select '@a' as a, -1 as b, '1-1' as c", "--csv").out == "a,b,c\n'@a,-1,1-1\n"
-        assert da_score("query", f"@{tmp_path}/q.sql", "--csv").out == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
+        (tmp_path / "q.sql").write_text(
+            "select iteration, score, session_id from iterations where iteration < 3"
+        )
+        assert (
+            da_score("query", "select '@a' as a, -1 as b, '1-1' as c", "--csv").out
+            == "a,b,c\n'@a,-1,1-1\n"
+        )
+        assert (
+            da_score("query", f"@{tmp_path}/q.sql", "--csv").out
+            == "iteration,score,session_id\n1,1.0,\n2,0.5,\n"
+        )
         table = "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
         assert da_score("query", f"@{tmp_path}/q.sql").out == table
 
@@ -261,17 +321,26 @@ class TestQuery:
         with pytest.raises(RuntimeError, match="something else"), database():
             raise RuntimeError("something else")
 
-    def test_without_duckdb_says_what_to_install(self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_duckdb_says_what_to_install(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
         found = da_score("query", "select 1")
-        assert found.err == f"da-score: error: this needs duckdb, of the extra 'query': {installing('query')}\n"
+        assert (
+            found.err
+            == f"da-score: error: this needs duckdb, of the extra 'query': {installing('query')}\n"
+        )
 
 
 def test_the_document_lists_every_column() -> None:
     """Columns that mean the same share a row, and one that several tables have is in the first of them."""
     page = (Path(__file__).parents[2] / "docs" / "TABLES.md").read_text("utf-8")
     text = page.partition("<!-- columns -->")[2].partition("<!-- /columns -->")[0]
-    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if row.startswith("| `")]
+    cells = [
+        [cell.strip() for cell in row.split("|")[1:-1]]
+        for row in text.splitlines()
+        if row.startswith("| `")
+    ]
     listed = [(name, *rest) for names, *rest in cells for name in re.findall(r"`(\w+)`", names)]
     rows: dict[tuple[str, ...], None] = {}
     for table in TABLES.values():
@@ -283,7 +352,12 @@ def test_the_document_lists_every_column() -> None:
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.M | re.S))
     assert list(sections) == list(TABLES)
     sections["tasks"] += sections["sessions"]
-    assert [c.name for name, table in TABLES.items() for c in table if f"`{c.name}`" not in sections[name]] == []
+    assert [
+        c.name
+        for name, table in TABLES.items()
+        for c in table
+        if f"`{c.name}`" not in sections[name]
+    ] == []
 
 
 class TestFrames:

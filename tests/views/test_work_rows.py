@@ -39,7 +39,9 @@ def query(history: History, da_score: Any) -> Any:
 def test_the_views_are_what_work_says(history: History, query: Any, da_score: Any) -> None:
     places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
     work = da_score("work", "--json", *places).json
-    states = query("select kind, state, count(*)::int n, sum(cost) cost from work group by all order by all")
+    states = query(
+        "select kind, state, count(*)::int n, sum(cost) cost from work group by all order by all"
+    )
     assert [(row["kind"], row["state"], row["n"]) for row in states] == [
         ("commit", "landed", 2),
         ("rest", "lost", 1),
@@ -48,8 +50,11 @@ def test_the_views_are_what_work_says(history: History, query: Any, da_score: An
     assert sum(row["cost"] for row in states) == pytest.approx(work["summary"]["cost"])
     for view, name in (("by_month", "month"), ("by_model", "model"), ("by_harness", "harness")):
         (row,), (said,) = query(f"from {view}"), work["by"][name]
-        assert {key: row[key] for key in ("units", "landed", "lost", "judged", "defective", "cost")} == {
-            key: pytest.approx(said[key]) for key in ("units", "landed", "lost", "judged", "defective", "cost")
+        assert {
+            key: row[key] for key in ("units", "landed", "lost", "judged", "defective", "cost")
+        } == {
+            key: pytest.approx(said[key])
+            for key in ("units", "landed", "lost", "judged", "defective", "cost")
         }
         for share in ("landed", "defective"):
             shown = [row[f"{share}_{end}"] for end in ("share", "low", "high")]
@@ -62,7 +67,9 @@ def test_a_score_without_enough_evidence_is_in_no_mean(query: Any) -> None:
     """The entries say nothing but the commit, which landed; who made it is seen in the transcript."""
     asked = "select iteration, score, score_raw, band, harness, model, cost from iterations"
     rows = query(asked, "--rubric", "3.1.0")
-    assert [(row["score"], row["score_raw"] > 0.9, row["band"]) for row in rows] == [(None, True, "insufficient")] * 2
+    assert [(row["score"], row["score_raw"] > 0.9, row["band"]) for row in rows] == [
+        (None, True, "insufficient")
+    ] * 2
     assert {(row["harness"], row["model"]) for row in rows} == {("claude", "claude-opus-4-1")}
     (whole,) = query("select sum(cost) cost from work where iteration is not null")
     assert sum(row["cost"] for row in rows) == pytest.approx(whole["cost"])
@@ -78,14 +85,26 @@ def test_a_choice_of_entries_is_one_of_units_too(query: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(history: History, query: Any, da_score: Any) -> None:
+def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(
+    history: History, query: Any, da_score: Any
+) -> None:
     """Also when it is scored again, and no text of a commit and no name of a person leaves the worker."""
     (history.repo / ".agents/active").mkdir(parents=True)
     (history.repo / ".agents/active/iteration-log").symlink_to(history.log)
     root = history.log.parent
     text = f'results = "results"\ncache = "none"\n[[source]]\npath = "{history.repo}"\n'
     fleet = write_fleet(root, text)
-    mine = ("unit", "kind", "state", "iteration", "cost", "output_tokens", "harness", "model", "yield")
+    mine = (
+        "unit",
+        "kind",
+        "state",
+        "iteration",
+        "cost",
+        "output_tokens",
+        "harness",
+        "model",
+        "yield",
+    )
     here = [{name: row[name] for name in mine} for row in query("from work order by unit")]
     score_here(fleet, "3.1.0")
     score_here(fleet, "3.1.0")
@@ -94,7 +113,10 @@ def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(history: History, qu
     assert [{name: row[name] for name in mine} for row in rows] == here
     assert not {"subject", "author", "rubric"} & rows[0].keys()
     iterations = rows_of(fleet, "iterations", "3.1.0")
-    scores = [(row["score"], row["score_raw"] > 0.9, row["landed_commit"] is not None) for row in iterations]
+    scores = [
+        (row["score"], row["score_raw"] > 0.9, row["landed_commit"] is not None)
+        for row in iterations
+    ]
     assert scores == [(None, True, True)] * 2
     asked = "select log, sum(cost) cost, count(*)::int n from work group by all"
     (found,) = json.loads(da_score("query", "--fleet", str(fleet), asked, "--json").out)

@@ -39,7 +39,11 @@ class Place:
 
     def artifact(self) -> Path:
         """Return an artifact that an entry names."""
-        named = (self.demo.repo_dir / name for r in load_iteration_log(self.demo.iter_log_dir) for name in r.artifacts)
+        named = (
+            self.demo.repo_dir / name
+            for r in load_iteration_log(self.demo.iter_log_dir)
+            for name in r.artifacts
+        )
         return next(path for path in named if path.is_file())
 
     def entry(self, number: int = 2) -> Path:
@@ -61,7 +65,9 @@ def place(demo: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.Mon
     sessions.mkdir(parents=True)
     for path in sorted((demo.root / "transcripts" / "claude").iterdir()):
         text = path.read_text().replace("/home/ada/shortlink", str(demo.repo_dir))
-        (sessions / path.name).write_text(text.replace(str(demo.repo_dir), str(tmp_path / "gone"), 3))
+        (sessions / path.name).write_text(
+            text.replace(str(demo.repo_dir), str(tmp_path / "gone"), 3)
+        )
     return Place(demo, da_score, tmp_path / "cache")
 
 
@@ -97,13 +103,19 @@ CHANGES: dict[str, Callable[[Place], object]] = {
     "a DR transcript": lambda p: p.entry().with_name("iter-2.dr.json").write_text("{}"),
     "an artifact is edited": lambda p: edit(p.artifact()),
     "an artifact is gone": lambda p: p.artifact().unlink(),
-    "an artifact is a link": lambda p: replace_by_a_link(p.artifact(), p.demo.repo_dir / "moved.yaml"),
+    "an artifact is a link": lambda p: replace_by_a_link(
+        p.artifact(), p.demo.repo_dir / "moved.yaml"
+    ),
     "artifacts are outside": lambda p: replace_by_a_link(p.artifact().parent, p.demo.root / "away"),
-    "a plan": lambda p: edit(next((p.demo.repo_dir / ".agents" / "workflow" / "plans").glob("*/TASKS.yaml"))),
+    "a plan": lambda p: edit(
+        next((p.demo.repo_dir / ".agents" / "workflow" / "plans").glob("*/TASKS.yaml"))
+    ),
     "a session goes on": lambda p: p.session().write_text(p.session().read_text() * 2),
     "a session is gone": lambda p: p.session().unlink(),
     "a session is new": lambda p: shutil.copy(p.session(), p.session().with_name("other.jsonl")),
-    "a folder of sessions is new": lambda p: shutil.copytree(p.session().parent, p.session().parents[1] / "b"),
+    "a folder of sessions is new": lambda p: shutil.copytree(
+        p.session().parent, p.session().parents[1] / "b"
+    ),
     "a folder that a session names": lambda p: (p.cache.parent / "gone").mkdir(),
     "a commit": lambda p: p.git("commit", "--allow-empty", "-q", "-m", "more"),
     "a branch is gone": lambda p: p.git("update-ref", "-d", "refs/heads/master"),
@@ -128,7 +140,9 @@ def test_a_change_is_seen(place: Place, rubric: str, change: str) -> None:
 def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     name = str(place.artifact().relative_to(place.demo.repo_dir))
     records = load_iteration_log(place.demo.iter_log_dir)
-    number = next(r.iteration for r in records if name in r.artifacts) if "artifact" in change else 2
+    number = (
+        next(r.iteration for r in records if name in r.artifacts) if "artifact" in change else 2
+    )
     assert place.ask("run", "--rubric", "3.1.0").status == 0
     CHANGES[change](place)
     ask = "iteration", str(number), "--json"
@@ -138,7 +152,9 @@ def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     assert found.out == place.ask(*ask).out or "edited since" in found.out
 
 
-STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (2000 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 200)
+STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (
+    2000 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 200
+)
 """How many random changes are made, each after the ones before it; every hundred in a place of their own."""
 
 OF_GIT = ".git/objects/??/*", ".git/objects/pack/*.pack", ".git/packed-refs", ".git/refs/heads/*"
@@ -149,20 +165,32 @@ class Walk:
 
     def __init__(self, place: Place, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         self.place, self.patch, self.rng = place, monkeypatch, random.Random(seed)
-        self.repo, self.root, self.store = place.demo.repo_dir, place.demo.root, place.cache / "store.sqlite"
+        self.repo, self.root, self.store = (
+            place.demo.repo_dir,
+            place.demo.root,
+            place.cache / "store.sqlite",
+        )
         self.away: list[tuple[Path, Path]] = []
         self.closed: dict[Path, int] = {}
         self.silent = 0  # for how many steps there was no answer
         self.before = Path(shutil.copytree(self.repo, self.root / "before"))
 
     def one(self, *patterns: str, below: Path | None = None) -> Path:
-        found = [path for pattern in patterns for path in sorted((below or self.repo).glob(pattern)) if path.is_file()]
+        found = [
+            path
+            for pattern in patterns
+            for path in sorted((below or self.repo).glob(pattern))
+            if path.is_file()
+        ]
         return self.rng.choice(found)
 
     def file(self) -> Path:
         beside = self.place.session().parents[2]
         return self.rng.choice(
-            [self.one(".agents/active/iteration-log/*", ".agents/**/*.yaml"), self.one("projects/*/*", below=beside)]
+            [
+                self.one(".agents/active/iteration-log/*", ".agents/**/*.yaml"),
+                self.one("projects/*/*", below=beside),
+            ]
         )
 
     def other_text(self) -> None:
@@ -202,23 +230,42 @@ class Walk:
     def commit(self) -> None:
         (self.repo / self.rng.choice(["src/a.py", "b.txt", "c/d.txt"])).parent.mkdir(exist_ok=True)
         self.one("*.*", "src/*").write_text(str(self.rng.random()))
-        self.place.git("commit", "-aqm", self.rng.choice(["more", "Fix more", "Revert more", self.subject()]))
+        self.place.git(
+            "commit", "-aqm", self.rng.choice(["more", "Fix more", "Revert more", self.subject()])
+        )
 
     def subject(self) -> str:
-        return Repo.at(self.repo).git("log", "-1", "--format=%s%n%n%b", f"--skip={self.rng.randrange(5)}")
+        return Repo.at(self.repo).git(
+            "log", "-1", "--format=%s%n%n%b", f"--skip={self.rng.randrange(5)}"
+        )
 
     def git(self) -> None:
         back = f"HEAD~{self.rng.randrange(1, 4)}"
         calls = [
-            *(["commit", "--amend", "-qm", "amended"], ["reset", "-q", "--soft", back], ["revert", "--no-edit", back]),
-            *(["rebase", "-q", "--root"], ["rebase", "-q", "--no-ff", back], ["checkout", "-q", "--detach"]),
+            *(
+                ["commit", "--amend", "-qm", "amended"],
+                ["reset", "-q", "--soft", back],
+                ["revert", "--no-edit", back],
+            ),
+            *(
+                ["rebase", "-q", "--root"],
+                ["rebase", "-q", "--no-ff", back],
+                ["checkout", "-q", "--detach"],
+            ),
             *(
                 ["checkout", "-qf", "master"],
                 ["branch", "-f", f"b{self.rng.randrange(9)}", back],
                 ["gc", "-q", "--prune=now"],
             ),
-            *(["pack-refs", "--all"], ["repack", "-qad"], ["reflog", "expire", "--expire=now", "--all"]),
-            *(["remote", "add", "origin", "https://example.org/x.git"], ["remote", "remove", "origin"]),
+            *(
+                ["pack-refs", "--all"],
+                ["repack", "-qad"],
+                ["reflog", "expire", "--expire=now", "--all"],
+            ),
+            *(
+                ["remote", "add", "origin", "https://example.org/x.git"],
+                ["remote", "remove", "origin"],
+            ),
             *(["update-ref", "refs/remotes/origin/master", back], ["tag", "-f", "v1", back]),
             *(["commit-graph", "write", "--reachable"], ["config", "core.commitGraph", "false"]),
         ]
@@ -277,20 +324,46 @@ class Walk:
         if self.silent == 2:
             self.anew()
             return "anew"
-        files = self.other_text, self.put_away, self.put_back, self.put_back, self.link, self.as_before, self.listed
+        files = (
+            self.other_text,
+            self.put_away,
+            self.put_back,
+            self.put_back,
+            self.link,
+            self.as_before,
+            self.listed,
+        )
         rights = self.lose_rights, self.give_rights, self.give_rights
-        kinds = [*files, *rights, self.commit, self.git, self.git, self.settings, self.clock, self.version, self.kept]
+        kinds = [
+            *files,
+            *rights,
+            self.commit,
+            self.git,
+            self.git,
+            self.settings,
+            self.clock,
+            self.version,
+            self.kept,
+        ]
         while True:
             kind = self.rng.choice(kinds)
             with contextlib.suppress(
-                OSError, AssertionError, IndexError, KeyError, StopIteration, UnicodeError, ValueError
+                OSError,
+                AssertionError,
+                IndexError,
+                KeyError,
+                StopIteration,
+                UnicodeError,
+                ValueError,
             ):
                 kind()
                 return kind.__name__
 
     def agrees(self, made: list[str]) -> None:
         rubric = self.rng.choice(["2.1.0", "2.3.0", "3.1.0", "3.1.0"])
-        ask = self.rng.choice([("run", "--no-write"), ("run", "--no-write"), ("explain", "3"), ("work",)])
+        ask = self.rng.choice(
+            [("run", "--no-write"), ("run", "--no-write"), ("explain", "3"), ("work",)]
+        )
         self.patch.setenv("DA_SCORE_RUBRIC", rubric)
         for path in (
             self.place.cache,
@@ -301,9 +374,20 @@ class Walk:
         with no_privileges() if self.closed else contextlib.nullcontext():
             warm, fresh = (self.place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True))
         self.silent = 0 if warm.status == 0 and warm.out else self.silent + 1
-        assert "internal error" not in warm.err + fresh.err, (ask, rubric, made[-9:], warm.err, fresh.err)
+        assert "internal error" not in warm.err + fresh.err, (
+            ask,
+            rubric,
+            made[-9:],
+            warm.err,
+            fresh.err,
+        )
         assert warm == fresh, (ask, rubric, len(made), made[-9:])
-        assert made[-1] != "anew" or not self.silent, (ask, rubric, len(made), warm.err)  # a third has an answer
+        assert made[-1] != "anew" or not self.silent, (
+            ask,
+            rubric,
+            len(made),
+            warm.err,
+        )  # a third has an answer
 
 
 @pytest.mark.slow

@@ -33,14 +33,18 @@ pytestmark = pytest.mark.sampled(3)
 
 CASES = sorted(path.name for path in GOLDEN.iterdir())
 EXPECTED = {name: Expected(GOLDEN / name) for name in CASES}
-SHARED = Path(os.environ.get("DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden"))
+SHARED = Path(
+    os.environ.get("DA_SCORE_SHARED_GOLDEN", GOLDEN.parent.parent.parent / "shared" / "golden")
+)
 FUZZ = SHARED / "fuzz.tar.gz"
 needs_shared = pytest.mark.skipif(not FUZZ.exists(), reason=f"the shared cases are not at {SHARED}")
 
 SHOWN_ESCAPED = {"task-detail-text", "hook-detail-text"}
 """Cases whose text holds control characters, which we show escaped and the reference does not."""
 
-REASON = re.compile(r"((?:cannot parse|cannot read) hook-outcomes sidecar for iter-\d+:).*", re.DOTALL)
+REASON = re.compile(
+    r"((?:cannot parse|cannot read) hook-outcomes sidecar for iter-\d+:).*", re.DOTALL
+)
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
@@ -68,7 +72,11 @@ class Staged:
                 shutil.copytree(case / kind, where / to, dirs_exist_ok=True)
         self.log = where / "log"
         self.source = ("--iter-log-dir", "log")
-        transcripts = (part for name in meta["transcript_dirs"] for part in ("--transcript-dir", f"transcripts/{name}"))
+        transcripts = (
+            part
+            for name in meta["transcript_dirs"]
+            for part in ("--transcript-dir", f"transcripts/{name}")
+        )
         self.evidence = (*self.source, "--repo-dir", "repo", *transcripts)
 
     def files(self) -> dict[str, tuple[int, int, int]]:
@@ -79,7 +87,11 @@ class Staged:
             for name in names:
                 path = os.path.join(folder, name)
                 state = os.lstat(path)
-                found[os.path.relpath(path, self.where)] = (state.st_ino, state.st_size, state.st_mtime_ns)
+                found[os.path.relpath(path, self.where)] = (
+                    state.st_ino,
+                    state.st_size,
+                    state.st_mtime_ns,
+                )
         return found
 
 
@@ -96,8 +108,14 @@ def difference(want: Any, got: Any, path: str = "") -> str:
         if not isinstance(got, dict):
             return f"{path}: want a mapping, got {got!r}"
         missing = want.keys() - got.keys()
-        inner = (difference(value, got[key], f"{path}.{key}") for key, value in want.items() if key in got)
-        return f"{path}: no {', '.join(sorted(missing))}" if missing else next(filter(None, inner), "")
+        inner = (
+            difference(value, got[key], f"{path}.{key}")
+            for key, value in want.items()
+            if key in got
+        )
+        return (
+            f"{path}: no {', '.join(sorted(missing))}" if missing else next(filter(None, inner), "")
+        )
     if isinstance(want, list):
         if not isinstance(got, list) or len(want) != len(got):
             return f"{path}: want {want!r}, got {got!r}"
@@ -111,7 +129,9 @@ def difference(want: Any, got: Any, path: str = "") -> str:
 
 def without_reason(text: str) -> str:
     """Cut the reason of a failed parse or read of a hook-outcomes file out of a table row or a sidecar's detail."""
-    text = re.sub(r"(detail:) [|>][-+0-9]*\n\s*(?=cannot (?:parse|read) hook-outcomes)", r"\1 ", text)
+    text = re.sub(
+        r"(detail:) [|>][-+0-9]*\n\s*(?=cannot (?:parse|read) hook-outcomes)", r"\1 ", text
+    )
     lines, inside = [], False
     for line in text.splitlines():
         if inside and not line.lstrip().startswith("nominal_weight:"):
@@ -119,7 +139,9 @@ def without_reason(text: str) -> str:
         inside = False
         if re.search(r"cannot (parse|read) hook-outcomes sidecar for iter-", line):
             inside = line.lstrip().startswith("detail:")
-            line = re.sub(r"['\"]?cannot (parse|read) hook-outcomes sidecar for iter-.*", r"cannot \1", line)
+            line = re.sub(
+                r"['\"]?cannot (parse|read) hook-outcomes sidecar for iter-.*", r"cannot \1", line
+            )
         lines.append(line)
     return "\n".join(lines)
 
@@ -146,14 +168,23 @@ def read_difference(case: Staged, expected: str, outcome: Outcome, ok: bool) -> 
     first, *others = outcome.err.splitlines() or [""]
     said = first.startswith(f"da-score: error: {at_fault}: ")
     said = said and all(line.startswith("da-score: error: log/") for line in others)
-    return "" if (outcome.status, outcome.out) == (1, "") and said else f"no error about {at_fault}: {outcome}"
+    return (
+        ""
+        if (outcome.status, outcome.out) == (1, "") and said
+        else f"no error about {at_fault}: {outcome}"
+    )
 
 
 def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
     """Every check of a case, and how it differs from the reference; empty when it does not."""
     before = case.files()
-    for command, state, source in (("records", "load", case.source), ("signals", "signals", case.evidence)):
-        found = read_difference(case, f"{command}.json", da_score(command, *source), case.status[state] == "ok")
+    for command, state, source in (
+        ("records", "load", case.source),
+        ("signals", "signals", case.evidence),
+    ):
+        found = read_difference(
+            case, f"{command}.json", da_score(command, *source), case.status[state] == "ok"
+        )
         yield command, found
     yield "reading writes nothing", "" if case.files() == before else "files changed"
     outcome = da_score("run", *case.evidence)
@@ -163,7 +194,9 @@ def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
         return
     yield "run status", "" if outcome.status == 0 else f"exit {outcome.status}: {outcome.err}"
     yield "run text", shown_difference(case, "run.txt", outcome)
-    want = {f"log/{name.removeprefix('sidecars/')}": name for name in case.expected.names("sidecars/*")}
+    want = {
+        f"log/{name.removeprefix('sidecars/')}": name for name in case.expected.names("sidecars/*")
+    }
     after = case.files()
     there = {name for name in after if name.endswith(".score.yaml")}
     yield "sidecars", "" if there == want.keys() else f"differ by {sorted(there ^ want.keys())}"
@@ -171,7 +204,10 @@ def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
     inputs = {name: data for name, data in before.items() if name not in there}
     yield "nothing else", "" if others == inputs else "files changed"
     for name in sorted(want.keys() & there):
-        yield name, text_difference(case.expected.text(want[name]), (case.where / name).read_bytes())
+        yield (
+            name,
+            text_difference(case.expected.text(want[name]), (case.where / name).read_bytes()),
+        )
     for shown in case.expected.names("iteration-*.txt") + case.expected.names("session-*.txt"):
         command, which = shown.removesuffix(".txt").split("-", 1)
         yield shown, shown_difference(case, shown, da_score(command, which, *case.source))
@@ -180,7 +216,13 @@ def differences(case: Staged, da_score: DaScore) -> Iterator[tuple[str, str]]:
 def shown_difference(case: Staged, expected: str, outcome: Outcome) -> str:
     if case.name in SHOWN_ESCAPED:
         found = CONTROL.search(outcome.out)
-        return f"control character {found[0]!r}" if found else "" if outcome.status == 0 else outcome.err
+        return (
+            f"control character {found[0]!r}"
+            if found
+            else ""
+            if outcome.status == 0
+            else outcome.err
+        )
     return text_difference(case.expected.text(expected), outcome.out.encode())
 
 
@@ -200,7 +242,9 @@ DR_FILES = (
 )
 """Three DR transcripts: one that converged, in both forms, and one that is broken."""
 
-DR_BLOCK = re.compile(r"\nDiminishing returns \(observed, does not vote under rubric 2\.1\.0\):\n(?:  .*\n)+")
+DR_BLOCK = re.compile(
+    r"\nDiminishing returns \(observed, does not vote under rubric 2\.1\.0\):\n(?:  .*\n)+"
+)
 
 
 def give_dr_transcripts(case: Staged) -> None:
@@ -211,14 +255,18 @@ def give_dr_transcripts(case: Staged) -> None:
 
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", [name for name in CASES if "records.json" in EXPECTED[name]])
-def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: Staged, da_score: DaScore) -> None:
+def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(
+    staged: Staged, da_score: DaScore
+) -> None:
     give_dr_transcripts(staged)
     blocks = 0
 
     def without_block(*arguments: str) -> Outcome:
         nonlocal blocks
         outcome = da_score(*arguments)
-        out, found = DR_BLOCK.subn("", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
+        out, found = (
+            DR_BLOCK.subn("", outcome.out) if arguments[0] == "iteration" else (outcome.out, 0)
+        )
         blocks += found
         return Outcome(outcome.status, out, outcome.err)
 
@@ -231,14 +279,23 @@ def test_a_case_with_dr_transcripts_comes_out_as_the_reference_had_it(staged: St
 @pytest.mark.parametrize("name", [name for name in CASES if EXPECTED[name].names("sidecars/*")])
 def test_a_case_scores_the_same_under_the_next_rubric(staged: Staged) -> None:
     rubrics = [released_rubric("2.1.0"), released_rubric("2.2.0")]
-    transcripts = [value for option, value in itertools.pairwise(staged.evidence) if option == "--transcript-dir"]
-    before, after = score_log_under(rubrics, "log", {"reference": Sources.under(REFERENCE, "repo", transcripts)})
+    transcripts = [
+        value
+        for option, value in itertools.pairwise(staged.evidence)
+        if option == "--transcript-dir"
+    ]
+    before, after = score_log_under(
+        rubrics, "log", {"reference": Sources.under(REFERENCE, "repo", transcripts)}
+    )
     for old, new in zip(before.iterations, after.iterations, strict=True):
         assert new.score.scored == old.score.scored
         assert abs(new.score.value - old.score.value) <= 1e-12
         *same, last = new.score.breakdown
-        assert [replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in same] == [
-            replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in old.score.breakdown
+        assert [
+            replace(row, nominal_weight=0, effective_weight=0, contribution=0) for row in same
+        ] == [
+            replace(row, nominal_weight=0, effective_weight=0, contribution=0)
+            for row in old.score.breakdown
         ]
         assert (last.signal, last.present) == ("diminishing_returns", False)
         assert last.detail == f"no DR transcript for iter-{new.record.iteration}"
@@ -258,16 +315,28 @@ def test_a_second_run_changes_no_byte_and_no_time(staged: Staged, da_score: DaSc
 
 def test_the_checks_tell_a_difference() -> None:
     want = {"a": [1, {"b": True, "c": "x"}], "d": None}
-    assert difference(want, {"a": [1, {"b": True, "c": "x", "more": 1}], "d": None, "more": 2}) == ""
-    assert difference(want, {"a": [1, {"b": 1, "c": "x"}], "d": None}) == ".a[1].b: want True, got 1"
-    assert difference(want, {"a": [1, {"b": True, "c": "y"}], "d": None}) == ".a[1].c: want 'x', got 'y'"
+    assert (
+        difference(want, {"a": [1, {"b": True, "c": "x", "more": 1}], "d": None, "more": 2}) == ""
+    )
+    assert (
+        difference(want, {"a": [1, {"b": 1, "c": "x"}], "d": None}) == ".a[1].b: want True, got 1"
+    )
+    assert (
+        difference(want, {"a": [1, {"b": True, "c": "y"}], "d": None})
+        == ".a[1].c: want 'x', got 'y'"
+    )
     assert difference(want, {"a": [1], "d": None}).startswith(".a: want [1, {")
     assert difference(want, {"a": [1, {"b": True, "c": "x"}]}) == ": no d"
     assert text_difference(b"a\nb\n", b"a\nc\n") == "want 'b', got 'c'"
     assert text_difference(b"a\n", b"a") == "want 2 bytes, got 1"
     reason = b"      detail: 'cannot parse hook-outcomes sidecar for iter-1: %s'\n      nominal_weight: 0.1\n"
     assert text_difference(reason % b"theirs", reason % b"ours") == ""
-    assert text_difference(reason % b"theirs", reason.replace(b"iter-1", b"iter-2").replace(b"0.1", b"0.2")) != ""
+    assert (
+        text_difference(
+            reason % b"theirs", reason.replace(b"iter-1", b"iter-2").replace(b"0.1", b"0.2")
+        )
+        != ""
+    )
 
 
 def test_the_cases_are_all_here() -> None:

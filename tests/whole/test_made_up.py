@@ -20,9 +20,21 @@ ARTIFACT = "checks/t/unit.yaml"
 PASSED = "12 passed in 0.31s"
 
 CLAIMS: dict[str, Any] = {
-    "impl": {"summary": "work", "scope_note": "on-target", "focused_tests_pass": True, "tests_total_pass": True},
-    "verifiers": [{"type": "unit", "status": "pass", "result_artifact": ARTIFACT, "tests_total_pass": True}],
-    "session_tokens": {"input_tokens": 1, "cache_read_tokens": 99, "cache_creation_tokens": 1, "cache_hit_rate": 0.99},
+    "impl": {
+        "summary": "work",
+        "scope_note": "on-target",
+        "focused_tests_pass": True,
+        "tests_total_pass": True,
+    },
+    "verifiers": [
+        {"type": "unit", "status": "pass", "result_artifact": ARTIFACT, "tests_total_pass": True}
+    ],
+    "session_tokens": {
+        "input_tokens": 1,
+        "cache_read_tokens": 99,
+        "cache_creation_tokens": 1,
+        "cache_hit_rate": 0.99,
+    },
 }
 
 
@@ -34,14 +46,18 @@ class Log:
         self.session = self.history.session("s1")
         self.clock = 0.0
 
-    def work(self, done: tuple[str, str] | None = None, printed: str = PASSED, **commit: Any) -> int:
+    def work(
+        self, done: tuple[str, str] | None = None, printed: str = PASSED, **commit: Any
+    ) -> int:
         """Edit, test, do something about the artifact, verify and commit; return the mark of the commit."""
         begun, self.clock, turns = self.clock, self.clock + 100, len(self.session.lines) * 10
         self.session.edit(begun + 10, turns + 1, "src/a.py")
         self.session.run(begun + 20, turns + 2, "pytest -q", printed)
         if done:
             how, what = done
-            self.session.edit(begun + 30, 7777, what) if how == "edit" else self.session.run(begun + 30, 7777, what, "")
+            self.session.edit(begun + 30, 7777, what) if how == "edit" else self.session.run(
+                begun + 30, 7777, what, ""
+            )
         self.session.run(begun + 40, turns + 4, f"scripts/verify --out {ARTIFACT}", "done")
         mark = self.history.commit(begun + 50, "work", **commit)
         self.session.commits(begun + 50, turns + 5, mark, "work")
@@ -63,7 +79,10 @@ class Log:
         (self.history.repo / "link.yaml").symlink_to(ARTIFACT)
         (self.history.repo / "linked").symlink_to("checks/t")
         os.link(artifact, self.history.repo / "twin.yaml")
-        return [one.score for one in score_log(self.history.log, self.history.repo, rubric=RUBRIC).iterations]
+        return [
+            one.score
+            for one in score_log(self.history.log, self.history.repo, rubric=RUBRIC).iterations
+        ]
 
 
 @pytest.fixture
@@ -98,8 +117,12 @@ def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, how: str, wh
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(": " + "x" * 70_000 + f"; echo x > {ARTIFACT}", id="behind more than is looked at"),
-        pytest.param("".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}", id="behind many others"),
+        pytest.param(
+            ": " + "x" * 70_000 + f"; echo x > {ARTIFACT}", id="behind more than is looked at"
+        ),
+        pytest.param(
+            "".join(f": > {n};" for n in range(250)) + f": > {ARTIFACT}", id="behind many others"
+        ),
         *tables.cases("made_up", "perhaps written"),
     ],
 )
@@ -108,7 +131,9 @@ def test_an_artifact_that_a_command_may_have_written_has_no_vote(log: Log, comma
     (score,) = log.scores()
     why = "unknown whether the agent wrote its artifact: a command may have copied or written to it"
     assert not row(score, "verifier").present
-    assert row(score, "verifier").detail == f"none of 1 verifiers observed: {why}; evidence by commit"
+    assert (
+        row(score, "verifier").detail == f"none of 1 verifiers observed: {why}; evidence by commit"
+    )
 
 
 @pytest.mark.sampled(100)

@@ -117,8 +117,15 @@ def make_log(root: Path) -> Log:
         sha = repo.commit({f"src/{n}.py": str(n)}, f"work {n}")
         (found.log / f"iter-{n}.yaml").write_text(entry(n, sha, "s" if n > 1 else ""))
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(repo.clock - 60))
-        usage = {"input_tokens": 1, "cache_read_input_tokens": 10 * n, "cache_creation_input_tokens": 10}
-        lines.append(json.dumps({"type": "assistant", "timestamp": stamp, "message": {"usage": usage}}) + "\n")
+        usage = {
+            "input_tokens": 1,
+            "cache_read_input_tokens": 10 * n,
+            "cache_creation_input_tokens": 10,
+        }
+        lines.append(
+            json.dumps({"type": "assistant", "timestamp": stamp, "message": {"usage": usage}})
+            + "\n"
+        )
     found.transcript.write_text("".join(lines))
     found.outcome(OLD)
     return found
@@ -151,7 +158,9 @@ def check_whole(log: Log, before: Mapping[str, bytes], new: Mapping[str, bytes])
     """Every sidecar is what it was, or what it is to be; none is lost."""
     found = log.sidecars()
     assert set(before) <= set(found) <= NAMES
-    assert [name for name, content in found.items() if content not in (before.get(name), new[name])] == []
+    assert [
+        name for name, content in found.items() if content not in (before.get(name), new[name])
+    ] == []
 
 
 def check_recovery(log: Log, command: str, new: Mapping[str, bytes]) -> None:
@@ -232,13 +241,24 @@ class HangingGit:
 
 class TestInterrupted:
     @pytest.mark.parametrize("jobs", ["1", "2"])
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["INT", "TERM", "KILL"])
-    def test_backfill_redoes_nothing_that_was_finished(self, disk: Path, number: signal.Signals, jobs: str) -> None:
+    @pytest.mark.parametrize(
+        "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["INT", "TERM", "KILL"]
+    )
+    def test_backfill_redoes_nothing_that_was_finished(
+        self, disk: Path, number: signal.Signals, jobs: str
+    ) -> None:
         logs = [make_log(disk / f"{n}") for n in range(5)]
         stuck = logs[3]
         done = [log for log in logs if log is not stuck and (jobs == "2" or log is not logs[4])]
         hang = HangingGit(disk, stuck.repo)
-        arguments = ["backfill", *(str(log.log) for log in logs), "--jobs", jobs, "--cache-dir", str(disk / "cache")]
+        arguments = [
+            "backfill",
+            *(str(log.log) for log in logs),
+            "--jobs",
+            jobs,
+            "--cache-dir",
+            str(disk / "cache"),
+        ]
         with (
             hang,
             subprocess.Popen(
@@ -259,10 +279,18 @@ class TestInterrupted:
             out, err = process.communicate(timeout=300)
             assert becomes(lambda: not alive_in_group(process.pid))
         if number != signal.SIGKILL:
-            assert (process.returncode, out, err.strip()) == (130, b"", b"da-score: error: interrupted")
+            assert (process.returncode, out, err.strip()) == (
+                130,
+                b"",
+                b"da-score: error: interrupted",
+            )
         assert stuck.sidecars() == {}
 
-        before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for log in done for path in log.log.iterdir()}
+        before = {
+            path: (path.stat().st_ino, path.stat().st_mtime_ns)
+            for log in done
+            for path in log.log.iterdir()
+        }
         second = disk / "second"
         assert end(begin([*arguments, "--json"], out=str(second))) == 0
         after = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in before}
@@ -320,7 +348,9 @@ def said_by(log: Log, command: str, limit: int) -> tuple[int, str]:
 
     line = [sys.executable, "-m", "scoring", *log.arguments(command)]
     # Which kind of child it is cannot be said here without preexec_fn: the limit would hold for the tests too.
-    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=limited, check=False)
+    done = subprocess.run(
+        line, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=limited, check=False
+    )
     text = (done.stdout if command == "backfill" else done.stderr).decode()
     return done.returncode, text
 
@@ -333,8 +363,14 @@ class TestNoRoom:
         old, new = states_of(log, command)
         status, said = said_by(log, command, limit=256)
         first = "iter-3" if command == "close-task" else "iter-1"
-        error = f"{log.log}/{first}.score.yaml: cannot write: file too large; the old file is untouched"
-        assert (f"{log.log}: failed: {error}\n" if command == "backfill" else f"da-score: error: {error}\n") in said
+        error = (
+            f"{log.log}/{first}.score.yaml: cannot write: file too large; the old file is untouched"
+        )
+        assert (
+            f"{log.log}: failed: {error}\n"
+            if command == "backfill"
+            else f"da-score: error: {error}\n"
+        ) in said
         assert status == 1
         assert log.sidecars() == old
         assert list(log.log.glob(".da-score-*")) == []
@@ -419,7 +455,9 @@ class TestChangingLog:
         said, statuses = log.root / "said", []
         try:
             for _ in range(25 if SLOW else 10):
-                streams = (str(said), os.devnull) if command == "backfill" else (os.devnull, str(said))
+                streams = (
+                    (str(said), os.devnull) if command == "backfill" else (os.devnull, str(said))
+                )
                 statuses.append(end(begin(log.arguments(command), None, *streams)))
                 gone = "iter-4.yaml: disappeared while the log was read; run again"
                 assert (gone in said.read_text()) == bool(statuses[-1])

@@ -52,7 +52,13 @@ def log(tmp_path: Path) -> Path:
 
 
 def entry(
-    log: Path, iteration: int, *, commit: str = "", session: str = "", summary: str = "", retries: int = 0
+    log: Path,
+    iteration: int,
+    *,
+    commit: str = "",
+    session: str = "",
+    summary: str = "",
+    retries: int = 0,
 ) -> Path:
     """Write an entry of schema 2; text goes in double quotes, so YAML escapes hold."""
     path = log / f"iter-{iteration}.yaml"
@@ -74,11 +80,17 @@ class TestScoreLog:
         for i in scored.iterations:
             assert default_rubric().score(i.signals) == i.score
             assert i.persisted.breakdown == i.score.breakdown
-        assert [i.score.iteration for i in scored.iterations if i.persisted.linked_traces_to_outcomes] == [3]
+        assert [
+            i.score.iteration for i in scored.iterations if i.persisted.linked_traces_to_outcomes
+        ] == [3]
 
-    def test_wants_a_repository_and_entries_that_can_be_read(self, log: Path, repo: Repo, tmp_path: Path) -> None:
+    def test_wants_a_repository_and_entries_that_can_be_read(
+        self, log: Path, repo: Repo, tmp_path: Path
+    ) -> None:
         entry(log, 1, commit=repo.commit())
-        with pytest.raises(NotARepositoryError, match=re.escape(f"{tmp_path}: not a git work tree")):
+        with pytest.raises(
+            NotARepositoryError, match=re.escape(f"{tmp_path}: not a git work tree")
+        ):
             score_log(log, tmp_path)
         warned: list[str] = []
         score_log(log, repo.path, tmp_path / "missing", warn=warned.append)
@@ -106,7 +118,9 @@ class TestOneIteration:
     def test_is_found_by_its_field_and_not_by_its_file(self, log: Path, repo: Repo) -> None:
         entry(log, 7).rename(log / "iter-1.yaml")
         assert examine_iteration(log, repo.path, 7).record.iteration == 7
-        with pytest.raises(NotFoundError, match=r"iter-1\.yaml: no entry for iteration 1 in this log"):
+        with pytest.raises(
+            NotFoundError, match=r"iter-1\.yaml: no entry for iteration 1 in this log"
+        ):
             examine_iteration(log, repo.path, 1)
         (log / "historical.yaml").write_text("iterations:\n- {iteration: 4, retries: 1}\n")
         score, record = score_iteration(log, repo.path, 4)
@@ -114,7 +128,9 @@ class TestOneIteration:
 
 
 class TestWriting:
-    def test_a_session_without_a_file_name_is_warned_of_and_skipped(self, log: Path, repo: Repo) -> None:
+    def test_a_session_without_a_file_name_is_warned_of_and_skipped(
+        self, log: Path, repo: Repo
+    ) -> None:
         for n, session in enumerate(["a", "../b", "c", "", "d\\n", "/"], 1):
             entry(log, n, session=session)
         told: list[str] = []

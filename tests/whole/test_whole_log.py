@@ -20,12 +20,19 @@ RUBRIC = released_rubric("2.3.0")
 ALL = Selection()
 
 
-def gone_through(demo: Demo, selection: Selection = ALL, write: bool = False) -> tuple[LogSummary, str]:
+def gone_through(
+    demo: Demo, selection: Selection = ALL, write: bool = False
+) -> tuple[LogSummary, str]:
     """Go through a log as ``run --json`` does; return it with what that prints."""
     sources = Sources.under(rules_of(RUBRIC), demo.repo_dir, demo.transcript_dirs)
     items: list[dict[str, object]] = []
     log = score_whole_log(
-        demo.iter_log_dir, sources, RUBRIC, selection, lambda *one: items.append(run_item(*one)), write=write
+        demo.iter_log_dir,
+        sources,
+        RUBRIC,
+        selection,
+        lambda *one: items.append(run_item(*one)),
+        write=write,
     )
     return log, json.dumps(run_payload(log, items))
 
@@ -40,7 +47,9 @@ def test_says_what_a_log_in_memory_says(demo: Demo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selection", "shown"), [(Selection(last=3), [7, 8, 9]), (Selection(task="no-such-task"), [])], ids=str
+    ("selection", "shown"),
+    [(Selection(last=3), [7, 8, 9]), (Selection(task="no-such-task"), [])],
+    ids=str,
 )
 def test_shows_what_is_chosen(demo: Demo, selection: Selection, shown: list[int]) -> None:
     assert [line.iteration for line in gone_through(demo, selection)[0].lines] == shown
@@ -48,12 +57,16 @@ def test_shows_what_is_chosen(demo: Demo, selection: Selection, shown: list[int]
 
 def files_of(log: Path) -> dict[str, bytes]:
     return {
-        path.name: path.read_bytes() for path in log.iterdir() if ".score." in path.name or ".evidence." in path.name
+        path.name: path.read_bytes()
+        for path in log.iterdir()
+        if ".score." in path.name or ".evidence." in path.name
     }
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 1000])
-def test_writes_what_a_log_in_memory_writes(demo: Demo, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+def test_writes_what_a_log_in_memory_writes(
+    demo: Demo, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
     monkeypatch.setattr(score, "_AT_ONCE", at_once)
     log, _ = gone_through(demo, Selection(last=1), write=True)
     found = files_of(demo.iter_log_dir)
@@ -73,7 +86,9 @@ def test_keeps_no_iteration_whole(tmp_path: Path, keeps: bool) -> None:
     log = tmp_path / "log"
     log.mkdir()
     for n in range(1, 41):
-        (log / f"iter-{n}.yaml").write_text(f"schema_version: 2\niteration: {n}\nimpl: {{retries: 0}}\n")
+        (log / f"iter-{n}.yaml").write_text(
+            f"schema_version: 2\niteration: {n}\nimpl: {{retries: 0}}\n"
+        )
     kept: list[ScoredIteration] = []
     counts: list[int] = []
 

@@ -26,7 +26,17 @@ WRITERS: dict[str, Callable[[int], list[str]]] = {
     "entry new": lambda _: ["entry", "new"],
     "entry set": lambda n: ["entry", "set", "1", FIELDS[n], "7"],
     "label": lambda n: ["label", "1", "--as", f"ann{n}", "--correctness", "3"],
-    "hook record": lambda n: ["hook", "record", "1", "--rule", f"r{n}", "--result", "advise", "--lifecycle", "stop"],
+    "hook record": lambda n: [
+        "hook",
+        "record",
+        "1",
+        "--rule",
+        f"r{n}",
+        "--result",
+        "advise",
+        "--lifecycle",
+        "stop",
+    ],
     "close-task": lambda _: ["close-task", "1", "--strict"],
     "derive": lambda _: ["derive", "--transcripts", "none"],
     "backfill": lambda _: ["backfill", ".", "--jobs", "1"],
@@ -49,7 +59,11 @@ def work(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
 def written(work: Repo) -> dict[str, bytes]:
     """Every file of the log and its settings, without what a killed command left behind."""
     found = (path for path in (work.path / ".agents").rglob("*") if path.is_file())
-    return {str(path.relative_to(work.path)): path.read_bytes() for path in found if ".da-score-" not in path.name}
+    return {
+        str(path.relative_to(work.path)): path.read_bytes()
+        for path in found
+        if ".da-score-" not in path.name
+    }
 
 
 def restore(work: Repo, files: dict[str, bytes]) -> None:
@@ -80,7 +94,9 @@ def check_whole(work: Repo, before: dict[str, bytes], after: dict[str, bytes]) -
 
 def timeless(data: bytes) -> list[bytes]:
     return [
-        line for line in data.splitlines() if not any(word in line for word in (b"_at:", b"ts:", b"timestamp:", b"id:"))
+        line
+        for line in data.splitlines()
+        if not any(word in line for word in (b"_at:", b"ts:", b"timestamp:", b"id:"))
     ]
 
 
@@ -135,7 +151,10 @@ def test_of_five_at_once_all_is_there(work: Repo, command: str) -> None:
         assert [record.iteration for record in records] == [1, 2, 3, 4, 5, 6]
     elif command == "entry set":
         one = records[0]
-        assert (one.impl.retries, one.impl.summary, one.task_id, one.branch, one.agent.model) == (7, *["7"] * 4)
+        assert (one.impl.retries, one.impl.summary, one.task_id, one.branch, one.agent.model) == (
+            7,
+            *["7"] * 4,
+        )
     elif command == "label":
         labels = yaml.safe_load((log / "iter-1.labels.yaml").read_text())["labels"]
         assert {label["actor"] for label in labels} == {f"ann{n}" for n in range(5)}

@@ -31,7 +31,9 @@ _SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-mer
 _AUTHORS = ("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%an%x00%ae")
 _COAUTHOR = "co-authored-by:"
 _COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OWN_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")  # on which a recording tool keeps its own data
+_OWN_BRANCH = re.compile(
+    "refs/(?:heads|remotes/.*)/entire/"
+)  # on which a recording tool keeps its own data
 _BRANCH_NAME = re.compile("refs/(?:heads|remotes/[^/]+)/")
 _MERGED = re.compile(
     r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
@@ -64,7 +66,11 @@ def agents_named(message: str) -> tuple[str, ...]:
     """Return the agents that a commit message names in ``Co-Authored-By:`` lines, anywhere in it, each once."""
     named: dict[str, None] = {}
     for name, email in _coauthors(message.lower()):
-        fitting = (agent for agent, emails, names in _agents() if emails(email.strip()) or names(name.strip()))
+        fitting = (
+            agent
+            for agent, emails, names in _agents()
+            if emails(email.strip()) or names(name.strip())
+        )
         named |= dict.fromkeys(islice(fitting, 1))
     return tuple(named)
 
@@ -95,7 +101,11 @@ def _any_of(globs: Sequence[str]) -> Any:
 
 def _identities(commit: Commit) -> list[tuple[int | None, str]]:
     """Return what a commit keeps when it is amended, and when it is rebased: time, and parent or subject."""
-    return [(commit.authored, name) for name in (f"{commit.subject}\n", *commit.parents[:1]) if trim(name)]
+    return [
+        (commit.authored, name)
+        for name in (f"{commit.subject}\n", *commit.parents[:1])
+        if trim(name)
+    ]
 
 
 class AttributedHistory(CorrectedHistory):
@@ -106,7 +116,10 @@ class AttributedHistory(CorrectedHistory):
     _decides = AttributedLandings
 
     def __init__(
-        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
+        self,
+        repo_dir: Path | str | GitRepository,
+        records: Sequence[IterationRecord],
+        trunk: str | None = None,
     ) -> None:
         """Take what every history does; commits are read as they were made, not as ``git replace`` or grafts say."""
         repository = GitRepository.of(repo_dir)
@@ -121,19 +134,28 @@ class AttributedHistory(CorrectedHistory):
         """Return, for each commit under its name, its SHA and that of the commit that it became, or is ``alike``."""
         anew = self.made_anew(named.values() if alike else ())
         became = self.became(islice((anew.get(sha, sha) for sha in named.values()), MOST_ASKED))
-        known = {sha: became.get(anew.get(sha, sha), (anew.get(sha),))[:1] for sha in named.values()}
+        known = {
+            sha: became.get(anew.get(sha, sha), (anew.get(sha),))[:1] for sha in named.values()
+        }
         return {name: (sha, *filter(None, known[sha])) for name, sha in named.items()}
 
     def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the trunk commit that each became, as far as known, and the word for how (``docs/EVIDENCE.md``)."""
         found = self.landings(shas).items()
-        return {sha: (commit, one.found_by or PART) for sha, one in found if (commit := one.commit or one.part_of)}
+        return {
+            sha: (commit, one.found_by or PART)
+            for sha, one in found
+            if (commit := one.commit or one.part_of)
+        }
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed that no entry may name, by SHA."""
         first = {sha: n for n, sha in enumerate(dict.fromkeys(shas))}
         if not first or not self.trunk.commit:
-            return {sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK) for sha in first}
+            return {
+                sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK)
+                for sha in first
+            }
         found = self._landings_of(self._graph_with(first), self._commits(first), first)
         return {sha: found.of(sha) for sha in first}
 
@@ -142,18 +164,26 @@ class AttributedHistory(CorrectedHistory):
         """The commits of the trunk by the subjects that one alone has, with and without the number of a request."""
         alike: dict[str, dict[str, str]] = {}
         for commit in self._walk.values():
-            alike.setdefault(fold(trim(without_number(commit.subject))), {})[commit.sha] = fold(trim(commit.subject))
+            alike.setdefault(fold(trim(without_number(commit.subject))), {})[commit.sha] = fold(
+                trim(commit.subject)
+            )
         known: dict[str, str] = {}
         for plain, commits in alike.items():
             if plain and len(commits) == 1:
-                known |= {name: sha for sha, subject in commits.items() for name in (plain, subject)}
+                known |= {
+                    name: sha for sha, subject in commits.items() for name in (plain, subject)
+                }
         return known
 
     def _same_subject(self, record: IterationRecord) -> str | None:
         """Return the one trunk commit with this subject, of the entry's day, or with a request's number later."""
         sha = super()._same_subject(record)
         try:
-            behind = date.fromisoformat(self._walk[sha].date) - date.fromisoformat(record.date) if sha else _DAY
+            behind = (
+                date.fromisoformat(self._walk[sha].date) - date.fromisoformat(record.date)
+                if sha
+                else _DAY
+            )
         except ValueError:  # the entry, or the commit, says no day
             return sha
         same = sha and fold(trim(self._walk[sha].subject)) == fold(trim(record.impl.summary))
@@ -170,7 +200,11 @@ class AttributedHistory(CorrectedHistory):
         """Return the tips of the local branches, each with the first branch by name; the trunk's is not among them."""
         found: dict[str, str] = {}
         for ref, sha in sorted(self._references.commits.items()):
-            if ref.startswith("refs/heads/") and ref != self.trunk.ref and not _OWN_BRANCH.match(ref):
+            if (
+                ref.startswith("refs/heads/")
+                and ref != self.trunk.ref
+                and not _OWN_BRANCH.match(ref)
+            ):
                 found.setdefault(sha, ref.removeprefix("refs/heads/"))
         return found
 
@@ -179,9 +213,17 @@ class AttributedHistory(CorrectedHistory):
         """The commits off the trunk, each with the first branch that has it, local ones first; no trunk: their tips."""
         if not self.trunk.commit:
             return self.tips()
-        refs = {ref: sha for ref, sha in sorted(self._references.commits.items()) if not _OWN_BRANCH.match(ref)}
+        refs = {
+            ref: sha
+            for ref, sha in sorted(self._references.commits.items())
+            if not _OWN_BRANCH.match(ref)
+        }
         refs = {ref: sha for ref, sha in refs.items() if ref not in self._references.targets}
-        lines = dict(lines_beside(self._repository, [], list(dict.fromkeys(refs.values())), self.trunk.commit))
+        lines = dict(
+            lines_beside(
+                self._repository, [], list(dict.fromkeys(refs.values())), self.trunk.commit
+            )
+        )
         found: dict[str, str] = {}
         for ref, tip in refs.items():
             waiting = [tip]
@@ -208,8 +250,16 @@ class AttributedHistory(CorrectedHistory):
             if sha in self.beside:
                 same_parent = anew.get(_identities(commit)[-1], ()) if commit.parents else ()
                 later = [one for one in same_parent if (one.time or 0) > (commit.time or 0)]
-                files = self.files(self.written([sha, *(one.sha for one in later)]).values()) if later else {}
-                alike = [one for one in later if files.get(sha, frozenset()) & files.get(one.sha, frozenset())]
+                files = (
+                    self.files(self.written([sha, *(one.sha for one in later)]).values())
+                    if later
+                    else {}
+                )
+                alike = [
+                    one
+                    for one in later
+                    if files.get(sha, frozenset()) & files.get(one.sha, frozenset())
+                ]
             if alike:
                 found[sha] = alike[-1].sha
         return found
@@ -222,19 +272,31 @@ class AttributedHistory(CorrectedHistory):
         if branch := next(filter(None, m.groups()), "") if m else "":
             return branch
         name = self.trunk.name
-        return name.removeprefix(f"{self._references.remote}/") if self.trunk.ref.startswith("refs/remotes/") else name
+        return (
+            name.removeprefix(f"{self._references.remote}/")
+            if self.trunk.ref.startswith("refs/remotes/")
+            else name
+        )
 
     def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
         """Return what commits say of who wrote them; one that git cannot read is left out."""
         found = self._commits(dict.fromkeys(shas)).items()
         said = {sha: (checkpoint_ids(c.message), agents_named(c.message)) for sha, c in found}
-        return {sha: WrittenCommit(sha, c.parents, c.authored, c.date, c.subject, *said[sha]) for sha, c in found}
+        return {
+            sha: WrittenCommit(sha, c.parents, c.authored, c.date, c.subject, *said[sha])
+            for sha, c in found
+        }
 
     def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
         """Return how often commits add each significant line; merges, and what git cannot read, are left out."""
-        known = ((sha, commit.parents) for sha, commit in self._commits(dict.fromkeys(shas)).items())
+        known = (
+            (sha, commit.parents) for sha, commit in self._commits(dict.fromkeys(shas)).items()
+        )
         pairs = [(sha, parents[0] if parents else "") for sha, parents in known if len(parents) < 2]
-        return {sha: found.lines for sha, found in added_lines(self._repository, pairs, line_hash).items()}
+        return {
+            sha: found.lines
+            for sha, found in added_lines(self._repository, pairs, line_hash).items()
+        }
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""
@@ -247,9 +309,13 @@ class AttributedHistory(CorrectedHistory):
                 if _COMMIT_LINE.fullmatch(line):
                     sha = line
                 elif line:
-                    added, removed = (0 if count == "-" else int(count) for count in line.split("\t", 2)[:2])
+                    added, removed = (
+                        0 if count == "-" else int(count) for count in line.split("\t", 2)[:2]
+                    )
                     size = found[sha]
-                    found[sha] = ChangeSize(size.files + 1, size.added + added, size.removed + removed)
+                    found[sha] = ChangeSize(
+                        size.files + 1, size.added + added, size.removed + removed
+                    )
             return None if answer.returncode else found
 
         return answered(ask, shas)
@@ -258,7 +324,11 @@ class AttributedHistory(CorrectedHistory):
         """Return the paths that commits changed against their first parents, where git can compare them."""
         pairs = {commit.sha: (commit.sha, next(iter(commit.parents), "")) for commit in commits}
         found = changes(self._repository, pairs.values())
-        return {sha: frozenset(one.path for one in found[pair]) for sha, pair in pairs.items() if pair in found}
+        return {
+            sha: frozenset(one.path for one in found[pair])
+            for sha, pair in pairs.items()
+            if pair in found
+        }
 
     @property
     def tip_time(self) -> int | None:
@@ -292,23 +362,35 @@ class AttributedHistory(CorrectedHistory):
 
     def own_names(self) -> tuple[str, str]:
         """Return the name and the address that the caller's commits get here; "" where git has none."""
-        return self._repository.user_name, self._repository.callers_setting("--get", "user.email").strip()
+        return self._repository.user_name, self._repository.callers_setting(
+            "--get", "user.email"
+        ).strip()
 
     def on_live_branches(self, since: int) -> set[str]:
         """Return the commits off the trunk on branches, remote ones too, whose tips are from a time or later."""
-        refs = ((ref, sha) for ref, sha in self._references.commits.items() if not _OWN_BRANCH.match(ref))
+        refs = (
+            (ref, sha)
+            for ref, sha in self._references.commits.items()
+            if not _OWN_BRANCH.match(ref)
+        )
         tips = self._commits(list({sha for _, sha in refs if sha not in self._walk}))
         live = [sha for sha, commit in tips.items() if (commit.time or 0) >= since]
         if not live or not self.trunk.commit:
             return set()
-        return set(as_text(self._repository.run("rev-list", *live, f"^{self.trunk.commit}")).split())
+        return set(
+            as_text(self._repository.run("rev-list", *live, f"^{self.trunk.commit}")).split()
+        )
 
     def files_since(self, time: int) -> tuple[set[str], list[tuple[str, str]]]:
         """Return the paths that the trunk has or changed since a time, and from and to which paths it moved files."""
         walk = [c for c in self._walk.values() if (c.time or 0) >= time and len(c.parents) < 2]
         found = net_changes(self._repository, [(c.sha, next(iter(c.parents), "")) for c in walk])
         changed = [one for some in found.values() for one in some]
-        tip = ("ls-tree", "-r", "-z", "--full-tree", "--name-only", self.trunk.commit) if self.trunk.commit else ()
+        tip = (
+            ("ls-tree", "-r", "-z", "--full-tree", "--name-only", self.trunk.commit)
+            if self.trunk.commit
+            else ()
+        )
         there = as_text(self._repository.run(*tip)).split("\0")[:-1] if tip else []
         names = {*there, *(name for one in changed for name in (one.path, one.was))}
         return names, [(one.was, one.path) for one in changed if one.status == "R"]

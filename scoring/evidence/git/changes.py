@@ -7,9 +7,20 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 
-Pair = tuple[str, str]  # a commit and the one it is compared with; "" is nothing, for a commit without a parent
+Pair = tuple[
+    str, str
+]  # a commit and the one it is compared with; "" is nothing, for a commit without a parent
 
-_OPTIONS = ("-r", "-z", "--raw", "--root", "--always", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv")
+_OPTIONS = (
+    "-r",
+    "-z",
+    "--raw",
+    "--root",
+    "--always",
+    "--ignore-submodules=none",
+    "--no-ext-diff",
+    "--no-textconv",
+)
 
 
 class Change(NamedTuple):
@@ -24,7 +35,9 @@ def net_changes(repository: GitRepository, pairs: Iterable[Pair]) -> dict[Pair, 
     """Return what changed from the second to the first commit of each pair, renames followed as far as possible."""
     wanted = list(pairs)
     found = changes(repository, wanted, "--find-renames")
-    return found | changes(repository, [pair for pair in wanted if pair not in found], "--find-renames=100%")
+    return found | changes(
+        repository, [pair for pair in wanted if pair not in found], "--find-renames=100%"
+    )
 
 
 def line_of(pair: Pair) -> str:
@@ -38,7 +51,9 @@ def changes(
     """Return what changed from the second commit of each pair to the first, where git can say."""
 
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, tuple[Change, ...]] | None:
-        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, renames, given=as_lines(map(line_of, batch)))
+        answer = repository.ask(
+            "diff-tree", "--stdin", *_OPTIONS, renames, given=as_lines(map(line_of, batch))
+        )
         blocks = [] if answer.returncode else list(_blocks(answer.stdout))
         # Of what is no commit, git may say nothing at all and still exit with 0.
         return dict(zip(batch, blocks, strict=True)) if len(blocks) == len(batch) else None
@@ -86,7 +101,9 @@ def range_of(graph: CommitGraph, commit: str, earlier: tuple[int, str] | None) -
         return Range(commit, base, number)
     if graph.on_trunk(base) and graph.introduced[base] >= taken:
         return Range(commit, graph.mainline[taken], number, None, True)
-    return Range(commit, base, number, tuple(_own(graph, commit, base, graph.mainline[taken])), True)
+    return Range(
+        commit, base, number, tuple(_own(graph, commit, base, graph.mainline[taken])), True
+    )
 
 
 def _taken_in(graph: CommitGraph, commit: str, base: str) -> int | None:
@@ -132,4 +149,6 @@ def changed_files(
 
 def _touched(changed: Mapping[Pair, Sequence[Change]], pairs: Sequence[Pair]) -> set[str]:
     """Return the paths that a commit itself touched: of a merge, those that are as in none of its parents."""
-    return set.intersection(*({name for c in changed.get(pair, ()) for name in (c.path, c.was)} for pair in pairs))
+    return set.intersection(
+        *({name for c in changed.get(pair, ()) for name in (c.path, c.was)} for pair in pairs)
+    )

@@ -9,7 +9,9 @@ from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-Rules = Literal["reference", "corrected"]  # under which a fact was found; their details are worded differently
+Rules = Literal[
+    "reference", "corrected"
+]  # under which a fact was found; their details are worded differently
 
 ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
 LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
@@ -72,19 +74,31 @@ class Landing(Frozen, frozen=True):
     trunk: Trunk
     field: str = ""  # the commit field of the entry, trimmed
     sha: str | None = None  # the commit that it names
-    found_by: str = ""  # how the work was found on the trunk, reverted or not, in a word of this module, or ""
-    commit: str | None = None  # the trunk commit that brought the work; None where no single one did
-    merged_in: str | None = None  # the merge that brought ``commit`` to the trunk's first-parent line
+    found_by: str = (
+        ""  # how the work was found on the trunk, reverted or not, in a word of this module, or ""
+    )
+    commit: str | None = (
+        None  # the trunk commit that brought the work; None where no single one did
+    )
+    merged_in: str | None = (
+        None  # the merge that brought ``commit`` to the trunk's first-parent line
+    )
     reverted_by: str | None = None  # the trunk commit that took the work back
     whole: bool = True  # whether this holds for all that the commit contains, and not for its own change alone
-    common_files: int = 0  # that the commit shares with the one of the same subject, where that is how it was found
+    common_files: int = (
+        0  # that the commit shares with the one of the same subject, where that is how it was found
+    )
     tip: Tip | None = None  # the commit that speaks for this one
     unknown: Unknown | None = None  # why it cannot be known; None when it is known
     lines: tuple[int, int] | None = None
     removed: bool = False  # whether ``lines`` are those that it removes, as it adds none
-    request: int | None = None  # the number of the pull or merge request that brought that trunk commit
+    request: int | None = (
+        None  # the number of the pull or merge request that brought that trunk commit
+    )
     part_of: str | None = None  # the trunk commit that it is part of, without enough of its lines
-    old_git: tuple[int, int] | None = None  # the version of git, where that was too old to try a merge
+    old_git: tuple[int, int] | None = (
+        None  # the version of git, where that was too old to try a merge
+    )
 
     @property
     def method(self) -> str:
@@ -105,10 +119,14 @@ class Changed(Frozen, frozen=True):
     sha: str | None = None  # the commit that it names
     files: tuple[str, ...] = ()  # by their new names; the reference has them as git quotes them
     base: str = ""  # the commit that ``sha`` was compared with, "" for a first commit
-    since: int | None = None  # the earlier iteration with the commit ``base``; None when that is the first parent
+    since: int | None = (
+        None  # the earlier iteration with the commit ``base``; None when that is the first parent
+    )
     without_trunk: bool = False  # whether changes that came in from the trunk are left out
     merge: bool = False  # whether the commit is a merge, compared with its first parent
-    unknown: Unknown | None = None  # why the files cannot be known; None also where they were not asked for
+    unknown: Unknown | None = (
+        None  # why the files cannot be known; None also where they were not asked for
+    )
 
 
 class GitFacts(ABC):
@@ -139,7 +157,9 @@ class GitFacts(ABC):
         """Return what an iteration changed; with ``files`` false only its commit, without asking git for more."""
         field, sha = self._commit(record)
         if sha is None:
-            return Changed(self.rules, field, unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT)
+            return Changed(
+                self.rules, field, unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT
+            )
         return self._changed_by(record, sha) if files else Changed(self.rules, field, sha)
 
     @abstractmethod

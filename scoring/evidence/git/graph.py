@@ -135,7 +135,9 @@ class CommitGraph:
                 found.append(sha)
                 waiting -= 1
             for parent in self.parents[sha]:
-                if parent in self.position and (parent not in wanted or wanted[parent] > wanted[sha]):
+                if parent in self.position and (
+                    parent not in wanted or wanted[parent] > wanted[sha]
+                ):
                     if parent not in wanted:
                         heapq.heappush(heap, self.position[parent])
                     waiting += wanted[sha] - wanted.get(parent, False)
@@ -215,7 +217,9 @@ class CommitGraph:
             places.setdefault(sha, []).append(n)
         found: list[int | None] = [None] * len(shas)
         waiting = Counter(parent for parents in self.parents.values() for parent in parents)
-        marks: dict[str, int] = {}  # which places a commit contains, by their bits, while a child still waits for it
+        marks: dict[
+            str, int
+        ] = {}  # which places a commit contains, by their bits, while a child still waits for it
         for sha in reversed(self._order):
             mark = 0
             for parent in self.parents[sha]:
@@ -232,7 +236,9 @@ class CommitGraph:
         return found
 
 
-def _reached(start: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Container[str]) -> set[str]:
+def _reached(
+    start: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Container[str]
+) -> set[str]:
     """Return commits and what they come from, without what is in ``stop`` and what only that comes from."""
     seen = set(start)
     todo = list(seen)

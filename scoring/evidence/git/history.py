@@ -15,12 +15,21 @@ from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
-from scoring.evidence.git.walk import Commit, lines_beside, named_commits, newest_by_subject, trunk_commits
+from scoring.evidence.git.walk import (
+    Commit,
+    lines_beside,
+    named_commits,
+    newest_by_subject,
+    trunk_commits,
+)
 from scoring.files import read_file
 from scoring.log.model import IterationRecord, Records
 from scoring.text import fold, trim
 
-FALLBACKS = ("main", "master")  # tried, of the remote and then here, when the remote names no default
+FALLBACKS = (
+    "main",
+    "master",
+)  # tried, of the remote and then here, when the remote names no default
 _HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
 _PREFERRED = "origin"
 
@@ -34,7 +43,10 @@ class CorrectedHistory(GitFacts):
     counts_commits_once = False  # whether a commit of several iterations is the lowest one's alone, and bounds no other
 
     def __init__(
-        self, repo_dir: Path | str | GitRepository, records: Sequence[IterationRecord], trunk: str | None = None
+        self,
+        repo_dir: Path | str | GitRepository,
+        records: Sequence[IterationRecord],
+        trunk: str | None = None,
     ) -> None:
         """Take all records of a log, by iteration, and a trunk (None looks for it); raises as git and the trunk do."""
         self._records = Records.of(records)
@@ -59,7 +71,10 @@ class CorrectedHistory(GitFacts):
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit, for its change, for its side's, and for what else says that the work is there."""
-        question = record.commit, record.impl.summary  # the facts of an iteration ask more than once
+        question = (
+            record.commit,
+            record.impl.summary,
+        )  # the facts of an iteration ask more than once
         if question not in self._known_landings:
             self._known_landings[question] = self._landing(record)
         return self._known_landings[question]
@@ -69,7 +84,9 @@ class CorrectedHistory(GitFacts):
         found = partial(Landing, self.rules, self.trunk, field, sha)
         if not field or self.trunk.commit is None:
             return found(unknown=Unknown.NO_TRUNK if field else Unknown.NO_COMMIT)
-        if sha is None:  # history may have been rewritten: is there a trunk commit with the summary as its subject?
+        if (
+            sha is None
+        ):  # history may have been rewritten: is there a trunk commit with the summary as its subject?
             alike = self._same_subject(record)
             if alike is None:
                 return found(unknown=Unknown.UNRESOLVED)
@@ -103,13 +120,19 @@ class CorrectedHistory(GitFacts):
     def _commits(self, shas: Collection[str]) -> dict[str, Commit]:
         """Return commits by their SHAs, those of the trunk as the walk has them; what git cannot read is left out."""
         beside = [sha for sha in shas if sha not in self._walk]
-        return {sha: self._walk[sha] for sha in shas if sha in self._walk} | named_commits(self._repository, beside)
+        return {sha: self._walk[sha] for sha in shas if sha in self._walk} | named_commits(
+            self._repository, beside
+        )
 
     @cached_property
     def _walk(self) -> dict[str, Commit]:
         """The commits of the trunk by their SHAs, newest first."""
         tip = self.trunk.commit
-        return {line.sha: line for line in trunk_commits(self._repository, tip, "--date-order")} if tip else {}
+        return (
+            {line.sha: line for line in trunk_commits(self._repository, tip, "--date-order")}
+            if tip
+            else {}
+        )
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
@@ -126,7 +149,9 @@ class CorrectedHistory(GitFacts):
         if not beside:
             return CommitGraph(trunk)
         # Without a trunk nothing lands, and no branch can speak for what it contains.
-        tips = [sha for sha in dict.fromkeys(self._tips_beside()) if trunk and sha not in self._walk]
+        tips = [
+            sha for sha in dict.fromkeys(self._tips_beside()) if trunk and sha not in self._walk
+        ]
         lines = lines_beside(self._repository, beside, tips, self.trunk.commit)
         # Where clocks were wrong, git may list commits that the trunk contains.
         return CommitGraph(trunk, [line for line in lines if line[0] not in self._walk])
@@ -136,14 +161,27 @@ class CorrectedHistory(GitFacts):
 
     @cached_property
     def _landings(self) -> Landings:
-        return self._landings_of(self._graph, self._named, {sha: n for n, sha in reversed(self._iterations)})
+        return self._landings_of(
+            self._graph, self._named, {sha: n for n, sha in reversed(self._iterations)}
+        )
 
-    def _landings_of(self, graph: CommitGraph, commits: Mapping[str, Commit], first: Mapping[str, int]) -> Landings:
+    def _landings_of(
+        self, graph: CommitGraph, commits: Mapping[str, Commit], first: Mapping[str, int]
+    ) -> Landings:
         refs = {sha: ref for ref, sha in sorted(self._references.commits.items(), reverse=True)}
-        names = {sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/") for sha, ref in refs.items()}
-        iterations = sorted((Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration)
-        branches = sorted((Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch)
-        return self._decides(self._repository, self.trunk, self._walk.values(), graph, commits, iterations, branches)
+        names = {
+            sha: ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+            for sha, ref in refs.items()
+        }
+        iterations = sorted(
+            (Tip(sha, number) for sha, number in first.items()), key=lambda tip: tip.iteration
+        )
+        branches = sorted(
+            (Tip(sha, branch=name) for sha, name in names.items()), key=lambda tip: tip.branch
+        )
+        return self._decides(
+            self._repository, self.trunk, self._walk.values(), graph, commits, iterations, branches
+        )
 
     @cached_property
     def _shallow(self) -> frozenset[str]:
@@ -167,7 +205,9 @@ class CorrectedHistory(GitFacts):
         """Return the files that changed over a range; the first question asks git about it alone, the second of all."""
         if over not in self._known_files:
             asked = list(dict.fromkeys(self._ranges.values())) if self._known_files else [over]
-            self._known_files |= dict.fromkeys(asked) | changed_files(self._repository, self._graph, asked)
+            self._known_files |= dict.fromkeys(asked) | changed_files(
+                self._repository, self._graph, asked
+            )
         return self._known_files[over]
 
 
@@ -187,24 +227,37 @@ def read_references(repository: GitRepository) -> References:
         remotes = [name for name in as_text(repository.run("remote")).split("\n") if name]
         if _PREFERRED not in remotes:
             remote = remotes[0] if len(remotes) == 1 else ""
-    return References({ref: sha for sha, ref, _ in rows}, {ref: target for _, ref, target in rows if target}, remote)
+    return References(
+        {ref: sha for sha, ref, _ in rows},
+        {ref: target for _, ref, target in rows if target},
+        remote,
+    )
 
 
-def choose_trunk(repository: GitRepository, references: References, wanted: str | None = None) -> Trunk:
+def choose_trunk(
+    repository: GitRepository, references: References, wanted: str | None = None
+) -> Trunk:
     """Find the trunk, or take the one ``wanted``, bare names here or at the remote; GitError where there is none."""
     ref, how = _named(repository, references, wanted) if wanted else _found(repository, references)
     if not ref:
         return Trunk("", "", None, how, repository.is_shallow)
     commit = references.commits.get(ref) or repository.resolve([ref])[ref]
     if wanted and commit is None:
-        raise GitError(f"{repository.directory}: no trunk {wanted!r} here; name a branch with --trunk")
+        raise GitError(
+            f"{repository.directory}: no trunk {wanted!r} here; name a branch with --trunk"
+        )
     return Trunk(ref, _short(ref), commit, how, repository.is_shallow)
 
 
 def _named(repository: GitRepository, references: References, wanted: str) -> tuple[str, str]:
     how = "named by --trunk"
-    remote = f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
-    if not {wanted, f"{_REMOTES}{wanted}"} & references.commits.keys() and remote in references.commits:
+    remote = (
+        f"{_REMOTES}{references.remote}/{wanted}" if references.remote and wanted != "HEAD" else ""
+    )
+    if (
+        not {wanted, f"{_REMOTES}{wanted}"} & references.commits.keys()
+        and remote in references.commits
+    ):
         return _paired(repository, references, remote, how)
     names = (wanted, f"{_HEADS}{wanted}", f"{_REMOTES}{wanted}")
     return next((name for name in names if name in references.commits), wanted), how
@@ -218,19 +271,35 @@ def _found(repository: GitRepository, references: References) -> tuple[str, str]
     if remote and head in references.commits:
         target = references.targets.get(head, head)
         how = f"the default branch of {remote} ({remote}/HEAD)"
-        return _paired(repository, references, target, how + _renamed(repository, references, target))
-    if remote and (lost := repository.ask("symbolic-ref", "--quiet", head).stdout.decode(errors="replace").strip()):
+        return _paired(
+            repository, references, target, how + _renamed(repository, references, target)
+        )
+    if remote and (
+        lost := repository.ask("symbolic-ref", "--quiet", head)
+        .stdout.decode(errors="replace")
+        .strip()
+    ):
         gone = f"; {remote}/HEAD points to {_short(lost)}, which is gone"
     for name in FALLBACKS if remote else ():
         if (ref := f"{_REMOTES}{remote}/{name}") in references.commits:
-            return _paired(repository, references, ref, f"{remote} names no default branch and has {name}{gone}")
+            return _paired(
+                repository,
+                references,
+                ref,
+                f"{remote} names no default branch and has {name}{gone}",
+            )
     for name in FALLBACKS:
         if (ref := f"{_HEADS}{name}") in references.commits:
             return ref, f"no remote has a trunk, and there is a local branch {name}{gone}"
-    return "", f"no remote with a default branch, and no branch {' or '.join(FALLBACKS)}{gone}; name it with --trunk"
+    return (
+        "",
+        f"no remote with a default branch, and no branch {' or '.join(FALLBACKS)}{gone}; name it with --trunk",
+    )
 
 
-def _paired(repository: GitRepository, references: References, ref: str, how: str) -> tuple[str, str]:
+def _paired(
+    repository: GitRepository, references: References, ref: str, how: str
+) -> tuple[str, str]:
     branch = ref.removeprefix(f"{_REMOTES}{references.remote}/")
     local = f"{_HEADS}{branch}"
     if branch in (ref, "HEAD") or local not in references.commits:
@@ -246,7 +315,10 @@ def _renamed(repository: GitRepository, references: References, target: str) -> 
     remote = f"{_REMOTES}{references.remote}/"
     for name in FALLBACKS if target.removeprefix(remote) in FALLBACKS else ():
         old, new = references.commits[target], references.commits.get(remote + name, "")
-        if new not in ("", old) and repository.ask("merge-base", "--is-ancestor", old, new).returncode == 0:
+        if (
+            new not in ("", old)
+            and repository.ask("merge-base", "--is-ancestor", old, new).returncode == 0
+        ):
             advice = f"if the default branch was renamed, run git remote set-head {references.remote} --auto"
             return f"; {references.remote}/{name} is ahead of it: {advice}"
     return ""

@@ -16,8 +16,24 @@ from scoring.evidence.git.repository import GitRepository, answered
 from scoring.evidence.git.starter import as_lines, as_text
 
 _OPTIONS = (
-    *("-r", "--root", "--always", "--raw", "--no-abbrev", "--ignore-submodules=all", "--no-color", "--text"),
-    *("--no-ext-diff", "--no-textconv", "--ignore-all-space", "-M", "--src-prefix=a/", "--dst-prefix=b/"),
+    *(
+        "-r",
+        "--root",
+        "--always",
+        "--raw",
+        "--no-abbrev",
+        "--ignore-submodules=all",
+        "--no-color",
+        "--text",
+    ),
+    *(
+        "--no-ext-diff",
+        "--no-textconv",
+        "--ignore-all-space",
+        "-M",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+    ),
 )
 _WITH_LINES = "--patch", "--unified=0"
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -46,14 +62,23 @@ class PatchedFile:
     hunks: list[Hunk] = field(default_factory=list)
 
 
-Counts = Callable[[str], bool]  # says of a path whether its lines count; those of other files are taken for blank
+Counts = Callable[
+    [str], bool
+]  # says of a path whether its lines count; those of other files are taken for blank
 Keep = Callable[[bytes], int]  # makes a number of a new line
 FileLine = tuple[str, int]  # a path, and what is kept of a line in it
-_LONG, _SHORT = 100, 2  # bytes of a line that is known by its digest; characters of one that says nothing
+_LONG, _SHORT = (
+    100,
+    2,
+)  # bytes of a line that is known by its digest; characters of one that says nothing
 
 
 def patches(
-    repository: GitRepository, pairs: Sequence[Pair], counts: Counts, keep: Keep | None = None, hunks: bool = True
+    repository: GitRepository,
+    pairs: Sequence[Pair],
+    counts: Counts,
+    keep: Keep | None = None,
+    hunks: bool = True,
 ) -> Iterator[list[PatchedFile]]:
     """Yield what changed from the second commit of each pair to the first (GitError); ``hunks`` or files alone."""
     if not pairs:
@@ -65,21 +90,27 @@ def patches(
         yield files
         left -= 1
     if left:  # of what is no commit, git may say nothing at all and still be content
-        raise GitError(f"{repository.directory}: git diff-tree left out {left} of {len(pairs)} commits")
+        raise GitError(
+            f"{repository.directory}: git diff-tree left out {left} of {len(pairs)} commits"
+        )
 
 
 def patch_from(
     repository: GitRepository, pair: Pair, sources: Sequence[str], path: str, counts: Counts
 ) -> PatchedFile | None:
     """Return what one new file was made of, when only some files that went are looked at; None when of none of them."""
-    paths = (b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path))
+    paths = (
+        b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path)
+    )
     options = [*_OPTIONS, *_WITH_LINES, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
     lines = repository.run("diff-tree", *options).split(b"\n")
     files = next(_blocks([pair[0].encode(), *lines], counts), [])
     return next((file for file in files if file.path == path and file.status == "R"), None)
 
 
-def _blocks(lines: Iterable[bytes], counts: Counts, keep: Keep | None = None) -> Iterator[list[PatchedFile]]:
+def _blocks(
+    lines: Iterable[bytes], counts: Counts, keep: Keep | None = None
+) -> Iterator[list[PatchedFile]]:
     """Split the output at its headers; what is in a hunk is read by its counts, so that it cannot pass for one."""
     files: dict[str, PatchedFile] | None = None
     into: PatchedFile | None = None
@@ -136,7 +167,10 @@ def _unquoted(name: bytes) -> str:
     if name[:1] != b'"':
         return as_text(name)
     return as_text(
-        _ESCAPE.sub(lambda m: _PLAIN.get(m[1], bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1]), name[1:-1])
+        _ESCAPE.sub(
+            lambda m: _PLAIN.get(m[1], bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1]),
+            name[1:-1],
+        )
     )
 
 
@@ -155,7 +189,9 @@ def added_lines(
 
     def ask(batch: Sequence[Pair]) -> Mapping[Pair, AddedLines] | None:
         try:  # the way back from a commit to its parent adds what the commit removed
-            read = patches(repository, [p[::-1] for p in batch] if removed else batch, lambda _: False, keep)
+            read = patches(
+                repository, [p[::-1] for p in batch] if removed else batch, lambda _: False, keep
+            )
             return {pair: _added(files) for pair, files in zip(batch, read, strict=True)}
         except GitError:
             return None
@@ -178,6 +214,8 @@ def line_hash(line: bytes) -> int:
 
 
 def _added(files: Sequence[PatchedFile]) -> AddedLines:
-    lines = Counter((file.path, text) for file in files for hunk in file.hunks for text in hunk.kept if text)
+    lines = Counter(
+        (file.path, text) for file in files for hunk in file.hunks for text in hunk.kept if text
+    )
     moves = tuple((file.was, file.path) for file in files if file.status == "R")
     return AddedLines(lines, moves, any(text < 0 for _, text in lines))

@@ -44,7 +44,12 @@ class TrunkLines:
     """The significant lines of some commits off the trunk, and which trunk commits add the same, by file and text."""
 
     def __init__(
-        self, repository: GitRepository, own: list[Pair], sides: list[Pair], trunk: list[Pair], removed: bool = False
+        self,
+        repository: GitRepository,
+        own: list[Pair],
+        sides: list[Pair],
+        trunk: list[Pair],
+        removed: bool = False,
     ) -> None:
         """Read what commits and sides add, or remove; one that git cannot compare is left out."""
         ids: dict[bytes, int] = {}
@@ -53,10 +58,18 @@ class TrunkLines:
             text = bare(line)
             if not text:
                 return 0
-            return ids.setdefault(text, len(ids) + 1) if len(ids) < MOST_TEXTS else ids.get(text, -1)
+            return (
+                ids.setdefault(text, len(ids) + 1) if len(ids) < MOST_TEXTS else ids.get(text, -1)
+            )
 
-        self.own, self.sides = (added_lines(repository, some, new, removed) for some in (own, sides))
-        found = added_lines(repository, trunk, lambda line: ids.get(bare(line), 0), removed) if ids else {}
+        self.own, self.sides = (
+            added_lines(repository, some, new, removed) for some in (own, sides)
+        )
+        found = (
+            added_lines(repository, trunk, lambda line: ids.get(bare(line), 0), removed)
+            if ids
+            else {}
+        )
         self.whole = len(found) == len(trunk) or not ids  # whether all of the trunk could be read
         self._files: dict[str, str] = {}
         for added in (*self.own.values(), *self.sides.values(), *found.values()):
@@ -137,10 +150,18 @@ class AttributedLandings(Landings):
         place = self._graph.position
         for at, by, whole in super()._messages(walk):
             message = whole_reverts(whole)
-            known = any(len(sha) < len(self._tip) or self._graph.on_trunk(sha) for sha in reverted_shas(message))
+            known = any(
+                len(sha) < len(self._tip) or self._graph.on_trunk(sha)
+                for sha in reverted_shas(message)
+            )
             title, request = ("", 0) if known or message != whole else reverted_name(message)
-            alike = (*self._subjects.get(title, ()), *(self._requested.get(request, ()) if request else ()))
-            older = min(((place[commit], commit) for commit in alike if place[commit] > at), default=None)
+            alike = (
+                *self._subjects.get(title, ()),
+                *(self._requested.get(request, ()) if request else ()),
+            )
+            older = min(
+                ((place[commit], commit) for commit in alike if place[commit] > at), default=None
+            )
             yield at, by, f"{message}\nreverts {older[1]}" if older else message
 
     def of(self, sha: str) -> Landing:
@@ -149,20 +170,37 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _weighed(self) -> dict[str, Landing]:
-        weighed = self._decided | {sha: self._by_lines(sha, before) for sha, before in self._asked.items()}
-        there = {sha: by for sha, by in weighed.items() if by.landed or by.unknown in (Unknown.PART, Unknown.NOT_FOUND)}
+        weighed = self._decided | {
+            sha: self._by_lines(sha, before) for sha, before in self._asked.items()
+        }
+        there = {
+            sha: by
+            for sha, by in weighed.items()
+            if by.landed or by.unknown in (Unknown.PART, Unknown.NOT_FOUND)
+        }
         known, containing = list(there.values()), self._graph.containing(there)
         for sha in self._asked:
             if sha in containing and weighed[sha].found_by == facts.NOT_LANDED:
-                by = known[containing[sha].first]  # a later commit is there in part, and may have its lines anew
-                why, whole = (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND), by.commit or by.part_of
-                weighed[sha] = self._found(sha, unknown=why, part_of=whole, lines=weighed[sha].lines)
+                by = known[
+                    containing[sha].first
+                ]  # a later commit is there in part, and may have its lines anew
+                why, whole = (
+                    (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND),
+                    by.commit or by.part_of,
+                )
+                weighed[sha] = self._found(
+                    sha, unknown=why, part_of=whole, lines=weighed[sha].lines
+                )
         return weighed
 
     @cached_property
     def _asked(self) -> dict[str, Landing]:
         unsure = (None, Unknown.OBJECTS)
-        return {sha: by for sha, by in self._decided.items() if by.unknown in unsure and by.found_by not in _EXACT}
+        return {
+            sha: by
+            for sha, by in self._decided.items()
+            if by.unknown in unsure and by.found_by not in _EXACT
+        }
 
     @cached_property
     def _since(self) -> list[str]:
@@ -173,17 +211,25 @@ class AttributedLandings(Landings):
     @cached_property
     def _lines(self) -> TrunkLines:
         read = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
-        own, trunk = ([(sha, self._graph.first_parent(sha)) for sha in some] for some in (self._asked, read))
-        sides = [(tip.sha, base) for tip in self._tips for base in self._graph.merge_bases(tip.sha)[:1]]
+        own, trunk = (
+            [(sha, self._graph.first_parent(sha)) for sha in some] for some in (self._asked, read)
+        )
+        sides = [
+            (tip.sha, base) for tip in self._tips for base in self._graph.merge_bases(tip.sha)[:1]
+        ]
         return TrunkLines(self._repository, own, sides, trunk)
 
     @cached_property
     def _removed(self) -> TrunkLines:
         """What commits remove that add no line, and what the trunk commits do that have a name of theirs."""
-        own = [sha for sha in self._asked if (added := self._lines.own.get(sha)) and not added.lines]
+        own = [
+            sha for sha in self._asked if (added := self._lines.own.get(sha)) and not added.lines
+        ]
         trunk = dict.fromkeys(one.commit for sha in own for one in self._candidates(sha))
         first = self._graph.first_parent
-        ours, theirs = ([(sha, was) for sha in some if (was := first(sha))] for some in (own, trunk))
+        ours, theirs = (
+            [(sha, was) for sha in some if (was := first(sha))] for some in (own, trunk)
+        )
         return TrunkLines(self._repository, ours, [], theirs, removed=True)
 
     def _held_by(self, tip: str) -> set[str]:
@@ -194,7 +240,9 @@ class AttributedLandings(Landings):
         """The branches and commits that contain a commit in question, those with most of them first."""
         known = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
         held = self._graph.counts(self._asked)
-        return sorted((tip for tip in known.values() if held.get(tip.sha)), key=lambda tip: -held[tip.sha])[:MOST_TIPS]
+        return sorted(
+            (tip for tip in known.values() if held.get(tip.sha)), key=lambda tip: -held[tip.sha]
+        )[:MOST_TIPS]
 
     @cached_property
     def _sides(self) -> dict[str, list[_Candidate]]:
@@ -203,7 +251,9 @@ class AttributedLandings(Landings):
         for tip in self._tips:
             there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(tip.sha))
             for commit in _with_most(there) if there else ():
-                one = _Candidate(facts.LATER_ANCESTOR, commit, True, tip._replace(method=facts.LINES))
+                one = _Candidate(
+                    facts.LATER_ANCESTOR, commit, True, tip._replace(method=facts.LINES)
+                )
                 for sha in self._held_by(tip.sha):
                     found[sha].append(one)
         return found
@@ -260,7 +310,9 @@ class AttributedLandings(Landings):
         if there is None and before.found_by == facts.MERGE_TREE:
             return before
         if there is None:
-            return self._found(sha, unknown=Unknown.LARGE if sha in self._lines.own else Unknown.OBJECTS)
+            return self._found(
+                sha, unknown=Unknown.LARGE if sha in self._lines.own else Unknown.OBJECTS
+            )
         later = before.found_by == facts.LATER_ANCESTOR
         share = there.by_commit[before.commit] if before.commit else there.there
         enough = share * 2 >= there.lines > 0
@@ -268,7 +320,9 @@ class AttributedLandings(Landings):
             enough = self._may_be_there(sha, before.commit)
         if later and enough and before.commit:
             return replace(before, lines=(share, there.lines))
-        candidates = [one for one in self._candidates(sha) if not self._graph.contains(sha, one.commit)]
+        candidates = [
+            one for one in self._candidates(sha) if not self._graph.contains(sha, one.commit)
+        ]
         gone = None if there.lines else self._removed.there(self._removed.own.get(sha), counting)
         for lines in (there, gone):
             if lines and lines.lines and (found := self._in_one(sha, lines, candidates)):
@@ -283,10 +337,17 @@ class AttributedLandings(Landings):
         subject, names = self._commits[sha].subject, self._names
         found = [_Candidate(facts.NAMED, commit, listed) for commit, listed in names.naming(sha)]
         for number in self._requests[sha]:
-            found += [_Candidate(facts.PULL_REQUEST, commit, sure) for commit, sure in names.requests[number].items()]
+            found += [
+                _Candidate(facts.PULL_REQUEST, commit, sure)
+                for commit, sure in names.requests[number].items()
+            ]
         found += [_Candidate(facts.NUMBERED, commit) for commit in self._numbered.get(subject, ())]
         found += [_Candidate(facts.LISTED, commit) for commit in names.subjects.get(subject, ())]
-        found += [_Candidate(facts.SUBJECT, commit) for commit in self._subjects.get(subject, ()) if subject]
+        found += [
+            _Candidate(facts.SUBJECT, commit)
+            for commit in self._subjects.get(subject, ())
+            if subject
+        ]
         start, end = self._written(sha), (self._commits[sha].time or 0) + HORIZON
         found += [one for one in self._sides[sha] if start <= self._times[one.commit] <= end]
         return [one._replace(commit=commit) for one in found for commit in self._single(one.commit)]
@@ -297,7 +358,9 @@ class AttributedLandings(Landings):
             return (sha,)
         return self._brought.get(self._graph.introduced[sha], ())
 
-    def _in_one(self, sha: str, there: LinesThere, candidates: Sequence[_Candidate]) -> Landing | None:
+    def _in_one(
+        self, sha: str, there: LinesThere, candidates: Sequence[_Candidate]
+    ) -> Landing | None:
         """Return the landing in a trunk commit that has enough of the lines: half where a name speaks for it."""
         end, place = (self._commits[sha].time or 0) + HORIZON, self._graph.position
         good: dict[str, set[str]] = {}
@@ -306,7 +369,9 @@ class AttributedLandings(Landings):
             if there.by_commit[one.commit] * 2 >= there.lines:
                 good.setdefault(one.how, set()).add(one.commit)
         if self._lines.own[sha].lines:  # to remove the same is not yet the same work
-            good[facts.LINES] = {commit for commit in _with_most(there) if self._times[commit] <= end}
+            good[facts.LINES] = {
+                commit for commit in _with_most(there) if self._times[commit] <= end
+            }
         for how in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
             if good.get(how):
                 best = sorted(good[how], key=lambda c: (-there.by_commit[c], -place[c]))
@@ -314,17 +379,23 @@ class AttributedLandings(Landings):
                 share = there.by_commit[landed], there.lines
                 number = self._names.request.get(landed)
                 tip = tips.get(landed) if how == facts.LATER_ANCESTOR else None
-                return self._found(sha, how, landed, None, who, whole=False, tip=tip, lines=share, request=number)
+                return self._found(
+                    sha, how, landed, None, who, whole=False, tip=tip, lines=share, request=number
+                )
         return None
 
-    def _not_found(self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing) -> Landing:
+    def _not_found(
+        self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing
+    ) -> Landing:
         """Return what is not known; that it did not land only where none of its lines is there after a horizon."""
         found = partial(self._found, sha, lines=(there.there, there.lines))
         if sure := [one.commit for one in candidates if one.sure]:
             best = max(sure, key=lambda commit: there.by_commit[commit])
             lines = there.by_commit[best], there.lines
             why = Unknown.PART if there.lines else Unknown.NO_LINES
-            return found(unknown=why, part_of=best, request=self._names.request.get(best), lines=lines)
+            return found(
+                unknown=why, part_of=best, request=self._names.request.get(best), lines=lines
+            )
         if not there.lines:
             return found(unknown=Unknown.NO_LINES)
         if there.there or there.anywhere * 2 >= there.lines:

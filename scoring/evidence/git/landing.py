@@ -7,7 +7,12 @@ from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, Pair, changes
 from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import NOWHERE, CommitGraph, Places
-from scoring.evidence.git.patches import git_version, isolated_repository, merged_trees, same_changes
+from scoring.evidence.git.patches import (
+    git_version,
+    isolated_repository,
+    merged_trees,
+    same_changes,
+)
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.git.walk import Commit
@@ -36,7 +41,9 @@ class Landings:
         self._tip, self._shallow = trunk.commit or "", trunk.shallow
         self._found = partial(Landing, "corrected", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
-        self._branches = [tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)]
+        self._branches = [
+            tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)
+        ]
         self.messages = list(self._messages(walk))
         self._reverts = Reverts(self.messages, graph.brought_by)
         self._changes: dict[Pair, tuple[Change, ...]] = {}
@@ -62,7 +69,9 @@ class Landings:
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
         if not self._graph.on_trunk(sha):
-            return self._found(sha, unknown=Unknown.SHALLOW) if self._shallow else self._decided[sha]
+            return (
+                self._found(sha, unknown=Unknown.SHALLOW) if self._shallow else self._decided[sha]
+            )
         merges = self._graph.brought_by(sha)
         reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
         return self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)
@@ -89,18 +98,28 @@ class Landings:
         tried = [tip for tip in self._iterations if tip.sha not in decided]
         missing = {tip.sha for tip in tried if own[tip.sha] is None}
         held = self._graph.counts(missing)
-        branches = [tip for tip in self._branches if held[tip.sha] > (tip.sha in missing)][:MOST_TIPS]
-        own |= self._tried([sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own])
+        branches = [tip for tip in self._branches if held[tip.sha] > (tip.sha in missing)][
+            :MOST_TIPS
+        ]
+        own |= self._tried(
+            [sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own]
+        )
         by_subject = self._by_subject(tip.sha for tip in tried if tip.sha in missing)
         tips = [*tried, *branches]
         containing = self._graph.containing(tip.sha for tip in tips)
-        in_part = [[by for by in (own.get(tip.sha), by_subject.get(tip.sha)) if by and not by.whole] for tip in tips]
+        in_part = [
+            [by for by in (own.get(tip.sha), by_subject.get(tip.sha)) if by and not by.whole]
+            for tip in tips
+        ]
         waiting: dict[str, Places] = {}  # the commits that contain those with a merge base
         for sha in by_subject:
             base = self._base(sha)
             waiting[base] = waiting.get(base, NOWHERE) | containing.get(sha, NOWHERE)
         self._ask_changes(
-            self._moved(base, by.commit) for base, some in waiting.items() for n in some.among() for by in in_part[n]
+            self._moved(base, by.commit)
+            for base, some in waiting.items()
+            for n in some.among()
+            for by in in_part[n]
         )
         landed, of_branches = 0, -1 << len(tried)
         for n in range(len(tried) - 1, -1, -1):
@@ -121,30 +140,54 @@ class Landings:
         """Look for each commit by itself: for its patch, its side's, and for a merge that would change nothing."""
         if not shas:
             return {}
-        own = {sha: [] if len(self._graph.parents[sha]) > 1 else [(sha, self._graph.first_parent(sha))] for sha in shas}
-        sides = {sha: [(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]] for sha in shas}
+        own = {
+            sha: [] if len(self._graph.parents[sha]) > 1 else [(sha, self._graph.first_parent(sha))]
+            for sha in shas
+        }
+        sides = {
+            sha: [(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]]
+            for sha in shas
+        }
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
         self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
         with isolated_repository(self._repository, sha256=len(shas[0]) == 64) as isolated:
-            same, unread = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
+            same, unread = same_changes(
+                self._repository, self._graph, isolated, wanted, self._changes
+            )
             found = {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
             # A side that changes nothing can be merged without a trace, and has not landed for that.
-            rest = [sha for sha in shas if found[sha] is None and any(map(self._changes.get, sides[sha]))]
+            rest = [
+                sha
+                for sha in shas
+                if found[sha] is None and any(map(self._changes.get, sides[sha]))
+            ]
             version = git_version(isolated) if rest else MERGE_GIT
             self._old_git = version if version < MERGE_GIT else None
-            merged = merged_trees(isolated, version, self._tip, rest) if rest and not self._old_git else {}
+            merged = (
+                merged_trees(isolated, version, self._tip, rest)
+                if rest and not self._old_git
+                else {}
+            )
         self._unsure |= unread | ({*rest} - merged.keys() if self._old_git is None else set())
-        same_tree = self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip() if merged else ""
+        same_tree = (
+            self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
+            if merged
+            else ""
+        )
         for sha in rest:
             if merged.get(sha) == same_tree:
                 who = self._reverts.of((sha,), _EVERYWHERE)
                 found[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
         return found
 
-    def _by_patch(self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]) -> Landing | None:
+    def _by_patch(
+        self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]
+    ) -> Landing | None:
         parent = self._graph.first_parent(sha)
         for pair in pairs:
-            if found := [commit for commit in same.get(pair, ()) if not self._graph.contains(sha, commit)]:
+            if found := [
+                commit for commit in same.get(pair, ()) if not self._graph.contains(sha, commit)
+            ]:
                 landed, who = self._standing(found, sha)
                 if pair[1] == parent and len(self._graph.parents[sha]) < 2:
                     alone = not parent or self._graph.on_trunk(parent)
@@ -152,15 +195,23 @@ class Landings:
                 return self._found(sha, facts.SQUASH, landed, reverted_by=who)
         return None
 
-    def _by_later(self, sha: str, tips: Iterable[Tip], found: Mapping[str, Landing | None]) -> Landing | None:
+    def _by_later(
+        self, sha: str, tips: Iterable[Tip], found: Mapping[str, Landing | None]
+    ) -> Landing | None:
         good: list[Landing] = []
         for tip in tips:
             by = found.get(tip.sha)
             if by is None or not by.landed or not (by.whole or self._may_be_there(sha, by.commit)):
                 continue
-            who = self.reverted_by(by.commit, sha) if by.commit else self._reverts.of((sha, tip.sha), _EVERYWHERE)
+            who = (
+                self.reverted_by(by.commit, sha)
+                if by.commit
+                else self._reverts.of((sha, tip.sha), _EVERYWHERE)
+            )
             how, speaks = facts.LATER_ANCESTOR, tip._replace(method=by.found_by)
-            good.append(self._found(sha, how, by.commit, reverted_by=who, whole=by.whole, tip=speaks))
+            good.append(
+                self._found(sha, how, by.commit, reverted_by=who, whole=by.whole, tip=speaks)
+            )
             if who is None:
                 return good[-1]
         return good[0] if good else None
@@ -186,17 +237,25 @@ class Landings:
         for sha in shas:
             subject = self._commits[sha].subject
             candidates = self._subjects.get(subject, ()) if subject else ()
-            alike[sha] = [commit for commit in candidates if not self._graph.contains(sha, commit)][:_MOST_ALIKE]
-        self._ask_changes((commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some)
+            alike[sha] = [commit for commit in candidates if not self._graph.contains(sha, commit)][
+                :_MOST_ALIKE
+            ]
+        self._ask_changes(
+            (commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some
+        )
         return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
 
     def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
         own = {change.path for change in self._files(sha)}
-        common = {commit: sum(change.path in own for change in self._files(commit)) for commit in alike}
+        common = {
+            commit: sum(change.path in own for change in self._files(commit)) for commit in alike
+        }
         if not any(common.values()):
             return None
         landed, who = self._standing([commit for commit in alike if common[commit]], sha)
-        return self._found(sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed])
+        return self._found(
+            sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed]
+        )
 
     def _standing(self, found: Sequence[str], sha: str) -> tuple[str, str | None]:
         """Return, of the commits that landed one, the newest without a revert, else the newest and what reverts it."""
@@ -208,4 +267,6 @@ class Landings:
         return self._changes.get((sha, self._graph.first_parent(sha)), ())
 
     def _ask_changes(self, pairs: Iterable[Pair]) -> None:
-        self._changes |= changes(self._repository, [pair for pair in pairs if pair[0] and pair not in self._changes])
+        self._changes |= changes(
+            self._repository, [pair for pair in pairs if pair[0] and pair not in self._changes]
+        )

@@ -14,8 +14,24 @@ from scoring.evidence.git.starter import Git, as_lines
 from scoring.files import temporary_directory
 
 _PATCH = (
-    *("diff-tree", "--stdin", "-r", "-p", "--root", "--always", "--full-index", "--no-renames", "--no-color"),
-    *("--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/"),
+    *(
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-p",
+        "--root",
+        "--always",
+        "--full-index",
+        "--no-renames",
+        "--no-color",
+    ),
+    *(
+        "--unified=3",
+        "--inter-hunk-context=0",
+        "--diff-algorithm=myers",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+    ),
     *("--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=none"),
 )
 _MERGE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
@@ -23,7 +39,9 @@ _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
 _MERGE_BATCHES = (2, 39)  # the first git that merges many pairs in one process
-MOST_COMPARED = 200_000  # commits of the trunk, newest first, that are compared with what is beside it
+MOST_COMPARED = (
+    200_000  # commits of the trunk, newest first, that are compared with what is beside it
+)
 
 
 @contextlib.contextmanager
@@ -38,9 +56,13 @@ def isolated_repository(repository: GitRepository, sha256: bool = False) -> Iter
             extension = "[extensions]\n\tobjectFormat = sha256\n" if sha256 else ""
             config = f"[core]\n\trepositoryFormatVersion = {len(extension) and 1}\n\tbare = true\n{extension}"
             (path / "config").write_text(config + "[merge]\n\trenameLimit = 1000\n")
-            (path / "objects/info/alternates").write_bytes(_quoted(repository.common_dir / "objects") + b"\n")
+            (path / "objects/info/alternates").write_bytes(
+                _quoted(repository.common_dir / "objects") + b"\n"
+            )
         except OSError as e:
-            raise GitError(f"no temporary folder for git: {e}; set TMPDIR to one that can be written to") from e
+            raise GitError(
+                f"no temporary folder for git: {e}; set TMPDIR to one that can be written to"
+            ) from e
         yield Git(path, ("safe.bareRepository=all",))
 
 
@@ -63,13 +85,19 @@ def git_version(git: Git) -> tuple[int, int]:
     return (int(m[1]), int(m[2])) if m else (0, 0)
 
 
-def merged_trees(isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]) -> dict[str, str]:
+def merged_trees(
+    isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]
+) -> dict[str, str]:
     """Return the tree of ``tip`` after merging each commit, "" on a conflict, without those that git cannot merge."""
 
     def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
         if version >= _MERGE_BATCHES:
-            answer = isolated.ask(*_MERGE, "--stdin", given=as_lines(f"{tip} {sha}" for sha in batch))
-            return None if answer.returncode else dict(zip(batch, _merged(answer.stdout), strict=True))
+            answer = isolated.ask(
+                *_MERGE, "--stdin", given=as_lines(f"{tip} {sha}" for sha in batch)
+            )
+            return (
+                None if answer.returncode else dict(zip(batch, _merged(answer.stdout), strict=True))
+            )
         trees = {}
         for sha in batch:
             answer = isolated.ask(*_MERGE, "-z", tip, sha)
@@ -144,16 +172,28 @@ def same_changes(
     likely = {pair: alike[shapes[pair]] for pair in pairs if alike[shapes[pair]]}
     of_trunk = {sha: (sha, graph.first_parent(sha)) for some in likely.values() for sha in some}
     known = patch_ids(isolated, (*of_trunk.values(), *likely))
-    unread = {p[0] for p, some in likely.items() if not known.keys() >= {p, *(of_trunk[sha] for sha in some)}}
-    same = {p: [sha for sha in some if known.get(of_trunk[sha]) == known.get(p, "")] for p, some in likely.items()}
+    unread = {
+        p[0]
+        for p, some in likely.items()
+        if not known.keys() >= {p, *(of_trunk[sha] for sha in some)}
+    }
+    same = {
+        p: [sha for sha in some if known.get(of_trunk[sha]) == known.get(p, "")]
+        for p, some in likely.items()
+    }
     return same, unread
 
 
-def _trunk_shapes(repository: GitRepository, graph: CommitGraph, shas: Iterable[str]) -> dict[str, str]:
+def _trunk_shapes(
+    repository: GitRepository, graph: CommitGraph, shas: Iterable[str]
+) -> dict[str, str]:
     """Return the shape of each trunk commit, no merge, that not all of some commits contain; newest first."""
     oldest = max(graph.newest_mainline.get(sha, len(graph.mainline)) for sha in shas)
     newest = (sha for sha in graph.trunk[:MOST_COMPARED] if graph.introduced[sha] < oldest)
-    found = changes(repository, [(sha, graph.first_parent(sha)) for sha in newest if len(graph.parents[sha]) < 2])
+    found = changes(
+        repository,
+        [(sha, graph.first_parent(sha)) for sha in newest if len(graph.parents[sha]) < 2],
+    )
     return {sha: _shape(changed) for (sha, _), changed in found.items()}
 
 

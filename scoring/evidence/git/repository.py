@@ -16,7 +16,9 @@ TRUNK = "master"  # under the reference's rules, and of the repositories that ar
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _BRANCHES = ("refs/heads/", "refs/remotes/")
 _REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
-_REQUEST_HEAD = re.compile(r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$")
+_REQUEST_HEAD = re.compile(
+    r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$"
+)
 _NO_NAME = b"0" * 40 + b"^{commit}\n"
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 OPENING_TIMEOUT = 30  # seconds for the first question to a repository, which is answered at once
@@ -24,7 +26,15 @@ MOST_FAILURES = 16  # questions that fail alone, after which the rest of a batch
 
 # What git reads of a repository without asking what it is: it would wait for a FIFO in its place for ever.
 _PLAIN_FILES = [
-    *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow", "objects/info/alternates"),
+    *(
+        "HEAD",
+        "config",
+        "config.worktree",
+        "index",
+        "packed-refs",
+        "shallow",
+        "objects/info/alternates",
+    ),
     *("info/attributes", "info/grafts", "objects/info/commit-graph"),
     *("objects/info/commit-graphs/commit-graph-chain", "objects/pack/multi-pack-index"),
 ]
@@ -43,7 +53,12 @@ class GitRepository(Git):
         """Open the work tree that ``directory`` is in; NotARepositoryError when in none, GitError without git."""
         super().__init__(Path(directory))
         refuse_pipes(self.directory)
-        question = ("rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir")
+        question = (
+            "rev-parse",
+            "--path-format=absolute",
+            "--is-inside-work-tree",
+            "--git-common-dir",
+        )
         limit = min(OPENING_TIMEOUT, time_limit())
         answer = self.ask(*question, limit=limit)
         if answer.returncode and b"dubious ownership" in answer.stderr:
@@ -52,12 +67,23 @@ class GitRepository(Git):
             answer = self.ask(*question, limit=limit)
         inside, _, common_dir = answer.stdout.rstrip(b"\n").partition(b"\n")
         if answer.returncode or inside != b"true":
-            bare = not answer.returncode or b"safe.bareRepository" in answer.stderr  # files of a checkout can make one
-            why = "it is a bare repository" if bare else as_text(answer.stderr).strip().partition("\n")[0]
-            others = b"dubious ownership" in answer.stderr and "git config --global --add safe.directory DIR trusts it"
+            bare = (
+                not answer.returncode or b"safe.bareRepository" in answer.stderr
+            )  # files of a checkout can make one
+            why = (
+                "it is a bare repository"
+                if bare
+                else as_text(answer.stderr).strip().partition("\n")[0]
+            )
+            others = (
+                b"dubious ownership" in answer.stderr
+                and "git config --global --add safe.directory DIR trusts it"
+            )
             todo = others or "name the repository with --repo-dir"
             raise NotARepositoryError(f"{self.directory}: not a git work tree ({why}); {todo}")
-        self.common_dir = Path(os.fsdecode(common_dir))  # the repository itself, which all its work trees share
+        self.common_dir = Path(
+            os.fsdecode(common_dir)
+        )  # the repository itself, which all its work trees share
         _refuse_pipes_in(self.common_dir)
 
     @property
@@ -76,14 +102,18 @@ class GitRepository(Git):
         for folder, _, names in os.walk(self.common_dir / "refs"):
             for name in names:
                 _refuse_pipe(Path(folder, name))
-        answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES))
+        answer = as_text(
+            self.run("for-each-ref", "--format=%(objectname) %(refname) %(symref)", *_BRANCHES)
+        )
         rows = (line.split(" ") for line in answer.split("\n") if line)
         return [(sha, ref, target) for sha, ref, target in rows]
 
     @cached_property
     def request_heads(self) -> "list[tuple[int, str]]":
         """The heads of pull and merge requests that were fetched, wherever: their numbers and tips."""
-        answer = as_text(self.run("for-each-ref", "--format=%(objectname) %(refname)", *_REQUESTS, _BRANCHES[1]))
+        answer = as_text(
+            self.run("for-each-ref", "--format=%(objectname) %(refname)", *_REQUESTS, _BRANCHES[1])
+        )
         rows = (line.split(" ") for line in answer.split("\n") if line)
         return [(int(m[1]), sha) for sha, ref in rows if (m := _REQUEST_HEAD.search(ref))]
 
@@ -96,19 +126,31 @@ class GitRepository(Git):
     @property
     def branch(self) -> str:
         """The branch that is checked out; "" where none is."""
-        return as_text(self.ask("symbolic-ref", "--quiet", "--short", "HEAD").stdout).removesuffix("\n")
+        return as_text(self.ask("symbolic-ref", "--quiet", "--short", "HEAD").stdout).removesuffix(
+            "\n"
+        )
 
     @property
     def remote_urls(self) -> dict[str, str]:
         """The URLs of the remotes by their names, as they are configured; of several URLs of one the first."""
-        urls = reversed([(key.removeprefix("remote."), url) for key, url in self.remotes if key.endswith(".url")])
+        urls = reversed(
+            [
+                (key.removeprefix("remote."), url)
+                for key, url in self.remotes
+                if key.endswith(".url")
+            ]
+        )
         return {key.removesuffix(".url"): url for key, url in urls}
 
     @property
     def remotes(self) -> "list[tuple[str, str]]":
         """The settings of the repository that name the URLs of remotes (``remote.origin.url``), and these URLs."""
         answer = self.ask("config", "--local", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$")
-        rows = (line.partition("\n") for line in as_text(answer.stdout).split("\0")) if not answer.returncode else ()
+        rows = (
+            (line.partition("\n") for line in as_text(answer.stdout).split("\0"))
+            if not answer.returncode
+            else ()
+        )
         return [(key, url) for key, found, url in rows if found]
 
     @property
@@ -122,11 +164,15 @@ class GitRepository(Git):
         found: dict[str, str | None] = dict.fromkeys(wanted)
         asked = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
         while asked:
-            answer = self.ask("cat-file", "--batch-check", given=as_lines(f"{name}^{{commit}}" for name in asked))
+            answer = self.ask(
+                "cat-file", "--batch-check", given=as_lines(f"{name}^{{commit}}" for name in asked)
+            )
             lines = answer.stdout.split(b"\n")[:-1]
             for name, line in zip(asked, lines, strict=False):
                 if m := _COMMIT.match(line):
-                    found[name] = name if (sha := m[1].decode()) == name else sha  # one text, of which logs have many
+                    found[name] = (
+                        name if (sha := m[1].decode()) == name else sha
+                    )  # one text, of which logs have many
             if not answer.returncode:
                 break
             self.run("cat-file", "--batch-check", given=_NO_NAME)  # git itself works
@@ -148,7 +194,9 @@ class GitRepository(Git):
                     try:
                         found[name] = b"".join(content(oid))
                     except GitError as e:
-                        why = f"{prefix}{name} of {sha[:12]} is not in this clone, or cannot be read"
+                        why = (
+                            f"{prefix}{name} of {sha[:12]} is not in this clone, or cannot be read"
+                        )
                         raise GitError(f"{self.directory}: {why}") from e
         return found
 
@@ -157,13 +205,19 @@ class GitRepository(Git):
         asked = [name for name in dict.fromkeys(names) if not _UNSAFE_IN_NAME.search(name)]
         answer = self.ask("cat-file", "--batch-check", given=as_lines(asked))
         rows = (line.rsplit(" ", 2) for line in as_text(answer.stdout).split("\n")[:-1])
-        return {name: row[0] for name, row in zip(asked, rows, strict=False) if row[1:2] == ["blob"]}
+        return {
+            name: row[0] for name, row in zip(asked, rows, strict=False) if row[1:2] == ["blob"]
+        }
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return how many bytes the objects have that are here, by ids in full; None when git gave up."""
         answer = self.ask("cat-file", "--batch-check", given=as_lines(oids))
         rows = (line.split() for line in answer.stdout.decode(errors="replace").splitlines())
-        return None if answer.returncode else {row[0]: int(row[2]) for row in rows if len(row) == OBJECT_WORDS}
+        return (
+            None
+            if answer.returncode
+            else {row[0]: int(row[2]) for row in rows if len(row) == OBJECT_WORDS}
+        )
 
     def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
         """Return what objects hold, by their ids in full; GitError for one that is not here, or cannot be read."""
@@ -172,7 +226,9 @@ class GitRepository(Git):
 
 
 def answered(
-    ask: Callable[[Sequence[Q]], Mapping[Q, A] | None], questions: Iterable[Q], most_failures: int = MOST_FAILURES
+    ask: Callable[[Sequence[Q]], Mapping[Q, A] | None],
+    questions: Iterable[Q],
+    most_failures: int = MOST_FAILURES,
 ) -> dict[Q, A]:
     """Return the answers to all questions that have one; a batch that fails (None) is asked again in halves."""
     found: dict[Q, A] = {}
@@ -195,13 +251,19 @@ def answered(
 def refuse_pipes(directory: Path) -> None:
     """Raise GitError where the repository of a work tree has a FIFO, or a device, in place of a file that git reads."""
     here = Path(os.path.abspath(directory))
-    if top := next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None):
+    if top := next(
+        (folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None
+    ):
         _refuse_pipes_in(top / ".git")
         _refuse_pipe(top / ".gitattributes")
 
 
 def _refuse_pipes_in(repository: Path) -> None:
-    for path in (repository, *(repository / name for name in _PLAIN_FILES), *(repository / "refs/replace").rglob("*")):
+    for path in (
+        repository,
+        *(repository / name for name in _PLAIN_FILES),
+        *(repository / "refs/replace").rglob("*"),
+    ):
         _refuse_pipe(path)
     for name in _SETTINGS:
         _refuse_included(repository / name, _DEEPEST)
@@ -223,7 +285,15 @@ def _refuse_included(settings: Path, deepest: int) -> None:
             return
     except InputError:
         return
-    asked = ("config", "--file", os.path.abspath(settings), "--no-includes", "-z", "--get-regexp", _INCLUDES)
+    asked = (
+        "config",
+        "--file",
+        os.path.abspath(settings),
+        "--no-includes",
+        "-z",
+        "--get-regexp",
+        _INCLUDES,
+    )
     for row in Git(Path("/")).ask(*asked, limit=OPENING_TIMEOUT).stdout.split(b"\0"):
         if named := os.fsdecode(row.partition(b"\n")[2]):
             path = settings.parent / os.path.expanduser(named)
@@ -278,14 +348,22 @@ def _copied(source: Path, git: Git) -> str:
 def _unbundled(source: Path, git: Git) -> str:
     """Unpack a bundle, and return the branch to check out, ``main`` and ``master`` first; "" without any."""
     listed = git.run("bundle", "list-heads", os.fspath(source))
-    refs = [line.split(" ", 1) for line in listed.decode(errors="replace").splitlines() if " " in line]
+    refs = [
+        line.split(" ", 1) for line in listed.decode(errors="replace").splitlines() if " " in line
+    ]
     object_format = "sha256" if refs and len(refs[0][0]) == 64 else "sha1"
     git.run("init", "--quiet", "--template=", f"--object-format={object_format}")
     git.run("bundle", "unbundle", os.fspath(source))
     at = {name: sha for sha, name in refs}
-    lines = "".join(f"create {name} {sha}\n" for name, sha in at.items() if name.startswith("refs/"))
+    lines = "".join(
+        f"create {name} {sha}\n" for name, sha in at.items() if name.startswith("refs/")
+    )
     git.run("update-ref", "--stdin", given=lines.encode())
-    branches = [name for name, sha in at.items() if name.startswith("refs/heads/") and sha == at.get("HEAD", sha)]
+    branches = [
+        name
+        for name, sha in at.items()
+        if name.startswith("refs/heads/") and sha == at.get("HEAD", sha)
+    ]
     usual = [name for name in ("refs/heads/main", "refs/heads/master") if name in branches]
     return (usual or branches or [""])[0]
 

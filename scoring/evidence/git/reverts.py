@@ -4,14 +4,20 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 
-_SHORTEST, _FURTHEST, _CLAUSE = 7, 40, 200  # characters of a SHA, between it and the word, before the word
+_SHORTEST, _FURTHEST, _CLAUSE = (
+    7,
+    40,
+    200,
+)  # characters of a SHA, between it and the word, before the word
 _LINE = 1000  # characters of a line in which it is looked for that only a part is reverted
 _WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
 _SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
 _NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$", re.IGNORECASE)
 
 _TITLE = re.compile(r'\ARevert "(.+)"(?: \([#!]\d{1,9}\))?$', re.MULTILINE)
-_REQUEST = re.compile(r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$", re.MULTILINE)
+_REQUEST = re.compile(
+    r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$", re.MULTILINE
+)
 
 _IN_PART = re.compile(
     r"\bpartial(?:ly)?\b.*\brevert|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b|"
@@ -35,7 +41,9 @@ def reverted_name(message: str) -> tuple[str, int]:
 
 def reverted_shas(message: str) -> list[str]:
     """Return the SHAs, full or abbreviated and in lower case, that a message says to revert, in its order."""
-    return [sha for line in message.split("\n") if "revert" in line.lower() for sha in _in_line(line)]
+    return [
+        sha for line in message.split("\n") if "revert" in line.lower() for sha in _in_line(line)
+    ]
 
 
 def _in_line(line: str) -> list[str]:
@@ -48,7 +56,9 @@ def _in_line(line: str) -> list[str]:
             n -= 1
         elif n == len(words) or starts[n] - sha.end() > _FURTHEST:
             continue
-        end = words[n].start()  # *not* between the word before it and itself, in its clause, denies it
+        end = words[
+            n
+        ].start()  # *not* between the word before it and itself, in its clause, denies it
         if not _NEGATION.search(line, max(words[n - 1].end() if n else 0, end - _CLAUSE), end):
             found.append(sha[0].lower())
     return found
@@ -57,7 +67,9 @@ def _in_line(line: str) -> list[str]:
 class Reverts:
     """The reverts on one trunk. A place is a number that is smaller for what is newer."""
 
-    def __init__(self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]
+    ) -> None:
         """Take places, SHAs and messages, and which merges brought a commit in: to revert one reverts it too."""
         self._brought_by = brought_by
         self._places: dict[str, int] = {}

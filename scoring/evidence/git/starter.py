@@ -26,7 +26,9 @@ TIMEOUT = 300  # seconds without a word after which git is given up, where the v
 OBJECT_WORDS = 3  # with which git says that an object is here: its id, its kind, its size
 
 Answer = subprocess.CompletedProcess[bytes]
-Content = Callable[[str], Iterator[bytes]]  # yields what an object holds, by its id in full, in pieces
+Content = Callable[
+    [str], Iterator[bytes]
+]  # yields what an object holds, by its id in full, in pieces
 
 
 class Git:
@@ -46,7 +48,9 @@ class Git:
         answer = self.ask(*arguments, given=given)
         if answer.returncode:
             why = " ".join(answer.stderr.decode(errors="replace").split())
-            raise GitError(f"{self.directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}")
+            raise GitError(
+                f"{self.directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}"
+            )
         return answer.stdout
 
     def pieces(self, *arguments: str, given: bytes = b"") -> Generator[bytes, None, None]:
@@ -57,16 +61,27 @@ class Git:
                 source.write(given)
                 source.seek(0)
             except OSError as e:
-                raise GitError(f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to") from e
+                raise GitError(
+                    f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to"
+                ) from e
             process = stack.enter_context(
-                _started(self._command(arguments), self._environment(), stdin=source, stderr=subprocess.DEVNULL)
+                _started(
+                    self._command(arguments),
+                    self._environment(),
+                    stdin=source,
+                    stderr=subprocess.DEVNULL,
+                )
             )
             yield from iter(_reader(process), b"")
         if process.returncode:
             self.run(*arguments, given=given)  # says why
-            raise GitError(f"{self.directory}: git {arguments[0]} failed: exit {process.returncode}")
+            raise GitError(
+                f"{self.directory}: git {arguments[0]} failed: exit {process.returncode}"
+            )
 
-    def lines(self, *arguments: str, given: bytes = b"", end: bytes = b"\n") -> Generator[bytes, None, None]:
+    def lines(
+        self, *arguments: str, given: bytes = b"", end: bytes = b"\n"
+    ) -> Generator[bytes, None, None]:
         """Yield what git prints up to each ``end``, without it; see :meth:`pieces`."""
         parts: list[bytes] = []
         with contextlib.closing(self.pieces(*arguments, given=given)) as pieces:
@@ -89,7 +104,9 @@ class Git:
 
             def content(oid: str) -> Iterator[bytes]:
                 if not running:
-                    process = stack.enter_context(_started(command, self._environment(), stderr=subprocess.DEVNULL))
+                    process = stack.enter_context(
+                        _started(command, self._environment(), stderr=subprocess.DEVNULL)
+                    )
                     running.append((process, _reader(process)))
                 try:
                     yield from _content(*running[0], oid)
@@ -101,7 +118,11 @@ class Git:
 
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` says of a question in the caller's own settings; "" when it says nothing."""
-        environment = {name: value for name, value in self._environment().items() if not name.startswith("GIT_CONFIG_")}
+        environment = {
+            name: value
+            for name, value in self._environment().items()
+            if not name.startswith("GIT_CONFIG_")
+        }
         command = ["git", "-C", os.fspath(self.directory), "config", *question]
         return as_text(_answer(command, b"", time_limit(), environment).stdout)
 
@@ -127,7 +148,11 @@ def as_text(raw: bytes) -> str:
 def time_limit() -> float:
     """Return after how many seconds without a word git is given up."""
     text = os.environ.get(TIMEOUT_VARIABLE, "")
-    return float(text) if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9 else TIMEOUT
+    return (
+        float(text)
+        if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9
+        else TIMEOUT
+    )
 
 
 def _answer(command: list[str], given: bytes, limit: float, environment: dict[str, str]) -> Answer:
@@ -139,7 +164,9 @@ def _answer(command: list[str], given: bytes, limit: float, environment: dict[st
     return subprocess.CompletedProcess(command, process.returncode, *answer)
 
 
-def _content(process: "subprocess.Popen[bytes]", next_piece: Callable[[], bytes], oid: str) -> Iterator[bytes]:
+def _content(
+    process: "subprocess.Popen[bytes]", next_piece: Callable[[], bytes], oid: str
+) -> Iterator[bytes]:
     """Yield what an object holds, as ``cat-file --batch`` prints it: behind a line with its size, before a line end."""
     assert process.stdin is not None
     try:

@@ -24,7 +24,9 @@ _MERGED = re.compile(
 )
 _MENTIONED = re.compile(r"[#!](\d{1,9})\b")
 _LISTED_SUBJECT = re.compile(r"^ *[*-] +(\S.*)$", re.MULTILINE)
-_LISTED_SHA = re.compile(r"^[ *-]*(?:commit |\(cherry picked from commit )?([0-9a-f]{7,64})\b", re.MULTILINE)
+_LISTED_SHA = re.compile(
+    r"^[ *-]*(?:commit |\(cherry picked from commit )?([0-9a-f]{7,64})\b", re.MULTILINE
+)
 _NAMED_SHA = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,64}(?![0-9A-Za-z])")
 _SHA_DIGITS = 7
 
@@ -50,12 +52,18 @@ class ShownCommit(NamedTuple):
 
 def _commits(fields: Iterable[str]) -> Iterator[Commit]:
     """Yield the commits of a log: seven fields each, behind which an empty one is."""
-    shas: dict[str, str] = {}  # a parent and its own commit, which comes later, share the text of its name
+    shas: dict[
+        str, str
+    ] = {}  # a parent and its own commit, which comes later, share the text of its name
     days: dict[str, str] = {}
-    for sha, named, time, authored, date, subject, message, _ in zip(*[iter(fields)] * 8, strict=False):
+    for sha, named, time, authored, date, subject, message, _ in zip(
+        *[iter(fields)] * 8, strict=False
+    ):
         parents = tuple(shas.setdefault(parent, parent) for parent in named.split())
         day = days.setdefault(date, date)
-        yield Commit(shas.pop(sha, sha), parents, _time(time), _time(authored), day, subject, message)
+        yield Commit(
+            shas.pop(sha, sha), parents, _time(time), _time(authored), day, subject, message
+        )
 
 
 def _time(text: str) -> int | None:
@@ -65,7 +73,10 @@ def _time(text: str) -> int | None:
 def trunk_commits(repository: GitRepository, tip: str, *order: str) -> list[Commit]:
     """Return a commit and its ancestors, newest first, with messages where they matter; GitError."""
     found = _commits(map(as_text, repository.lines("log", *order, *_LOG, tip, "--", end=b"\0")))
-    return [commit if _TELLING.search(commit.message) else commit._replace(message="") for commit in found]
+    return [
+        commit if _TELLING.search(commit.message) else commit._replace(message="")
+        for commit in found
+    ]
 
 
 def newest_by_subject(walk: Iterable[Commit]) -> dict[str, str]:
@@ -95,7 +106,9 @@ class CommitNames:
     def __init__(self, commits: Iterable[Commit]) -> None:
         """Read messages; those that revert a commit do not name it."""
         self.request: dict[str, int] = {}  # the pull or merge request that a commit brought
-        self.requests: dict[int, dict[str, bool]] = {}  # the commits that name a request, and whether they brought it
+        self.requests: dict[
+            int, dict[str, bool]
+        ] = {}  # the commits that name a request, and whether they brought it
         self.subjects: dict[str, list[str]] = {}  # the commits that list a subject
         self._shas: dict[str, list[tuple[str, str, bool]]] = {}
         for sha, message in ((commit.sha, commit.message) for commit in commits):
@@ -108,20 +121,30 @@ class CommitNames:
             listed, reverted = set(_LISTED_SHA.findall(message)), set(reverted_shas(message))
             for named in dict.fromkeys(_NAMED_SHA.findall(message)):
                 if named not in reverted:
-                    self._shas.setdefault(named[:_SHA_DIGITS], []).append((named, sha, named in listed))
+                    self._shas.setdefault(named[:_SHA_DIGITS], []).append(
+                        (named, sha, named in listed)
+                    )
 
     def naming(self, sha: str) -> list[tuple[str, bool]]:
         """Return the commits that name a commit, in full or in part, and whether they list it as their own."""
-        return [(by, listed) for part, by, listed in self._shas.get(sha[:_SHA_DIGITS], ()) if sha.startswith(part)]
+        return [
+            (by, listed)
+            for part, by, listed in self._shas.get(sha[:_SHA_DIGITS], ())
+            if sha.startswith(part)
+        ]
 
 
-def lines_beside(repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None) -> list[Line]:
+def lines_beside(
+    repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None
+) -> list[Line]:
     """Return the ancestry of commits and tips down to the trunk, children first, without incomplete histories."""
 
     def ask(batch: Sequence[str]) -> Mapping[str, list[str]] | None:
         given = as_lines((*batch, f"^{trunk}") if trunk else batch)
         answer = repository.ask("rev-list", "--date-order", "--parents", "--stdin", given=given)
-        return None if answer.returncode else dict.fromkeys(batch, answer.stdout.decode().splitlines())
+        return (
+            None if answer.returncode else dict.fromkeys(batch, answer.stdout.decode().splitlines())
+        )
 
     if not (everything := [*shas, *tips]):
         return []
@@ -171,5 +194,7 @@ def _shown(output: bytes) -> dict[str, ShownCommit]:
     for block in as_text(output).split("\0")[1:]:
         header, *files = block.split("\n")
         sha, _, time = header.partition(" ")
-        found[sha] = ShownCommit(_time(time), tuple(names.setdefault(name, name) for name in files if name))
+        found[sha] = ShownCommit(
+            _time(time), tuple(names.setdefault(name, name) for name in files if name)
+        )
     return found

@@ -10,10 +10,10 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.transcripts.attribution import Share
+from scoring.evidence.attribution.attribution import Share
+from scoring.evidence.attribution.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen
 from scoring.evidence.transcripts.rows import EDIT, MADE, RUN, SAID, WHOLE
-from scoring.evidence.transcripts.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.streams import File, SessionKey
 
 FORMS = Path(__file__).parent / "claims.toml"
@@ -38,14 +38,30 @@ def claims_tests_pass(text: str) -> bool:
     if not _may_be_one(text):
         return False
     lines = (_CODE.sub("\n", text) if "```" in text else text).split("\n")
-    return any(_may_be_one(line) and not line.lstrip().startswith(">") and _claims(line) for line in lines)
+    return any(
+        _may_be_one(line) and not line.lstrip().startswith(">") and _claims(line) for line in lines
+    )
 
 
 def _may_be_one(text: str) -> bool:
     """Whether a text has words of a claim, which costs less to know than the forms."""
-    is_good = "pass" in text or "green" in text or "clean" in text or "succe" in text or " failures" in text
-    about = "test" in text or "suite" in text or "all " in text or "spec" in text or "everything" in text
-    return (is_good or "✅" in text or "✓" in text) and (about or "phpunit" in text or "jest" in text)
+    is_good = (
+        "pass" in text
+        or "green" in text
+        or "clean" in text
+        or "succe" in text
+        or " failures" in text
+    )
+    about = (
+        "test" in text
+        or "suite" in text
+        or "all " in text
+        or "spec" in text
+        or "everything" in text
+    )
+    return (is_good or "✅" in text or "✓" in text) and (
+        about or "phpunit" in text or "jest" in text
+    )
 
 
 def _claims(line: str) -> bool:
@@ -53,7 +69,9 @@ def _claims(line: str) -> bool:
     for clause in _CLAUSES.split(_QUOTED.sub("…", line)):
         if len(clause) <= _LONGEST_CLAUSE and _may_be_one(clause):
             bare = forms["clean"].sub("…", _IN_BACKTICKS.sub("…", clause))
-            if (forms["says"].search(bare) or forms["runs"].search(clause)) and not forms["unless"].search(bare):
+            if (forms["says"].search(bare) or forms["runs"].search(clause)) and not forms[
+                "unless"
+            ].search(bare):
                 return True
     return False
 
@@ -85,7 +103,9 @@ class _Stream:
 Spoken: TypeAlias = Mapping[SessionKey, _Stream]
 
 
-def spoken_in(files: Iterable[File], parts: Sequence[int], wanted: Collection[SessionKey]) -> Spoken:
+def spoken_in(
+    files: Iterable[File], parts: Sequence[int], wanted: Collection[SessionKey]
+) -> Spoken:
     """Return what some sessions said and did, without their sub-agents; ``parts`` has that of each line."""
     streams = {key: _Stream() for key in wanted}
     first: dict[tuple[SessionKey, int], File] = {}
@@ -94,7 +114,11 @@ def spoken_in(files: Iterable[File], parts: Sequence[int], wanted: Collection[Se
         for kind, column in _COLUMNS.items() if key in wanted else ():
             for span, number, *row in file.rows.tables.get(kind, ()):
                 n = file.at(number)
-                if n < 0 or not file.here[n] or first.setdefault((key, file.ids[n]), file) is not file:
+                if (
+                    n < 0
+                    or not file.here[n]
+                    or first.setdefault((key, file.ids[n]), file) is not file
+                ):
                     continue
                 if row[1] == WHOLE if kind == RUN else not file.rows.spans[span].agent:
                     event = _Event(file.times[n], file.ids[n], kind, file, number, row[column])
@@ -149,7 +173,11 @@ def _result(
     verdicts = [(one.time, one.passed) for one in own]
     if end is not None:  # what ran between the commit and the reply
         until = takewhile(lambda one: one.time <= claim.time, stream.behind(end))
-        verdicts += [(one.time, None if one.value < 0 else one.value == 1) for one in until if one.kind == RUN]
+        verdicts += [
+            (one.time, None if one.value < 0 else one.value == 1)
+            for one in until
+            if one.kind == RUN
+        ]
     if not verdicts and not runs:
         return None if any(one.kind == "agent" for one in earlier) else "no run"
     _, passed = max(verdicts or [(one.time, one.passed) for one in runs], key=itemgetter(0))

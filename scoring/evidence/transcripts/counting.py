@@ -32,18 +32,27 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
 
 
 def count_lines(
-    files: Sequence[File], parts: Sequence[int], groups: Sequence[range], of: Last = _NONE, keep: bool = True
+    files: Sequence[File],
+    parts: Sequence[int],
+    groups: Sequence[range],
+    of: Last = _NONE,
+    keep: bool = True,
 ) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
     """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names.
 
     Facts have parts in place of times. Also returns what is in all lines, by harness; without ``keep`` rows go.
     """
-    windows = [IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)]
+    windows = [
+        IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)
+    ]
     harnesses = {file.harness.name: file.harness for file in files}
     tallies = Tallies(windows, list(harnesses))
     for tally in tallies.of.values():
         tally.counts_open_calls = True
-    counters = {name: h.counter(h, tallies.of[name], lambda _: True, lambda _: []) for name, h in harnesses.items()}
+    counters = {
+        name: h.counter(h, tallies.of[name], lambda _: True, lambda _: [])
+        for name, h in harnesses.items()
+    }
     count = max(parts, default=-1) + 1
     alone = _alone(files)
     for number, file in enumerate(sorted(continued(files), key=lambda file: file not in alone)):
@@ -52,7 +61,9 @@ def count_lines(
         rows = placed(file.rows, _places(file, parts, count + 1))
         if of and RESPONSE in rows.tables:
             name, responses = file.harness.name, rows.tables[RESPONSE]
-            last: Any = ((s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses)
+            last: Any = (
+                (s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses
+            )
             rows.tables[RESPONSE] = last
         counters[file.harness.name].add(number, rows, True)
         if file in alone:
@@ -85,7 +96,10 @@ def _places(file: File, parts: Sequence[int], other: int) -> Sequence[int]:
 
 
 def with_times(
-    counted: Iterable[TranscriptFacts], files: Iterable[File], parts: Sequence[int], groups: Iterable[range]
+    counted: Iterable[TranscriptFacts],
+    files: Iterable[File],
+    parts: Sequence[int],
+    groups: Iterable[range],
 ) -> list[TranscriptFacts]:
     """Return what was counted in groups of parts with the times of the first and the last line of each."""
     found: dict[int, tuple[int, int]] = {}
@@ -104,12 +118,19 @@ def with_times(
 def placed(rows: Rows, places: Sequence[int]) -> Rows:
     """Return rows with places of iterations for the numbers of lines that have one; tables can be read once."""
     count = len(places)
-    covers = [[at for number in numbers if number < count and (at := places[number])] for numbers in rows.covers]
+    covers = [
+        [at for number in numbers if number < count and (at := places[number])]
+        for numbers in rows.covers
+    ]
     counted = {kind: rows.tables[kind] for kind in rows.tables if kind < RUN}
     if STATED in rows.tables:
         counted[RESPONSE] = _measured(rows, places)
     tables: dict[int, Any] = {
-        kind: ((span, at, *rest) for span, number, *rest in found if number < count and (at := places[number]))
+        kind: (
+            (span, at, *rest)
+            for span, number, *rest in found
+            if number < count and (at := places[number])
+        )
         for kind, found in counted.items()
     }
     # What repeats another session's lines is left out already: no session counts as a fork of another one.
@@ -119,7 +140,9 @@ def placed(rows: Rows, places: Sequence[int]) -> Rows:
 def _measured(rows: Rows, places: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the responses of rows with stated totals, which are spread over those of one place, and over no others."""
     responses = list(rows.tables.get(RESPONSE, ()))
-    silent = [n for n, row in enumerate(responses) if row[6] == NOT_STATED or row[10] == OUTPUT_ALONE]
+    silent = [
+        n for n, row in enumerate(responses) if row[6] == NOT_STATED or row[10] == OUTPUT_ALONE
+    ]
     place_of = [places[row[1]] if row[1] < len(places) else 0 for row in responses]
     for span, number, since, output, given, reads, writes in rows.tables[STATED]:
         among = [n for n in silent if since <= responses[n][1] <= number]
@@ -128,7 +151,10 @@ def _measured(rows: Rows, places: Sequence[int]) -> list[tuple[int, ...]]:
         model = rows.spans[span].model
         of_it = [n for n in among if rows.spans[responses[n][0]].model == model] or among
         stated = (output, given, reads, writes) if writes else (output, given + reads, reads, given)
-        counts = [[total // len(of_it) + (n < total % len(of_it)) for n in range(len(of_it))] for total in stated]
+        counts = [
+            [total // len(of_it) + (n < total % len(of_it)) for n in range(len(of_it))]
+            for total in stated
+        ]
         for n, *tokens in zip(of_it, *counts, strict=True):
             responses[n] = (*responses[n][:6], *tokens, 0 if writes else READS_IN_INPUT)
     return responses
@@ -157,7 +183,9 @@ def _behind(first: File, second: File) -> File | None:
     joined = first.harness.joined(first.rows, second.rows, shift)
     if joined is None:
         return None
-    behind = zip((number + shift for number in second.numbers), second.times, second.ids, strict=True)
+    behind = zip(
+        (number + shift for number in second.numbers), second.times, second.ids, strict=True
+    )
     joined.lines = [*zip(first.numbers, first.times, first.ids, strict=True), *behind]
     joined.opens = first.rows.opens
     whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
@@ -165,7 +193,9 @@ def _behind(first: File, second: File) -> File | None:
     return whole
 
 
-def stated_totals(checkpoints: Iterable[Checkpoint], read: Collection[str]) -> dict[str, dict[str, TokenTotals]]:
+def stated_totals(
+    checkpoints: Iterable[Checkpoint], read: Collection[str]
+) -> dict[str, dict[str, TokenTotals]]:
     """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``."""
     unread = (checkpoint for checkpoint in checkpoints if checkpoint.id not in read)
     found = {one.id: {s.session_id: s.tokens for s in one.sessions if s.tokens} for one in unread}

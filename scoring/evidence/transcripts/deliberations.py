@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from scoring.errors import DaScoreError, InputError, Warn
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.harnesses.fields import items_in, value_of
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.fields import items_in, value_of
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
 from scoring.files import read_file
 from scoring.meters.dr.extraction import FROM_TEXT, sentences_of
 from scoring.meters.dr.novelty import new_by_words, normalize
@@ -46,7 +46,9 @@ def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tu
         if file.path.stem.startswith(session) and not file.store:
             copies.setdefault(file.path.stem, []).append(read_file(file.path))
     if not copies:
-        raise InputError(f"{session}: no transcript of such a session in checkpoints or transcript directories")
+        raise InputError(
+            f"{session}: no transcript of such a session in checkpoints or transcript directories"
+        )
     if len(copies) > 1 and session not in copies:
         raise InputError(f"{session}: {len(copies)} sessions begin so; write more of the id")
     name = session if session in copies else next(iter(copies))
@@ -72,7 +74,12 @@ def transcript_from(answers: list[SubAgentAnswer], session: str) -> dict[str, An
     rounds = []
     for number, answer in enumerate(answers, start=1):
         claims, questions = sentences_of(answer.text)
-        outputs = {"claims": claims, "open_questions": questions, "next_actions": [], "claims_from": FROM_TEXT}
+        outputs = {
+            "claims": claims,
+            "open_questions": questions,
+            "next_actions": [],
+            "claims_from": FROM_TEXT,
+        }
         rounds.append({"round": number, "agent": f"{answer.kind} {number}", "outputs": outputs})
     topic = " ".join(answers[0].prompt.split())
     return {"conversation_id": session, "topic": topic[:200], "rounds": rounds}
@@ -83,12 +90,21 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
     asked: dict[str, dict[str, Any]] = {}
     for line in data.split(b"\n"):
         for block in _blocks(line):
-            if block.get("type") == "tool_use" and block.get("name") in _TOOLS and isinstance(block.get("input"), dict):
+            if (
+                block.get("type") == "tool_use"
+                and block.get("name") in _TOOLS
+                and isinstance(block.get("input"), dict)
+            ):
                 asked[str(block.get("id"))] = block["input"]
             elif block.get("type") == "tool_result" and not block.get("is_error"):
                 given = asked.pop(str(block.get("tool_use_id")), {})
                 text, prompt = _text_of(block.get("content")), given.get("prompt")
-                if text and isinstance(prompt, str) and prompt.strip() and not given.get("run_in_background"):
+                if (
+                    text
+                    and isinstance(prompt, str)
+                    and prompt.strip()
+                    and not given.get("run_in_background")
+                ):
                     yield SubAgentAnswer(str(given.get("subagent_type") or "agent"), prompt, text)
 
 

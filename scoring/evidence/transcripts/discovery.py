@@ -10,8 +10,8 @@ from typing import NamedTuple
 from scoring.errors import Warn
 from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces
-from scoring.evidence.transcripts.harness import FileNames, Harness
 from scoring.files import identity_of, in_checkout, is_inside, is_of_the_system, reason
 
 SAME_FILE = "another name of a file that is read"
@@ -69,7 +69,9 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
     for place in _places(places, harnesses):
         paths: list[str] = []
         wanted = [names for names in place.names if not names.none]
-        patterns = [names.pattern for names in wanted if not names.folder] or [names.pattern for names in wanted]
+        patterns = [names.pattern for names in wanted if not names.folder] or [
+            names.pattern for names in wanted
+        ]
         no_files = f"no {' or '.join(patterns)} file in it or below"
         try:
             os.scandir(place.path).close()
@@ -84,15 +86,21 @@ def discover(places: TranscriptPlaces, harnesses: Sequence[Harness], warn: Warn)
             if not place.whole and not missing:
                 warn(f"transcript directory {place.path}: {problem}; skipped")
         if place.whole and problem:
-            warn(f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}")
+            warn(
+                f"transcript directory {place.path}: {problem if problem == no_files else f'{problem}; skipped'}"
+            )
         is_document = _any_of([names for names in place.names if names.document])
         is_store = _any_of([names for names in place.names if names.store])
         for path in paths:
             store = is_store(path)
-            found.append(TranscriptFile(path, place.whole, not store and is_document(path), store=store))
+            found.append(
+                TranscriptFile(path, place.whole, not store and is_document(path), store=store)
+            )
         roots.append(RootFound(place.path, place.origin, place.harness, len(paths), problem))
     left_out: list[FileFound] = []
-    single = _single_copies(_plain_first(_single_files(found, left_out), left_out), harnesses, left_out)
+    single = _single_copies(
+        _plain_first(_single_files(found, left_out), left_out), harnesses, left_out
+    )
     return Discovery(tuple(single), tuple(left_out), tuple(roots))
 
 
@@ -107,7 +115,9 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
             warn(f"transcript directory {directory}: is a system folder; skipped")
             continue
         try:
-            names = sorted((n for n in os.listdir(directory) if n.endswith(".jsonl")), key=os.fsencode)
+            names = sorted(
+                (n for n in os.listdir(directory) if n.endswith(".jsonl")), key=os.fsencode
+            )
             if not names:
                 problem = "no *.jsonl file directly inside"
                 warn(f"transcript directory {directory}: {problem} (sub-folders are not read)")
@@ -124,7 +134,10 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
     kind = transcript.document, transcript.store
     if not any(kind):
         return harnesses
-    kinds = [(harness, [n for n in harness.files if (n.document, n.store) == kind]) for harness in harnesses]
+    kinds = [
+        (harness, [n for n in harness.files if (n.document, n.store) == kind])
+        for harness in harnesses
+    ]
     return [harness for harness, names in kinds if _any_of(names)(transcript.name)]
 
 
@@ -143,14 +156,21 @@ def _places(places: TranscriptPlaces, harnesses: Sequence[Harness]) -> Iterator[
 def _any_of(names: Sequence[FileNames]) -> Callable[[str], bool]:
     """Return what says whether a file is named like one of some patterns, and is where these are."""
     known = [
-        (re.compile(translate(one.pattern)).match, one.folder and re.compile(translate(f"*/{one.folder}")).match)
+        (
+            re.compile(translate(one.pattern)).match,
+            one.folder and re.compile(translate(f"*/{one.folder}")).match,
+        )
         for one in sorted(names, key=lambda one: not one.none)
     ]
     others = sum(one.none for one in names)
 
     def fits(path: str) -> bool:
         folder, name = os.path.split(path)
-        fitting = (n for n, (match, within) in enumerate(known) if match(name) and (not within or within(f"/{folder}")))
+        fitting = (
+            n
+            for n, (match, within) in enumerate(known)
+            if match(name) and (not within or within(f"/{folder}"))
+        )
         return next(fitting, -1) >= others
 
     return fits
@@ -187,11 +207,15 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
+def _single_files(
+    found: Sequence[TranscriptFile], left_out: list[FileFound]
+) -> list[TranscriptFile]:
     """Take each file once, whatever it is called; it counts whole when any name of it does."""
     kept: dict[object, TranscriptFile] = {}
     for transcript in found:
-        identity = identity_of(transcript.name) or transcript.name  # opening one that is not there gives the reason
+        identity = (
+            identity_of(transcript.name) or transcript.name
+        )  # opening one that is not there gives the reason
         held = kept.setdefault(identity, transcript)
         if held is not transcript:
             kept[identity] = held._replace(whole=held.whole or transcript.whole)
@@ -200,10 +224,14 @@ def _single_files(found: Sequence[TranscriptFile], left_out: list[FileFound]) ->
     return list(kept.values())
 
 
-def _plain_first(found: Sequence[TranscriptFile], left_out: list[FileFound]) -> list[TranscriptFile]:
+def _plain_first(
+    found: Sequence[TranscriptFile], left_out: list[FileFound]
+) -> list[TranscriptFile]:
     """Leave compressed files out where the plain file of the same name is beside them."""
     plain = {transcript.name for transcript in found if not transcript.compressed}
-    second = dict.fromkeys(one for one in found if one.compressed and one.name.removesuffix(".zst") in plain)
+    second = dict.fromkeys(
+        one for one in found if one.compressed and one.name.removesuffix(".zst") in plain
+    )
     left_out += [FileFound(transcript.path, left_out=PLAIN_THERE) for transcript in second]
     return [transcript for transcript in found if transcript not in second]
 
@@ -226,7 +254,9 @@ def _single_copies(
     return [transcript for transcript, _ in kept.values()]
 
 
-def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRepository) -> Discovery:
+def checkpoint_transcripts(
+    checkpoints: Iterable[Checkpoint], repository: GitRepository
+) -> Discovery:
     """Return the transcripts of checkpoints, each once; one of which an object is not in this clone is left out."""
     found: dict[tuple[str, ...], TranscriptFile] = {}
     left_out: list[FileFound] = []
@@ -236,7 +266,11 @@ def checkpoint_transcripts(checkpoints: Iterable[Checkpoint], repository: GitRep
             path = Path(session.path)
             count += bool(session.blobs)
             if session.missing:
-                left_out.append(FileFound(path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE))
+                left_out.append(
+                    FileFound(
+                        path, sessions=tuple(filter(None, (session.session_id,))), left_out=NOT_HERE
+                    )
+                )
             elif session.blobs:
                 held = str(path), True, False, session.blobs, repository, session.size
                 found.setdefault(session.blobs, TranscriptFile(*held, session=session.session_id))

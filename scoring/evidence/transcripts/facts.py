@@ -158,7 +158,9 @@ class TranscriptFacts(Frozen, frozen=True):
     @property
     def tool_error_rate(self) -> float | None:
         """Failed tool calls over tool calls; None when there are none, or it is stated of none how it ended."""
-        return None if not self.tool_calls or self.ends_unknown else self.tool_errors / self.tool_calls
+        return (
+            None if not self.tool_calls or self.ends_unknown else self.tool_errors / self.tool_calls
+        )
 
     @property
     def ends_unknown(self) -> bool:
@@ -344,9 +346,14 @@ class TranscriptSurvey(Frozen, frozen=True):
 
 
 NS = 1_000_000_000
-NS_MAX = 2**63 - 1  # times beyond the years 1677 to 2262 are cut to this range; no commit lies there
+NS_MAX = (
+    2**63 - 1
+)  # times beyond the years 1677 to 2262 are cut to this range; no commit lies there
 
-_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))", re.ASCII)
+_STAMP = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))",
+    re.ASCII,
+)
 _DAY_ONE = date(1970, 1, 1).toordinal()
 
 _minutes = {f"{minute:02d}:": minute * 60 * NS for minute in range(60)}
@@ -380,7 +387,9 @@ def _any_form(text: str) -> int | None:
     if not (hour < 24 and minute < 60 and second < 60):
         return None
     try:
-        days = date(year or 400, month, day).toordinal() - _DAY_ONE  # the year 0 is a leap year, and cut as 400 is
+        days = (
+            date(year or 400, month, day).toordinal() - _DAY_ONE
+        )  # the year 0 is a leap year, and cut as 400 is
     except ValueError:
         return None
     seconds = days * 86_400 + hour * 3600 + minute * 60 + second

@@ -8,12 +8,13 @@ from hashlib import blake2b
 from itertools import islice
 from operator import itemgetter
 
-from scoring.evidence.transcripts import commandlines, rows
+from scoring.evidence.commands import commandlines
+from scoring.evidence.commands.commandlines import targets
+from scoring.evidence.commands.shell import COMMAND_LIMIT, ShellCommand, commands_of
+from scoring.evidence.commands.testruns import TestCommand, TestTools, TestVerdict
+from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.claims import claims_tests_pass
-from scoring.evidence.transcripts.commandlines import targets
 from scoring.evidence.transcripts.prompts import asks, said_in
-from scoring.evidence.transcripts.shell import COMMAND_LIMIT, ShellCommand, commands_of
-from scoring.evidence.transcripts.testruns import TestCommand, TestTools, TestVerdict
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 
 NAMES_OF_A_CALL, PATHS_OF_A_CALL = 240, 240
@@ -61,7 +62,10 @@ class _Call:
 
     def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
         """Whether there are folders, and all of them are outside of those of its session."""
-        known = [one is not None and commandlines.is_elsewhere(self.folder, one, homes) for one in folders]
+        known = [
+            one is not None and commandlines.is_elsewhere(self.folder, one, homes)
+            for one in folders
+        ]
         return bool(known) and all(known)
 
 
@@ -76,13 +80,17 @@ class Observations:
         self._response: str | None = None
         self._lines: list[tuple[int, int, int]] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {kind: [] for kind in range(rows.RUN, rows.REWROTE + 1)}
+        self._tables: dict[int, list[_Row]] = {
+            kind: [] for kind in range(rows.RUN, rows.REWROTE + 1)
+        }
         self._runs: list[tuple[_Row, _Call | None]] = []
         self._commits: list[tuple[_Row, bool, _Call | None]] = []
         self._trees: set[str] = set()
         self._calls: dict[int, _Call] = {}  # by their keys
         self._over: dict[int, int] = {}  # the keys of the responses of those that are over
-        self._failed_first: set[int] = set()  # the keys of calls of which a failure is written before the call
+        self._failed_first: set[int] = (
+            set()
+        )  # the keys of calls of which a failure is written before the call
         self._without_id: list[_Call] = []
         self._answered = False
         self._waits = False  # whether the agent has done nothing since the last prompt
@@ -131,7 +139,12 @@ class Observations:
         return begun.key
 
     def command(
-        self, call: str | None, text: str, folder: str = "", patched: Sequence[str] = (), lines: AddedLines = NO_LINES
+        self,
+        call: str | None,
+        text: str,
+        folder: str = "",
+        patched: Sequence[str] = (),
+        lines: AddedLines = NO_LINES,
     ) -> int:
         """Note a call that runs shell commands in a folder ("": not known), with paths it patches; return its key."""
         if self._tools is None:
@@ -147,21 +160,34 @@ class Observations:
         begun.edits = self._edits(written, rows.BY_REDIRECTION)
         too_long = len(text) > COMMAND_LIMIT or max(len(written), len(maybe)) > PATHS_OF_A_CALL
         begun.unsure = self._edits(["$"] if too_long else maybe, rows.BY_REDIRECTION)
-        begun.wrote = self._wrote(lines_of_documents(text, written), "", ">>" not in text) if written else ()
+        begun.wrote = (
+            self._wrote(lines_of_documents(text, written), "", ">>" not in text) if written else ()
+        )
         changed = ((at, commandlines.rewritten(one.words)) for one, at in placed if one.words)
-        begun.rewrote = self._edits((posixpath.join(*place) for place in changed if place[1]), rows.BY_REDIRECTION)
+        begun.rewrote = self._edits(
+            (posixpath.join(*place) for place in changed if place[1]), rows.BY_REDIRECTION
+        )
         begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
         begun.wrote = [*begun.wrote, *(self._wrote(lines, folder, False) if patched else ())]
         if "worktree" in text:
-            self._trees.update(posixpath.join(folder, path) for one in commands for path in _work_trees(one.words))
+            self._trees.update(
+                posixpath.join(folder, path) for one in commands for path in _work_trees(one.words)
+            )
         if "git" in text:
             begun.commits = commandlines.commits_asked(commands)
             for reset in commandlines.resets(commands):
-                taken_back = self._edits(reset.paths, rows.BY_TOOL, _folder_after(commands, folder)) or [(-1, 0)]
-                begun.resets = [*begun.resets, *((span, number, _RESETS[reset.kind], path) for path, _ in taken_back)]
+                taken_back = self._edits(
+                    reset.paths, rows.BY_TOOL, _folder_after(commands, folder)
+                ) or [(-1, 0)]
+                begun.resets = [
+                    *begun.resets,
+                    *((span, number, _RESETS[reset.kind], path) for path, _ in taken_back),
+                ]
         programs = (one.words for one in commands if one.words and not one.defines)
         names = [name for words in programs for name in commandlines.program_names(words)]
-        begun.words = [(span, number, rows.key_of(name)) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
+        begun.words = [
+            (span, number, rows.key_of(name)) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])
+        ]
         return begun.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
@@ -188,7 +214,9 @@ class Observations:
             if begun.commits:
                 self._made(begun.key, rows.WHOLE, text, begun)
             _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
-            begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = begun.rewrote = ()
+            begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = (
+                begun.rewrote
+            ) = ()
             if not (begun.run or begun.commits or begun.question):
                 self._over[key] = _key(self._calls.pop(key).response)
         return key
@@ -196,7 +224,12 @@ class Observations:
     def printed(self, call: str | None, text: str) -> None:
         """Note what a call printed that still runs: tests that have failed will not pass."""
         begun = self._calls.get(_key(call))
-        if self._tools and begun and begun.run and (verdict := self._tools.verdict(begun.run, text, None)):
+        if (
+            self._tools
+            and begun
+            and begun.run
+            and (verdict := self._tools.verdict(begun.run, text, None))
+        ):
             begun.failing = begun.failing or verdict.passed is False
 
     def commits(self, call: str | None) -> bool:
@@ -255,18 +288,47 @@ class Observations:
             if begun.run:
                 label = texts.setdefault(begun.run.label, len(texts))
                 passed = 0 if begun.failing else -1
-                runs.append(((*where, begun.key, rows.CALL_ONLY, label, passed, -1, -1, begun.number), begun))
+                runs.append(
+                    (
+                        (*where, begun.key, rows.CALL_ONLY, label, passed, -1, -1, begun.number),
+                        begun,
+                    )
+                )
             if begun.commits:
-                row = (*where, begun.key, rows.CALL_ONLY, 0, 0, 0, begun.number, int(begun.amends(1)[0]))
+                row = (
+                    *where,
+                    begun.key,
+                    rows.CALL_ONLY,
+                    0,
+                    0,
+                    0,
+                    begun.number,
+                    int(begun.amends(1)[0]),
+                )
                 commits.append((row, False, None))
             _keep(tables, begun, where, begun.alone and begun.key in self._failed_first)
-        homes = {folder for folder in (*self._trees, *(span.cwd for span in filled.spans)) if folder.startswith("/")}
-        tables[rows.RUN] += [row for row, by in runs if not (by and by.run and by.is_elsewhere([by.run.folder], homes))]
+        homes = {
+            folder
+            for folder in (*self._trees, *(span.cwd for span in filled.spans))
+            if folder.startswith("/")
+        }
+        tables[rows.RUN] += [
+            row
+            for row, by in runs
+            if not (by and by.run and by.is_elsewhere([by.run.folder], homes))
+        ]
         tables[rows.MADE] += [
-            (*row, int(is_first or bool(by and by.is_elsewhere([one for one, _ in by.commits], homes))))
+            (
+                *row,
+                int(
+                    is_first or bool(by and by.is_elsewhere([one for one, _ in by.commits], homes))
+                ),
+            )
             for row, is_first, by in commits
         ]
-        filled.tables |= {kind: sorted(found, key=itemgetter(1)) for kind, found in tables.items() if found}
+        filled.tables |= {
+            kind: sorted(found, key=itemgetter(1)) for kind, found in tables.items() if found
+        }
         filled.lines, filled.texts, filled.opens = sorted(self._lines), list(texts), opens
         return filled
 
@@ -276,12 +338,16 @@ class Observations:
         if not call:
             self._without_id.append(begun)
             return begun
-        begun.ended = begun.key in self._calls or begun.key in self._over  # written again: the first time counts
+        begun.ended = (
+            begun.key in self._calls or begun.key in self._over
+        )  # written again: the first time counts
         if not begun.ended:
             self._calls[begun.key] = begun
         return begun
 
-    def _run(self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None) -> None:
+    def _run(
+        self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None
+    ) -> None:
         if begun and begun.run and begun.run.folder is None:
             verdict = TestVerdict()  # of what code is not known
         numbers = (-1 if number is None else int(number) for number in verdict)
@@ -303,21 +369,36 @@ class Observations:
     def _edits(self, paths: Iterable[str], how: int, folder: str = "") -> list[tuple[int, int]]:
         """Return the numbers of paths, and how they are written; as many as are kept of one call."""
         several = islice(filter(None, paths), PATHS_OF_A_CALL)
-        numbers = {self._text(posixpath.normpath(posixpath.join(folder, path))): how for path in several}
+        numbers = {
+            self._text(posixpath.normpath(posixpath.join(folder, path))): how for path in several
+        }
         return [(number, how) for number, how in numbers.items() if number >= 0]
 
     def _wrote(self, lines: AddedLines, folder: str, whole: bool) -> list[_Row]:
         """Return the numbers of paths with what changes of their lines, given that or the ``whole`` of them."""
-        named = ((posixpath.normpath(posixpath.join(folder, name)), new) for name, new in lines.items())
-        found = {path: self.files.change(path, new, whole) for path, new in islice(named, PATHS_OF_A_CALL)}
-        return [(number, *change) for path, change in found.items() if change and (number := self._text(path)) >= 0]
+        named = (
+            (posixpath.normpath(posixpath.join(folder, name)), new) for name, new in lines.items()
+        )
+        found = {
+            path: self.files.change(path, new, whole)
+            for path, new in islice(named, PATHS_OF_A_CALL)
+        }
+        return [
+            (number, *change)
+            for path, change in found.items()
+            if change and (number := self._text(path)) >= 0
+        ]
 
     def _text(self, text: str) -> int:
         """Return the number of a text; -1 for one that is too long."""
-        return self._texts.setdefault(text, len(self._texts)) if len(text) <= rows.TEXT_LIMIT else -1
+        return (
+            self._texts.setdefault(text, len(self._texts)) if len(text) <= rows.TEXT_LIMIT else -1
+        )
 
 
-def _keep(tables: dict[int, list[_Row]], begun: _Call, written: tuple[int, int], undone: bool) -> None:
+def _keep(
+    tables: dict[int, list[_Row]], begun: _Call, written: tuple[int, int], undone: bool
+) -> None:
     """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
     tables[rows.WORD] += begun.words
     if not undone:
@@ -333,7 +414,9 @@ def _key(call: str | None) -> int:
     return rows.key_of(call) if call else 0
 
 
-def _with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterable[tuple[ShellCommand, str]]:
+def _with_folders(
+    commands: Iterable[ShellCommand], folder: str
+) -> Iterable[tuple[ShellCommand, str]]:
     """Yield commands that run one after the other, each with the folder that it runs in."""
     for command in commands:
         yield command, folder
@@ -346,12 +429,18 @@ def _maybe_written(commands: Sequence[ShellCommand], folder: str, text: str) -> 
     for command, here in _with_folders(commands, folder):
         inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
         redirected = (*command.writes, *(path for one in inside for path in one.writes))
-        unsure = [posixpath.join(start, path) for path in redirected if start or inside or _EXPANDED.search(path)]
+        unsure = [
+            posixpath.join(start, path)
+            for path in redirected
+            if start or inside or _EXPANDED.search(path)
+        ]
         for one in (command, *inside):
             paths = targets(one.words, text, "xargs" in one.through) if one.words else ()
             unsure += (posixpath.join(start or here, path) for path in paths)
         for path in unsure:
-            if folder.startswith(commandlines.TEMPORARY) or not path.startswith(commandlines.TEMPORARY):
+            if folder.startswith(commandlines.TEMPORARY) or not path.startswith(
+                commandlines.TEMPORARY
+            ):
                 yield path if _EXPANDED.search(path) else f"$/{path}"
         if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and (
             command.depth or command.after in ("&&", "||", "?") or not _folder_after((command,), "")
@@ -366,12 +455,22 @@ _UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
 def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
     """Return the folder in which commands end, as far as ``cd`` says so in plain words."""
     for command in commands:
-        if command.words[:1] == ("cd",) and len(command.words) == 2 and command.words[1][:1] not in _UNKNOWN_FOLDERS:
+        if (
+            command.words[:1] == ("cd",)
+            and len(command.words) == 2
+            and command.words[1][:1] not in _UNKNOWN_FOLDERS
+        ):
             folder = posixpath.join(folder, command.words[1])
     return folder
 
 
 def _work_trees(words: Sequence[str]) -> Sequence[str]:
     """Return what may be the folder of a work tree of the repository that a command adds."""
-    at = words.index("worktree") + 1 if words[:1] == ("git",) and "worktree" in words else len(words)
-    return [word for word in words[at + 1 :] if word[:1] != "-"] if words[at : at + 1] == ("add",) else []
+    at = (
+        words.index("worktree") + 1 if words[:1] == ("git",) and "worktree" in words else len(words)
+    )
+    return (
+        [word for word in words[at + 1 :] if word[:1] != "-"]
+        if words[at : at + 1] == ("add",)
+        else []
+    )

@@ -19,8 +19,12 @@ _LINE_LIMIT, _LANGUAGE_LIMIT = 200, 600  # characters that show what a line is, 
 _REVIEW_WORDS = 20  # of what may be a review
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
-_REQUEST = re.compile(r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE)
-_QUOTED = re.compile(r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"', re.DOTALL | re.MULTILINE)
+_REQUEST = re.compile(
+    r"\A# context from my ide setup:.*^## my request for codex:", re.DOTALL | re.MULTILINE
+)
+_QUOTED = re.compile(
+    r'```.*?(?:```|\Z)|""".*?(?:"""|\Z)|^[ \t]*>.*?$|"[^"\n]{40,}"', re.DOTALL | re.MULTILINE
+)
 _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
 _LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
@@ -36,10 +40,14 @@ def _forms() -> Mapping[str, re.Pattern[str]]:
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
     words, wrong = data.pop("words"), data.pop("wrong")
     begins, within = (
-        [f"(?P<{name}>{'|'.join(wrong[name])})", *wrong[name[4:]]] for name in ("ask_begins", "ask_within")
+        [f"(?P<{name}>{'|'.join(wrong[name])})", *wrong[name[4:]]]
+        for name in ("ask_begins", "ask_within")
     )
     data["wrong"] = [rf"\b(?=\w)(?:(?:{wrong['where']})(?:{'|'.join(begins)})|{'|'.join(within)})"]
-    return {name: re.compile(_in_full("|".join(forms), words), re.MULTILINE) for name, forms in data.items()}
+    return {
+        name: re.compile(_in_full("|".join(forms), words), re.MULTILINE)
+        for name, forms in data.items()
+    }
 
 
 def _in_full(form: str, words: Mapping[str, str]) -> str:
@@ -99,14 +107,18 @@ def _is_foreign(text: str) -> bool:
 
 def _corrects(text: str) -> bool:
     forms = _forms()
-    text = forms["left_out"].sub("", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. "))
+    text = forms["left_out"].sub(
+        "", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. ")
+    )
     if forms["asides"].match(forms["openers"].sub("", text, 1)):
         return False
     wonders = False
     for found in _SENTENCE.finditer(text):
         sentence = forms["openers"].sub("", " ".join(found[0].split()), 1)
         asks = text.startswith("?", found.end())
-        if any(_counts(form, sentence, asks or wonders) for form in forms["wrong"].finditer(sentence)):
+        if any(
+            _counts(form, sentence, asks or wonders) for form in forms["wrong"].finditer(sentence)
+        ):
             return True
         wonders = wonders or (asks and forms["wonders"].match(sentence) is not None)
     return False
@@ -118,7 +130,9 @@ def _counts(form: re.Match[str], sentence: str, asking: bool) -> bool:
     if form["ask_begins"] or form["ask_within"]:
         return True
     *_, begins = 0, *(mark.end() for mark in _CLAUSE_MARKS.finditer(sentence, 0, form.start()))
-    if forms["conditions"].search(sentence, 0, form.start()) or forms["guards"].search(sentence, begins, form.start()):
+    if forms["conditions"].search(sentence, 0, form.start()) or forms["guards"].search(
+        sentence, begins, form.start()
+    ):
         return False
     if asking and not forms["behind"].search(sentence, form.end()):
         return False

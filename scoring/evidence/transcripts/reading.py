@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from scoring.errors import GitError
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Content
+from scoring.evidence.harnesses.harness import Harness
+from scoring.evidence.harnesses.lines import Copies, opened, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
-from scoring.evidence.transcripts.harness import Harness
-from scoring.evidence.transcripts.lines import Copies, opened, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.prompts import said_in
 from scoring.evidence.transcripts.rows import FileRows, pack, unpack
-from scoring.evidence.transcripts.testruns import TestTools
 from scoring.files import reason
 
 if TYPE_CHECKING:
@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     from concurrent.futures.process import ProcessPoolExecutor as Executor
 
 
-MOST_PROCESSES, WORTH_A_PROCESS = 8, 16 << 20  # and how many bytes there must be to read for each further one
+MOST_PROCESSES, WORTH_A_PROCESS = (
+    8,
+    16 << 20,
+)  # and how many bytes there must be to read for each further one
 _A_TASK = 1 << 20  # bytes of small transcripts that are read as one task
-_MOST_HELD = 64 << 20  # bytes of a transcript that are held to see whether the next one begins with them
+_MOST_HELD = (
+    64 << 20
+)  # bytes of a transcript that are held to see whether the next one begins with them
 
 
 class FileRead(NamedTuple):
@@ -40,7 +45,9 @@ class FileRead(NamedTuple):
 class Reading:
     """What reads one transcript after the other. ``tools`` makes the test tools, where what is done is looked at."""
 
-    def __init__(self, harnesses: Sequence[Harness], tools: Callable[[], TestTools] | None = None) -> None:
+    def __init__(
+        self, harnesses: Sequence[Harness], tools: Callable[[], TestTools] | None = None
+    ) -> None:
         self._harnesses, self._make_tools = harnesses, tools
         self._copies: Copies | None = None
         self._open = contextlib.ExitStack()
@@ -67,15 +74,26 @@ class Reading:
                     if repository not in self._objects:
                         self._objects[repository] = self._open.enter_context(repository.objects())
                     parts = map(self._objects[repository], transcript.blobs)
-                    if transcript.session and len(transcript.blobs) == 1 and transcript.size <= _MOST_HELD:
+                    if (
+                        transcript.session
+                        and len(transcript.blobs) == 1
+                        and transcript.size <= _MOST_HELD
+                    ):
                         self._copies = self._copies or Copies(written_by, self._tools)
-                        return FileRead(self._copies.read(b"".join(next(parts)), too_long), warnings)
+                        return FileRead(
+                            self._copies.read(b"".join(next(parts)), too_long), warnings
+                        )
                     return FileRead(read_parts(parts, *how), warnings)
                 with opened(path, warnings.append) as fd:
                     if fd is not None:
-                        return FileRead(read_whole(fd, transcript.compressed, transcript.document, *how), warnings)
+                        return FileRead(
+                            read_whole(fd, transcript.compressed, transcript.document, *how),
+                            warnings,
+                        )
         except (OSError, GitError) as e:
-            warnings.append(f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped")
+            warnings.append(
+                f"transcript {path}: {reason(e) if isinstance(e, OSError) else e}; skipped"
+            )
         return FileRead(None, warnings)
 
     def prepare(self) -> None:
@@ -97,7 +115,10 @@ class Pool:
     """
 
     def __init__(
-        self, reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], processes: int | None
+        self,
+        reading: Reading,
+        transcripts: Mapping[int, tuple[TranscriptFile, int]],
+        processes: int | None,
     ) -> None:
         """Begin to read transcripts, each with a number and a size in bytes, which decides on the ``processes``."""
         self._reading, self._transcripts = reading, transcripts
@@ -115,16 +136,23 @@ class Pool:
 
             reading.prepare()
             self._workers = ProcessPoolExecutor(
-                count, multiprocessing.get_context("fork"), _begin_worker, (reading, transcripts, os.getpid())
+                count,
+                multiprocessing.get_context("fork"),
+                _begin_worker,
+                (reading, transcripts, os.getpid()),
             )
             tasks, room = list[list[int]](), 0
-            for size, group in sorted(zip(sizes, self._groups, strict=True), key=lambda one: -one[0]):
+            for size, group in sorted(
+                zip(sizes, self._groups, strict=True), key=lambda one: -one[0]
+            ):
                 room -= size
                 if room < 0:
                     tasks.append([])
                     room = _A_TASK - size
                 tasks[-1] += group
-            with contextlib.suppress(BrokenExecutor):  # a worker was killed already: the rest is read here
+            with contextlib.suppress(
+                BrokenExecutor
+            ):  # a worker was killed already: the rest is read here
                 for numbers in tasks:
                     self._futures.append((numbers, self._workers.submit(_read_numbers, numbers)))
 
@@ -141,9 +169,14 @@ class Pool:
                     del future  # and with it the packed rows
                     done.update(group)
                     for number, (rows, warnings) in zip(group, read, strict=True):
-                        yield number, FileRead(None if rows is None else unpack(rows), warnings, rows)
+                        yield (
+                            number,
+                            FileRead(None if rows is None else unpack(rows), warnings, rows),
+                        )
         with contextlib.closing(self._reading):
-            for number in (number for group in self._groups for number in group if number not in done):
+            for number in (
+                number for group in self._groups for number in group if number not in done
+            ):
                 yield number, self._reading.read(self._transcripts[number][0])
         self._transcripts, self._groups = {}, []
 
@@ -163,7 +196,9 @@ class Pool:
 _work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]  # in a worker: what it reads
 
 
-def _begin_worker(reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int) -> None:
+def _begin_worker(
+    reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int
+) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with(parent)
@@ -191,11 +226,17 @@ def _read_numbers(numbers: Sequence[int]) -> list[tuple[bytes | None, list[str]]
 def _how_many(asked: int | None, worth: int) -> int:
     """Return how many processes read; 1 is this one alone."""
     try:
-        if len(os.listdir("/proc/self/task")) != 1:  # a fork of a process with threads may never wake up
+        if (
+            len(os.listdir("/proc/self/task")) != 1
+        ):  # a fork of a process with threads may never wake up
             return 1
     except OSError:
         return 1
-    return min(len(os.sched_getaffinity(0)), worth, MOST_PROCESSES) if asked is None else min(asked, MOST_PROCESSES)
+    return (
+        min(len(os.sched_getaffinity(0)), worth, MOST_PROCESSES)
+        if asked is None
+        else min(asked, MOST_PROCESSES)
+    )
 
 
 @contextlib.contextmanager

@@ -31,18 +31,30 @@ class Rows(msgspec.Struct, array_like=True):
 
     spans: list[LineSpan] = []
     covers: list[list[int]] = []  # for each span, the times of its lines in nanoseconds since 1970
-    tables: dict[int, list[tuple[int, ...]]] = {}  # the rows of each kind, each with its span and time
+    tables: dict[
+        int, list[tuple[int, ...]]
+    ] = {}  # the rows of each kind, each with its span and time
     skipped: dict[str, int] = {}  # how many lines were skipped, by reason
-    lines: list[tuple[int, int, int]] = []  # the numbers, times and keys of lines; one written twice has one key
+    lines: list[
+        tuple[int, int, int]
+    ] = []  # the numbers, times and keys of lines; one written twice has one key
     texts: list[str] = []  # those that the tables name by number
     opens: bool = False  # whether the file begins where its session does
-    messages: list[int] = []  # the lines where messages begin, of a harness that has several lines in one
+    messages: list[
+        int
+    ] = []  # the lines where messages begin, of a harness that has several lines in one
 
     def line_of(self, start: int | None) -> int | None:
         """Return the line at which a checkpoint starts, which counts messages where there are any."""
         if start is None or not self.messages or start < 0:
             return start
-        return self.messages[start] if start < len(self.messages) else self.lines[-1][0] + 1 if self.lines else None
+        return (
+            self.messages[start]
+            if start < len(self.messages)
+            else self.lines[-1][0] + 1
+            if self.lines
+            else None
+        )
 
     def by_session(self) -> "list[Rows]":
         """Return the rows of each session that is in one store, apart."""
@@ -67,7 +79,11 @@ class Rows(msgspec.Struct, array_like=True):
     def sessions(self) -> list[str]:
         """Return the ids of the sessions that the lines belong to; where a line opens a session, of the first alone."""
         own = next((span.session for span in self.spans if span.opens and span.session), None)
-        return list(dict.fromkeys(s.session for s in self.spans if s.session)) if own is None else [own]
+        return (
+            list(dict.fromkeys(s.session for s in self.spans if s.session))
+            if own is None
+            else [own]
+        )
 
 
 RESPONSE, CALL, VERDICT, STATED = 0, 1, 2, 5
@@ -128,7 +144,9 @@ def timed(rows: Rows) -> Rows:
     return Rows(rows.spans, [[times[number] for number in found] for found in rows.covers], tables)
 
 
-FileRows: TypeAlias = dict[str, Rows]  # what a transcript says, by the name of the harness that wrote the lines
+FileRows: TypeAlias = dict[
+    str, Rows
+]  # what a transcript says, by the name of the harness that wrote the lines
 
 pack = msgspec.msgpack.Encoder(enc_hook=lambda waiting: msgspec.Raw(waiting.packed)).encode
 _decoder = msgspec.msgpack.Decoder(FileRows)
@@ -160,7 +178,9 @@ class PackedTables(Mapping[int, list[tuple[int, ...]]]):
         return len(_tables_of(self.packed))
 
 
-_tables_of = lru_cache(1)(msgspec.msgpack.Decoder(dict[int, msgspec.Raw]).decode)  # those of one follow each other
+_tables_of = lru_cache(1)(
+    msgspec.msgpack.Decoder(dict[int, msgspec.Raw]).decode
+)  # those of one follow each other
 _table_of = msgspec.msgpack.Decoder(list[tuple[int, ...]]).decode
 
 
@@ -176,7 +196,9 @@ def key_of(name: str | bytes) -> int:
 def sealed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
     """Return bytes mixed with a stream made of the store's secret, or as they were before that."""
     stream = shake_256(secret + stamp).digest(len(data))
-    return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")
+    return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(
+        len(data), "little"
+    )
 
 
 class Kept(msgspec.Struct, array_like=True):
@@ -189,7 +211,9 @@ class Kept(msgspec.Struct, array_like=True):
     @classmethod
     def of(cls, rows: FileRows, packed: bytes, secret: bytes, stamp: bytes) -> "Kept":
         """Return what is kept of rows, which are also ``packed``."""
-        parts = [part for part in rows.values() if not part.lines]  # the others hold the numbers of lines
+        parts = [
+            part for part in rows.values() if not part.lines
+        ]  # the others hold the numbers of lines
         times = [time for part in parts for found in part.covers for time in found]
         times += [row[1] for part in parts for table in part.tables.values() for row in table]
         return cls(min(times, default=0), max(times, default=-1), sealed(packed, secret, stamp))

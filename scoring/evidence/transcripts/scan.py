@@ -14,7 +14,11 @@ from typing import NamedTuple, Self, Unpack
 import msgspec
 
 from scoring.errors import Warn, silent
+from scoring.evidence.attribution.work_trees import WorkTrees
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.harnesses.harness import UNKNOWN_KIND, Harness
+from scoring.evidence.harnesses.lines import opened
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
@@ -25,13 +29,18 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.harness import UNKNOWN_KIND, Harness
-from scoring.evidence.transcripts.lines import opened
 from scoring.evidence.transcripts.reading import Pool, Reading
-from scoring.evidence.transcripts.rows import FileRows, Kept, PackedTables, Rows, key_of, pack, read_kept, timed
+from scoring.evidence.transcripts.rows import (
+    FileRows,
+    Kept,
+    PackedTables,
+    Rows,
+    key_of,
+    pack,
+    read_kept,
+    timed,
+)
 from scoring.evidence.transcripts.tally import Tallies
-from scoring.evidence.transcripts.testruns import TestTools
-from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.store import Store, stamp_of
 
 UNREADABLE, NOTHING_USABLE = "cannot be read", "no line that could be used"
@@ -43,8 +52,12 @@ class TranscriptRules(NamedTuple):
     discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
     harnesses: Callable[[], Sequence[Harness]]
     name: str
-    tools: Callable[[Sequence[str]], TestTools] | None = None  # makes the test tools to observe with, if any
-    alone: bool = False  # whether a transcript counts whatever the others say, and its rows hold times
+    tools: Callable[[Sequence[str]], TestTools] | None = (
+        None  # makes the test tools to observe with, if any
+    )
+    alone: bool = (
+        False  # whether a transcript counts whatever the others say, and its rows hold times
+    )
 
 
 @dataclass(slots=True)
@@ -61,9 +74,13 @@ class _Source:
 class Scan:
     """One reading of the transcripts in some places, a context manager; ``start`` lets it run in the background."""
 
-    repository: GitRepository | None = None  # that the transcripts are about, where it had to be opened to find them
+    repository: GitRepository | None = (
+        None  # that the transcripts are about, where it had to be opened to find them
+    )
 
-    def __init__(self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]) -> None:
+    def __init__(
+        self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
+    ) -> None:
         """Prepare to read what is in some places; ``reading`` says how. Opens nothing yet."""
         self.cache_dir = reading.get("cache_dir")
         self._warn = reading.get("warn", silent)
@@ -72,7 +89,9 @@ class Scan:
         self._harnesses = rules.harnesses()
         commands = reading.get("test_commands", ()) if rules.tools else ()
         self._name = rules.name + (f"-{key_of(chr(0).join(commands)):x}" if commands else "")
-        self._reading = Reading(self._harnesses, partial(rules.tools, commands) if rules.tools else None)
+        self._reading = Reading(
+            self._harnesses, partial(rules.tools, commands) if rules.tools else None
+        )
         self._discovery = Discovery()
         self._sources: list[_Source] = []
         self._pool: Pool | None = None
@@ -95,8 +114,12 @@ class Scan:
             with Store(self.cache_dir, self._keeps) as store:
                 for transcript in self._discovery.transcripts:
                     self._note(transcript, store)
-            unread = ((n, s) for n, s in enumerate(self._sources) if s.kept is None and s.rows is None)
-            self._pool = Pool(self._reading, {n: (s.transcript, s.size) for n, s in unread}, self._processes)
+            unread = (
+                (n, s) for n, s in enumerate(self._sources) if s.kept is None and s.rows is None
+            )
+            self._pool = Pool(
+                self._reading, {n: (s.transcript, s.size) for n, s in unread}, self._processes
+            )
         return self
 
     def close(self) -> None:
@@ -104,7 +127,9 @@ class Scan:
         if self._pool is not None:
             self._pool.close()
 
-    def facts(self, windows: Sequence[IterationWindow], whole: bool = True) -> list[TranscriptFacts]:
+    def facts(
+        self, windows: Sequence[IterationWindow], whole: bool = True
+    ) -> list[TranscriptFacts]:
         """Return what is in each window, when everything has been read; may be called once. NotARepositoryError.
 
         Without ``whole``, kept transcripts that touch no window and count alone are left out.
@@ -115,7 +140,9 @@ class Scan:
         in_repository = WorkTrees(self._places.repo_dir)
 
         def again(name: str, session: str) -> list[Rows]:
-            return [rows[name] for _, rows in read if name in rows and session in rows[name].sessions()]
+            return [
+                rows[name] for _, rows in read if name in rows and session in rows[name].sessions()
+            ]
 
         counters = {
             harness.name: harness.counter(
@@ -124,8 +151,13 @@ class Scan:
             for harness in self._harnesses
         }
         for number, (transcript, rows) in enumerate(read):
-            left_out = {name: counters[name].add(number, timed(part), transcript.whole) for name, part in rows.items()}
-            self._files.append(file_found(transcript.path, {name: [part] for name, part in rows.items()}, left_out))
+            left_out = {
+                name: counters[name].add(number, timed(part), transcript.whole)
+                for name, part in rows.items()
+            }
+            self._files.append(
+                file_found(transcript.path, {name: [part] for name, part in rows.items()}, left_out)
+            )
         for counter in counters.values():
             counter.finish()
         self._counted = tallies.everything()
@@ -135,12 +167,19 @@ class Scan:
         """Return what the reading met with; after :meth:`facts`."""
         return TranscriptSurvey(
             self._discovery.roots,
-            tuple(sorted((*self._files, *self._discovery.left_out), key=lambda file: os.fsencode(file.path))),
+            tuple(
+                sorted(
+                    (*self._files, *self._discovery.left_out),
+                    key=lambda file: os.fsencode(file.path),
+                )
+            ),
             dict(sorted(self._skipped.items())),
             self._counted,
         )
 
-    def _read(self, windows: Sequence[IterationWindow] | None = None) -> Iterator[tuple[TranscriptFile, FileRows]]:
+    def _read(
+        self, windows: Sequence[IterationWindow] | None = None
+    ) -> Iterator[tuple[TranscriptFile, FileRows]]:
         """Keep what was read, and yield what readable transcripts say, by the name of the harness."""
         assert self._pool is not None
         with Store(self.cache_dir if self._keeps else None) as store:
@@ -167,7 +206,9 @@ class Scan:
                 continue
             for name, part in rows.items():
                 for why, count in part.skipped.items():
-                    self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += count
+                    self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += (
+                        count
+                    )
             yield source.transcript, rows
         self._sources = []
 
@@ -175,7 +216,9 @@ class Scan:
         """Pack the tables of rows that wait for those of all other transcripts, which share names of folders."""
         for part in rows.values() if not self._rules.alone else ():
             part.tables = PackedTables(part.tables)  # type: ignore[assignment]
-            part.spans = [span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans]
+            part.spans = [
+                span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans
+            ]
             part.texts = list(map(intern, part.texts))
         return rows
 
@@ -211,7 +254,9 @@ class Scan:
         return self._name.encode() + b" " + name
 
 
-def _stamp_of_store(beside: Sequence[Path] | None, size: int, stamp: bytes | None) -> tuple[int, bytes | None]:
+def _stamp_of_store(
+    beside: Sequence[Path] | None, size: int, stamp: bytes | None
+) -> tuple[int, bytes | None]:
     """Return the size and the stamp of a store, with the files beside it that are there; no stamp if not all have."""
     stamps = [stamp if beside is not None else None]
     for path in beside or ():
@@ -222,7 +267,9 @@ def _stamp_of_store(beside: Sequence[Path] | None, size: int, stamp: bytes | Non
     return size, None if None in stamps else b" ".join(filter(None, stamps))
 
 
-def file_found(path: Path, rows: Mapping[str, Sequence[Rows]], left_out: dict[str, str]) -> FileFound:
+def file_found(
+    path: Path, rows: Mapping[str, Sequence[Rows]], left_out: dict[str, str]
+) -> FileFound:
     """Return what is said of a transcript, of which each harness wrote some parts; it counts when anything does."""
     parts = [part for of_it in rows.values() for part in of_it]
     sessions = tuple(dict.fromkeys(session for part in parts for session in part.sessions()))

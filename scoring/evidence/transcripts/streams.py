@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.transcripts.discovery import TranscriptFile
 from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.harness import Harness
 from scoring.evidence.transcripts.rows import AGENT, CALL_ONLY, MADE, NOTE, RESULT_ONLY, WHOLE, Rows
 
-SessionKey: TypeAlias = tuple[str, str]  # the name of its harness, and its id or the path of a file that names none
+SessionKey: TypeAlias = tuple[
+    str, str
+]  # the name of its harness, and its id or the path of a file that names none
 
 
 class Made(NamedTuple):
@@ -47,12 +49,17 @@ class File:
     times: "array[int]" = field(init=False)
     ids: "array[int]" = field(init=False)
     owner: str = field(init=False)  # the session that the file is of
-    others: Mapping[str, Collection[int]] = field(init=False)  # where the lines are of other sessions in it
+    others: Mapping[str, Collection[int]] = field(
+        init=False
+    )  # where the lines are of other sessions in it
 
     def __post_init__(self) -> None:
         columns = tuple(zip(*self.rows.lines, strict=True)) or ((), (), ())
         self.numbers, self.times, self.ids = (array("q", column) for column in columns)
-        names, found = [self.session] if self.session else self.rows.sessions(), dict[str, set[int]]()
+        names, found = (
+            [self.session] if self.session else self.rows.sessions(),
+            dict[str, set[int]](),
+        )
         if len(names) > 1:  # lines that name none are of the last one
             for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
                 if numbers:
@@ -95,12 +102,16 @@ class Session:
     times: Sequence[int] = ()
     lines: Sequence[int] = ()
     made: list[Made] = field(default_factory=list)
-    elsewhere: frozenset[str] = frozenset()  # names of commits that are known to be of another repository
+    elsewhere: frozenset[str] = (
+        frozenset()
+    )  # names of commits that are known to be of another repository
 
     @property
     def parent(self) -> str:
         """The id of the session that started this one as a sub-agent; "" for any other."""
-        spans = (span for file in self.files for span in file.rows.spans if span.session == self.key[1])
+        spans = (
+            span for file in self.files for span in file.rows.spans if span.session == self.key[1]
+        )
         return next((span.parent for span in spans if span.agent), "")
 
 
@@ -123,7 +134,11 @@ def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> 
     for file in files:
         file.fresh = bytearray()
         for n, line in enumerate(file.ids):
-            fresh = file.here[n] and not seen[line] and (line not in owners or n in file.of(owners[line]))
+            fresh = (
+                file.here[n]
+                and not seen[line]
+                and (line not in owners or n in file.of(owners[line]))
+            )
             file.fresh.append(fresh)
             seen[line] |= fresh
 
@@ -155,24 +170,49 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
             if (first := owner.setdefault(line, session.key)) != session.key:
                 shared.setdefault(line, [first]).append(session.key)
     several = {key for keys in shared.values() for key in keys}
-    alone = {key: [time for line, time in stamped[key].items() if line not in shared] for key in several}
+    alone = {
+        key: [time for line, time in stamped[key].items() if line not in shared] for key in several
+    }
     # Such a line is of the session that has nothing else, else of the one that began first.
-    age = {key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()}
+    age = {
+        key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()
+    }
     owner = {line: min(keys, key=age.__getitem__) for line, keys in shared.items()}
     for session in sessions:
-        mine = {n: time for n, time in stamped.pop(session.key).items() if owner.get(n, session.key) == session.key}
+        mine = {
+            n: time
+            for n, time in stamped.pop(session.key).items()
+            if owner.get(n, session.key) == session.key
+        }
         session.made = [made for made in session.made if made.line in mine]
-        session.lines = array("q", sorted(sorted(mine), key=mine.__getitem__))  # by time, and by line
+        session.lines = array(
+            "q", sorted(sorted(mine), key=mine.__getitem__)
+        )  # by time, and by line
         session.times = array("q", map(mine.__getitem__, session.lines))
     return {line: name for line, (_, name) in owner.items()}
 
 
 def _made(session: Session) -> list[Made]:
     """Return the commits that a session made. A result without its call counts where another file has the call."""
-    calls, found, waiting = dict[int, tuple[int, bool]](), dict[tuple[int, str], Made](), list[tuple[int, Made]]()
+    calls, found, waiting = (
+        dict[int, tuple[int, bool]](),
+        dict[tuple[int, str], Made](),
+        list[tuple[int, Made]](),
+    )
     name = session.key[1]
     for file in session.files:
-        for _, number, key, state, sha, count, subject, begun, amends, is_elsewhere in file.rows.tables.get(MADE, ()):
+        for (
+            _,
+            number,
+            key,
+            state,
+            sha,
+            count,
+            subject,
+            begun,
+            amends,
+            is_elsewhere,
+        ) in file.rows.tables.get(MADE, ()):
             n = file.at(number)
             if n not in file.of(name):
                 continue
@@ -180,18 +220,24 @@ def _made(session: Session) -> list[Made]:
                 calls[key] = file.times[n], bool(amends)
                 continue
             start = file.times[file.at(begun, n)]
-            made = Made(file.times[n], file.ids[n], f"{sha:0{count}x}", subject, start, bool(amends))
+            made = Made(
+                file.times[n], file.ids[n], f"{sha:0{count}x}", subject, start, bool(amends)
+            )
             if is_elsewhere:
                 session.elsewhere |= {made.sha}
             if state == WHOLE:
                 found.setdefault((made.line, made.sha), made)
             elif state == RESULT_ONLY:
                 waiting.append((key, made))
-    late = {(made.line, made.sha): Made(*made[:4], *calls[key]) for key, made in waiting if key in calls}
+    late = {
+        (made.line, made.sha): Made(*made[:4], *calls[key]) for key, made in waiting if key in calls
+    }
     return list((late | found).values())
 
 
-def missing_sub_agents(files: Iterable[File], parts: Sequence[int], groups: Iterable[Iterable[int]]) -> list[int]:
+def missing_sub_agents(
+    files: Iterable[File], parts: Sequence[int], groups: Iterable[Iterable[int]]
+) -> list[int]:
     """Return of each group of parts how many sub-agents were started in it that have no line there."""
     started, here = Counter[int](), dict[int, set[str]]()
     for file in files:
@@ -207,7 +253,9 @@ def missing_sub_agents(files: Iterable[File], parts: Sequence[int], groups: Iter
     found = []
     for group in map(list, groups):
         names = set[str]().union(*(here.get(part, ()) for part in group))
-        found.append(0 if "" in names else max(sum(started[part] for part in group) - len(names), 0))
+        found.append(
+            0 if "" in names else max(sum(started[part] for part in group) - len(names), 0)
+        )
     return found
 
 

@@ -24,7 +24,9 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.text import wrap64
 
-_TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS, _UNMEASURED = range(10)
+_TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS, _UNMEASURED = range(
+    10
+)
 NOT_STATED, READS_IN_INPUT, OUTPUT_ALONE = -1, -1, -2
 """In the columns of a response: as output, that its tokens are not stated; as those for an hour, that its input holds
 what was read from the cache, and that what was written to it is not stated, or that only its output is."""
@@ -41,7 +43,11 @@ class Response(NamedTuple):
 
     def with_copy(self, other: "Response") -> "Response":
         """Return what is known from both."""
-        time, copies, rank = min(self.time, other.time), self.copies + other.copies, max(self.rank, other.rank)
+        time, copies, rank = (
+            min(self.time, other.time),
+            self.copies + other.copies,
+            max(self.rank, other.rank),
+        )
         return Response(self.request or other.request, self.main or other.main, time, copies, rank)
 
 
@@ -61,7 +67,9 @@ class Tally:
         self.verdicts: list[tuple[int, ...]] = []
         self._bounds = bounds
         self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 10)
-        self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)  # by file and session
+        self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(
+            list
+        )  # by file and session
         self._times: dict[int, tuple[int, int] | None] = {}
         self._spent: defaultdict[int, dict[tuple[int, int], list[int]]] = defaultdict(dict)
         self._models: dict[str, int] = {"": 0}
@@ -83,7 +91,14 @@ class Tally:
             at = last
 
     def turn(
-        self, time: int, output: int, given: int, reads: int, creations: int, hour: int = 0, model: int = 0
+        self,
+        time: int,
+        output: int,
+        given: int,
+        reads: int,
+        creations: int,
+        hour: int = 0,
+        model: int = 0,
     ) -> None:
         """Count a turn: its tokens, those of the creations that are for an hour, and the number of its model."""
         n = bisect_left(self._bounds, time)
@@ -93,17 +108,23 @@ class Tally:
             output = max(output, 0)
             sums[_UNMEASURED] += 1
             sums[_OUTPUT] += output
-            spent[model, NO_STEP] = _added(spent.get((model, NO_STEP), [0] * 6), (1, 0, output, 0, 0, 0))
+            spent[model, NO_STEP] = _added(
+                spent.get((model, NO_STEP), [0] * 6), (1, 0, output, 0, 0, 0)
+            )
             return
         sums[_INPUT] += given
         sums[_OUTPUT] += output
         sums[_READS] += reads
         sums[_CREATIONS] += creations
         prompt, fresh, written = given + reads + creations, given, creations
-        if self.input_holds_cached or hour == READS_IN_INPUT:  # what was written to the cache is not stated
+        if (
+            self.input_holds_cached or hour == READS_IN_INPUT
+        ):  # what was written to the cache is not stated
             prompt, fresh, written = given, max(given - reads, 0), 0
         key = model, bisect_left(PROMPT_STEPS, prompt)
-        spent[key] = _added(spent.get(key, [0] * 6), (1, fresh, output, reads, written, max(hour, 0)))
+        spent[key] = _added(
+            spent.get(key, [0] * 6), (1, fresh, output, reads, written, max(hour, 0))
+        )
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, by the time of what it repeats."""
@@ -135,7 +156,9 @@ class Tally:
             self.end(time, open_count, 0)
         for verdicts in _by_key(self.verdicts):
             time, key, _ = min(verdicts)
-            time = began.get(key, time) if key and open_count else time  # the failure counts where the call does
+            time = (
+                began.get(key, time) if key and open_count else time
+            )  # the failure counts where the call does
             self.flag(time, ENDED * open_count)
             self.end(time, 1 - open_count, max(failed for _, _, failed in verdicts))
         self.responses, self.calls, self.verdicts = [], [], []
@@ -151,7 +174,9 @@ class Tally:
             return None
         covers = {place for n in there for place in self._covers.get(n, ())}
         sessions, files = {session for _, session in covers} - {""}, {file for file, _ in covers}
-        return HarnessFacts(name, *[len(sessions), len(files), *sums[:_FLAGS], flags, sums[_UNMEASURED]])
+        return HarnessFacts(
+            name, *[len(sessions), len(files), *sums[:_FLAGS], flags, sums[_UNMEASURED]]
+        )
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
         """Return the times of the first and the last line in these slices; None where there is none."""
@@ -164,7 +189,10 @@ class Tally:
             for key, counts in self._spent[n].items() if n in self._spent else ():
                 found[key] = _added(found.get(key, [0] * 6), counts)
         names = list(self._models)
-        return [Spent(names[model], step, *(min(n, NS_MAX) for n in sums)) for (model, step), sums in found.items()]
+        return [
+            Spent(names[model], step, *(min(n, NS_MAX) for n in sums))
+            for (model, step), sums in found.items()
+        ]
 
 
 def _added(one: Sequence[int], two: Sequence[int]) -> list[int]:
@@ -195,7 +223,9 @@ def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
     found = sorted(by_request.values())
     if len(found) == 1:
         return found
-    anchors = [copy for copy in found if copy.main and copy.request] or [copy for copy in found if copy.main]
+    anchors = [copy for copy in found if copy.main and copy.request] or [
+        copy for copy in found if copy.main
+    ]
     anchors = anchors or [copy for copy in found if copy.request] or found
     first = anchors[0]
     for copy in found:
@@ -215,7 +245,9 @@ class Tallies:
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
-        starts = [0 if w.start is None else bisect_left(self._bounds, w.start) + 1 for w in self._windows]
+        starts = [
+            0 if w.start is None else bisect_left(self._bounds, w.start) + 1 for w in self._windows
+        ]
         ends = [bisect_left(self._bounds, window.end) + 1 for window in self._windows]
         return list(map(self._sum, starts, ends))
 
@@ -231,7 +263,10 @@ class Tallies:
         counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
         turns, given, output, reads, creations, calls, errors = counts
         began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
-        flags, unmeasured = reduce(or_, (one.flags for one in shares)), sum(one.unmeasured for one in shares)
+        flags, unmeasured = (
+            reduce(or_, (one.flags for one in shares)),
+            sum(one.unmeasured for one in shares),
+        )
         harnesses = tuple(facts for facts in shares if facts.name)
         spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
         whole = turns, given, output, reads, creations, calls, errors, flags, harnesses, spent

@@ -21,12 +21,16 @@ WrittenLines: TypeAlias = "dict[tuple[str, str], array[int]]"
 """Lines, each as often as it is there, by the folder that a session worked in and the path that it wrote."""
 
 _MOST_DOCUMENTS = 50  # of one command
-_PATCHED = re.compile(r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE)
+_PATCHED = re.compile(
+    r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE
+)
 """A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
 _FILE = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
 _INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
 _HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
-_DOCUMENT = re.compile(rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}{_INTO % 'to2'})[ \t]*\n")
+_DOCUMENT = re.compile(
+    rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}{_INTO % 'to2'})[ \t]*\n"
+)
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)  # how a tool shows the lines of a file
 
 
@@ -56,7 +60,9 @@ def write_down(lines: Counter[int], change: Iterable[int]) -> None:
 
 
 def _hashes(text: str) -> list[int]:
-    return [found for line in text.encode("utf-8", "replace").split(b"\n") if (found := line_hash(line))]
+    return [
+        found for line in text.encode("utf-8", "replace").split(b"\n") if (found := line_hash(line))
+    ]
 
 
 def paths_patched(patch: str) -> list[str]:
@@ -114,7 +120,9 @@ def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes
     return found
 
 
-def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collection[int]) -> dict[int, WrittenLines]:
+def written_lines(
+    files: Iterable[File], parts: Sequence[int], wanted: Collection[int]
+) -> dict[int, WrittenLines]:
     """Return what is left of the lines that were written in some parts, at the end of each, by its number."""
     found: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
@@ -133,9 +141,14 @@ def written_lines(files: Iterable[File], parts: Sequence[int], wanted: Collectio
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
     """Return the share of the lines that a commit adds that were written, above 0 to 1; None where none was."""
     names = _by_last_part({name for name, _ in added})
-    known = {name: Counter(lines) for name, lines in _by_file(names, (o for w in written for o in w.items())).items()}
+    known = {
+        name: Counter(lines)
+        for name, lines in _by_file(names, (o for w in written for o in w.items())).items()
+    }
     whole = sum(added.values())
-    there = sum(min(count, known[name][line]) for (name, line), count in added.items() if name in known)
+    there = sum(
+        min(count, known[name][line]) for (name, line), count in added.items() if name in known
+    )
     return there / whole if there else None
 
 
@@ -152,14 +165,20 @@ def _by_file(
     """Return lines that were written by the longest name of a file that fits where they were."""
     found: dict[str, array[int]] = {}
     for (folder, path), lines in written:
-        if fitting := [name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)]:
+        if fitting := [
+            name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)
+        ]:
             found.setdefault(fitting[-1], array("q")).extend(lines)
     return found
 
 
 def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> bool:
     """Whether a path that was written in a folder of the repository is in the repository, there or gone."""
-    return not posixpath.isabs(path) or path.startswith(f"{folder}/") or in_repository(posixpath.dirname(path))
+    return (
+        not posixpath.isabs(path)
+        or path.startswith(f"{folder}/")
+        or in_repository(posixpath.dirname(path))
+    )
 
 
 def _is_file(name: str, path: str, folder: str) -> bool:
@@ -177,7 +196,10 @@ class Written(NamedTuple):
 
 
 def held_lines(
-    repository: GitRepository, asked: Sequence[Written], names: Iterable[str], moves: Iterable[tuple[str, str]]
+    repository: GitRepository,
+    asked: Sequence[Written],
+    names: Iterable[str],
+    moves: Iterable[tuple[str, str]],
 ) -> list[int]:
     """Return how many of some lines commits hold, by file and text; ``names`` are files, one under all it moved to."""
     alike: dict[str, set[str]] = {}
@@ -202,8 +224,13 @@ def held_lines(
         for oid, those in asking.items():
             lines = Counter(map(line_hash, b"".join(content(oid)).split(b"\n")))
             for key in those:
-                there.setdefault(key, Counter()).update({line: lines[line] for line in wanted[key[0]][key[1]]})
+                there.setdefault(key, Counter()).update(
+                    {line: lines[line] for line in wanted[key[0]][key[1]]}
+                )
     return [
-        sum((Counter(lines) & there.get((n, name), Counter())).total() for name, lines in files.items())
+        sum(
+            (Counter(lines) & there.get((n, name), Counter())).total()
+            for name, lines in files.items()
+        )
         for n, files in enumerate(wanted)
     ]

@@ -9,11 +9,35 @@ from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
-from scoring.meters.dr.recommendation import CHANGES, HINTS, CompositeRule, Flag, RoundSignal, RoundSimilarity, Signal
+from scoring.meters.dr.recommendation import (
+    CHANGES,
+    HINTS,
+    CompositeRule,
+    Flag,
+    RoundSignal,
+    RoundSimilarity,
+    Signal,
+)
 from scoring.meters.dr.semantic import Embed, Meanings, open_embedder
-from scoring.meters.dr.transcript import Outputs, Round, Transcript, parse_transcript, read_transcript
+from scoring.meters.dr.transcript import (
+    Outputs,
+    Round,
+    Transcript,
+    parse_transcript,
+    read_transcript,
+)
 
-__all__ = ["BUILT_IN", "DRResult", "DRThresholds", "Embed", "Outputs", "Profile", "Round", "Signal", "Transcript"]
+__all__ = [
+    "BUILT_IN",
+    "DRResult",
+    "DRThresholds",
+    "Embed",
+    "Outputs",
+    "Profile",
+    "Round",
+    "Signal",
+    "Transcript",
+]
 __all__ += ["Words", "open_embedder", "parse_transcript", "read_transcript", "score_transcript"]
 
 ROUGH = "The claims of some rounds were cut out of text by rough rules: look at them before you rely on this."
@@ -27,7 +51,9 @@ class DRResult:
     novelty: tuple[RoundNovelty, ...]
     readiness: tuple[RoundReadiness, ...]
     recommendations: tuple[RoundSignal, ...]  # what to do as of each round; the last one counts
-    similarity: RoundSimilarity | None  # of the last two rounds; None without level L2, or when they cannot be compared
+    similarity: (
+        RoundSimilarity | None
+    )  # of the last two rounds; None without level L2, or when they cannot be compared
     composite: CompositeRule
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]
@@ -48,7 +74,10 @@ class DRResult:
         last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
         similarity: dict[str, Any] = {"semantic_similarity": None}
         if (alike := self.similarity) is not None:
-            similarity = {"semantic_similarity": rounded(alike.value), "semantic_similarity_of": alike.of}
+            similarity = {
+                "semantic_similarity": rounded(alike.value),
+                "semantic_similarity_of": alike.of,
+            }
         found: dict[str, Any] = {
             "score": rounded(self.score),
             "components": {
@@ -95,10 +124,14 @@ class DRResult:
         outputs = transcript.rounds[-1].outputs
         following = last.hint
         if last.change:
-            following = f"{last.hint.removesuffix(HINTS['ESCALATE'])}Stop this loop. {CHANGES[last.change]}"
+            following = (
+                f"{last.hint.removesuffix(HINTS['ESCALATE'])}Stop this loop. {CHANGES[last.change]}"
+            )
         if last.signal == "CONTINUE" and outputs.open_questions:
             following += f" Take up: {outputs.open_questions[0]}"
-        converged = any(flag.reason.endswith(recommendation.MAY_BE_CONVERGED) for flag in self.flags)
+        converged = any(
+            flag.reason.endswith(recommendation.MAY_BE_CONVERGED) for flag in self.flags
+        )
         notes = [
             recommendation.NOT_CLAIMED,
             *([f"{recommendation.MAY_BE_CONVERGED}."] if converged else []),
@@ -110,7 +143,9 @@ class DRResult:
             "reasons": list(last.reasons),
             "next_action": following,
             "change": last.change,
-            "first_next_action": outputs.next_actions[0] if outputs.next_actions and last.signal == "SHIP" else None,
+            "first_next_action": outputs.next_actions[0]
+            if outputs.next_actions and last.signal == "SHIP"
+            else None,
             "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
             "does_not_claim": " ".join(notes),
         }
@@ -130,7 +165,11 @@ def _scores(ready: RoundReadiness) -> dict[str, float]:
 
 
 def score_transcript(
-    transcript: Transcript, *, profile: Profile | None = None, words: Words = BUILT_IN, embed: Embed | None = None
+    transcript: Transcript,
+    *,
+    profile: Profile | None = None,
+    words: Words = BUILT_IN,
+    embed: Embed | None = None,
 ) -> DRResult:
     """Score a transcript of at least one round; ``embed`` turns on level L2 (ValueError when it gives no vectors)."""
     profile = profile or DEFAULT
@@ -145,7 +184,8 @@ def score_transcript(
     given = [(r.round, r.outputs.next_actions, r.outputs.open_questions) for r in rounds]
     questions = [len(asked) for _, _, asked in given]
     readiness = tuple(
-        meter.measure(*parts, before) for parts, before in zip(given, [None, *questions[:-1]], strict=True)
+        meter.measure(*parts, before)
+        for parts, before in zip(given, [None, *questions[:-1]], strict=True)
     )
     stability = recommendation.similarities(rounds, claims, meanings) if meanings else None
     return DRResult(
@@ -156,6 +196,8 @@ def score_transcript(
         similarity=stability[-1] if stability else None,
         composite=recommendation.compose(novelty, readiness, stability, profile),
         flags=recommendation.find_flags(novelty, readiness, questions),
-        added_words=tuple(word for parts in given for word in meter.added_words(*parts)) if words != BUILT_IN else (),
+        added_words=tuple(word for parts in given for word in meter.added_words(*parts))
+        if words != BUILT_IN
+        else (),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )

@@ -47,7 +47,9 @@ class Collection(NamedTuple):
 
     labelled: tuple[Labelled, ...]
     unlabelled: tuple[str, ...]  # transcripts without a label
-    broken: tuple[tuple[str, str], ...]  # no transcript, or a label that cannot be read, with the reason
+    broken: tuple[
+        tuple[str, str], ...
+    ]  # no transcript, or a label that cannot be read, with the reason
     others: tuple[str, ...]  # what is not named as a transcript is, and directories; not read
 
 
@@ -83,8 +85,15 @@ class Judged(NamedTuple):
     @property
     def other_classes(self) -> tuple[str, ...]:
         """The classes that differ from the label, in words."""
-        pairs = ((name, getattr(self.expected, name), getattr(self.found, name)) for name in ("novelty", "readiness"))
-        return tuple(f"{name} {wanted}, found {found}" for name, wanted, found in pairs if wanted not in (None, found))
+        pairs = (
+            (name, getattr(self.expected, name), getattr(self.found, name))
+            for name in ("novelty", "readiness")
+        )
+        return tuple(
+            f"{name} {wanted}, found {found}"
+            for name, wanted, found in pairs
+            if wanted not in (None, found)
+        )
 
 
 class Agreement(NamedTuple):
@@ -124,7 +133,9 @@ class Calibration(NamedTuple):
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
         """Return how often each signal was found, by the signal that was expected."""
         seen = {signal for o in self.outcomes for signal in (o.expected.signal, o.found.signal)}
-        named = [signal for signal in SIGNALS if signal != "ASK" or signal in seen]  # no label of old has it
+        named = [
+            signal for signal in SIGNALS if signal != "ASK" or signal in seen
+        ]  # no label of old has it
         counts = {wanted: dict.fromkeys(named, 0) for wanted in named}
         for o in self.outcomes:
             counts[o.expected.signal][o.found.signal] += 1
@@ -145,7 +156,9 @@ def read_collection(directory: Path) -> Collection:
             if (expected := _expected(text)) is None:
                 unlabelled.append(name)
             else:
-                labelled.append(Labelled(name, transcript, checked_part(Label, expected, str(path), KEY)))
+                labelled.append(
+                    Labelled(name, transcript, checked_part(Label, expected, str(path), KEY))
+                )
         except InputError as e:
             broken.append((name, str(e)))
     return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
@@ -154,7 +167,10 @@ def read_collection(directory: Path) -> Collection:
 def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, Any]:
     """Return a transcript as plain data with a label in place of the one that it has; TranscriptError for none."""
     given = parse_transcript(decode(data, source), source, texts=True)
-    return {**given.model_dump(mode="json", exclude_unset=True, exclude_none=True), KEY: dict(label)}
+    return {
+        **given.model_dump(mode="json", exclude_unset=True, exclude_none=True),
+        KEY: dict(label),
+    }
 
 
 def _expected(text: str) -> Any:
@@ -176,7 +192,11 @@ def calibrate(
     """Compare each transcript with its label under every setting; one with level L2 needs ``embed``."""
     return tuple(
         Calibration(
-            s, tuple(_judged(item, replace(profile, k=s.k), words, embed if s.semantic else None) for item in labelled)
+            s,
+            tuple(
+                _judged(item, replace(profile, k=s.k), words, embed if s.semantic else None)
+                for item in labelled
+            ),
         )
         for s in settings
     )
@@ -215,7 +235,12 @@ def calibration_payload(
                 "confusion": c.confusion(),
                 "files": [
                     {"file": o.file, "agrees": o.agrees}
-                    | {"expected": o.expected.model_dump(), "found": o.found.model_dump(), "rule": o.rule, "why": o.why}
+                    | {
+                        "expected": o.expected.model_dump(),
+                        "found": o.found.model_dump(),
+                        "rule": o.rule,
+                        "why": o.why,
+                    }
                     for o in c.outcomes
                 ],
             }
@@ -226,4 +251,9 @@ def calibration_payload(
 
 def _agreement(a: Agreement) -> dict[str, object]:
     share = None if a.share is None else rounded(a.share)
-    return {"agreed": a.agreed, "of": a.total, "share": share, "interval_95": [rounded(end) for end in a.interval]}
+    return {
+        "agreed": a.agreed,
+        "of": a.total,
+        "share": share,
+        "interval_95": [rounded(end) for end in a.interval],
+    }

@@ -12,13 +12,63 @@ _ITEM = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 # possessive, so that no run of marks is read twice
-_END = re.compile(r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*+(?:(?=\s++[\"'\u201c\u2018(\[]*+[^\W_a-z])|$)")
+_END = re.compile(
+    r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*+(?:(?=\s++[\"'\u201c\u2018(\[]*+[^\W_a-z])|$)"
+)
 _LAST_WORD = re.compile(r"[\w.]+\Z")
 _ABBREVIATIONS = frozenset(
     (
-        *("e.g", "i.e", "etc", "vs", "cf", "al", "approx", "ca", "dr", "mr", "mrs", "ms", "prof", "st", "no", "nos"),
-        *("fig", "eq", "sec", "ch", "vol", "p", "pp", "inc", "ltd", "co", "corp", "dept", "est", "jan", "feb", "mar"),
-        *("apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "u.s", "u.k", "a.m", "p.m"),
+        *(
+            "e.g",
+            "i.e",
+            "etc",
+            "vs",
+            "cf",
+            "al",
+            "approx",
+            "ca",
+            "dr",
+            "mr",
+            "mrs",
+            "ms",
+            "prof",
+            "st",
+            "no",
+            "nos",
+        ),
+        *(
+            "fig",
+            "eq",
+            "sec",
+            "ch",
+            "vol",
+            "p",
+            "pp",
+            "inc",
+            "ltd",
+            "co",
+            "corp",
+            "dept",
+            "est",
+            "jan",
+            "feb",
+            "mar",
+        ),
+        *(
+            "apr",
+            "jun",
+            "jul",
+            "aug",
+            "sep",
+            "sept",
+            "oct",
+            "nov",
+            "dec",
+            "u.s",
+            "u.k",
+            "a.m",
+            "p.m",
+        ),
     )
 )
 _LONGEST_WORD = 40
@@ -59,7 +109,11 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _sentences(paragraph: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(paragraph):
-        if end[0].startswith(".") and end.end() < len(paragraph) and _is_abbreviation(paragraph, end.start()):
+        if (
+            end[0].startswith(".")
+            and end.end() < len(paragraph)
+            and _is_abbreviation(paragraph, end.start())
+        ):
             continue
         if sentence := paragraph[start : end.end()].strip():
             yield sentence
@@ -70,7 +124,9 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 def _is_abbreviation(text: str, stop: int) -> bool:
     word = _LAST_WORD.search(text[max(0, stop - _LONGEST_WORD) : stop])
-    return word is not None and (word[0].lower() in _ABBREVIATIONS or (len(word[0]) == 1 and word[0].isalpha()))
+    return word is not None and (
+        word[0].lower() in _ABBREVIATIONS or (len(word[0]) == 1 and word[0].isalpha())
+    )
 
 
 def with_claims(outputs: dict[str, Any]) -> dict[str, Any]:
@@ -98,4 +154,9 @@ def transcript_of(text: str) -> dict[str, Any]:
             lines.append(line)
     rounds = rounds or {1: before}
     texts = {number: "\n".join(parts).strip() for number, parts in rounds.items()}
-    return {"rounds": [{"round": number, "outputs": with_claims({"text": said})} for number, said in texts.items()]}
+    return {
+        "rounds": [
+            {"round": number, "outputs": with_claims({"text": said})}
+            for number, said in texts.items()
+        ]
+    }

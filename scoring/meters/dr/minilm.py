@@ -23,7 +23,9 @@ class MiniLM:
 
     def __init__(self, weights: bytes, tokenizer: str) -> None:
         tensors: Mapping[str, Any] = load(weights)
-        self._weights: dict[str, Numbers] = {k: v for k, v in tensors.items() if v.dtype == np.float32}
+        self._weights: dict[str, Numbers] = {
+            k: v for k, v in tensors.items() if v.dtype == np.float32
+        }
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -31,9 +33,13 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> list["array[float]"]:
         """Return the vector of each text, in their order."""
         found: list[array[float]] = [array("f")] * len(texts)
-        well_formed = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
+        well_formed = [
+            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts
+        ]
         encoded = [e.ids for e in self._tokenizer.encode_batch(well_formed)]
-        with threadpool_limits(1, user_api="blas"):  # threads that wait for each other are slow on a busy machine
+        with threadpool_limits(
+            1, user_api="blas"
+        ):  # threads that wait for each other are slow on a busy machine
             for batch in _batches([len(ids) for ids in encoded]):
                 mean = self._encoded(np.array([encoded[i] for i in batch])).mean(axis=1)
                 pooled = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
@@ -45,7 +51,9 @@ class MiniLM:
         texts, tokens = ids.shape
         table = "embeddings.{}_embeddings.weight".format
         states = self._weights[table("word")][ids] + self._weights[table("position")][:tokens]
-        states = self._normalized(states + self._weights[table("token_type")][0], "embeddings.LayerNorm")
+        states = self._normalized(
+            states + self._weights[table("token_type")][0], "embeddings.LayerNorm"
+        )
         states = states.reshape(texts * tokens, SIZE)
         for i in range(_LAYERS):
             layer = f"encoder.layer.{i}"
@@ -60,11 +68,17 @@ class MiniLM:
             projected = self._dense(states, f"{name}.self.{kind}")
             return projected.reshape(texts, -1, _HEADS, SIZE // _HEADS).transpose(0, 2, 1, 3)
 
-        scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / np.float32(math.sqrt(SIZE // _HEADS))
+        scores = (
+            heads("query")
+            @ heads("key").transpose(0, 1, 3, 2)
+            / np.float32(math.sqrt(SIZE // _HEADS))
+        )
         shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
         shares /= shares.sum(axis=-1, keepdims=True)
         mixed = (shares @ heads("value")).transpose(0, 2, 1, 3).reshape(states.shape)
-        return self._normalized(self._dense(mixed, f"{name}.output.dense") + states, f"{name}.output.LayerNorm")
+        return self._normalized(
+            self._dense(mixed, f"{name}.output.dense") + states, f"{name}.output.LayerNorm"
+        )
 
     def _dense(self, states: Numbers, name: str) -> Numbers:
         return states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
@@ -72,7 +86,9 @@ class MiniLM:
     def _normalized(self, states: Numbers, name: str) -> Numbers:
         centred = states - states.mean(axis=-1, keepdims=True)
         scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-        normalized: Numbers = centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        normalized: Numbers = (
+            centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        )
         return normalized
 
 

@@ -52,7 +52,9 @@ class RoundNovelty:
     claims: int  # how many claims it makes, each counted once
     new_claims: int  # how many of them every active level calls new
     new: Mapping[str, int]  # how many of them each level calls new, by level
-    rates: Mapping[str, float]  # new claims over the most in any round so far (1 at least), by level
+    rates: Mapping[
+        str, float
+    ]  # new claims over the most in any round so far (1 at least), by level
     rate: float  # the lowest of the rates
     raw: Level = "LOW"  # the class of the rate alone
     low_run: int = 0  # how many rounds in a row, up to this one, are LOW by their rate
@@ -115,7 +117,9 @@ def classed_anew(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[Ro
     found = []
     low_run = 0
     for new in measured:
-        raw = novelty_level(new.rate, profile.thresholds.novelty_high, profile.thresholds.novelty_low)
+        raw = novelty_level(
+            new.rate, profile.thresholds.novelty_high, profile.thresholds.novelty_low
+        )
         low_run = low_run + 1 if raw == "LOW" else 0
         level: Level = "MEDIUM" if 0 < low_run < profile.k else raw
         found.append(replace(new, raw=raw, low_run=low_run, level=level))

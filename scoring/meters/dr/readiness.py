@@ -21,7 +21,9 @@ _ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z0-9+.-]++)://\w", re.IGNORECASE)
 _SCHEME = re.compile(r"(?<!\w)[a-z]", re.IGNORECASE)
 _FILE = re.compile(r"\w\w\.(?=\d*[^\W\d_])[^\W_]{1,5}(?!\w)")
 _NUMBERED = re.compile(r"(?<!\w)#\d+(?!\w)")
-_BULLET = re.compile(r"[\s*_>\[-]*(?:\d{1,3}[.)]\s+)?[\s*_\[]*")  # what Markdown puts before an action
+_BULLET = re.compile(
+    r"[\s*_>\[-]*(?:\d{1,3}[.)]\s+)?[\s*_\[]*"
+)  # what Markdown puts before an action
 _ACTING = re.compile(
     r"(?:the )?([^\W\d_][^\s:,()\[\]*]*(?: [^\s:,()\[\]*]+){0,3}?)(?: \([^()]*\))?"
     r"[*_\]]*(?::(?!//)| +will(?! not)(?!\w))",
@@ -34,8 +36,36 @@ _OWNER = re.compile(
 )
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
 _LABEL_ENDINGS = (
-    *("tion", "tions", "sion", "sions", "ness", "ing", "ings", "ally", "ately", "ently", "ously", "ively", "ility"),
-    *("ality", "ment", "ments", "ated", "ized", "ised", "ified", "ected", "sted", "osed", "ible", "less", "ware"),
+    *(
+        "tion",
+        "tions",
+        "sion",
+        "sions",
+        "ness",
+        "ing",
+        "ings",
+        "ally",
+        "ately",
+        "ently",
+        "ously",
+        "ively",
+        "ility",
+    ),
+    *(
+        "ality",
+        "ment",
+        "ments",
+        "ated",
+        "ized",
+        "ised",
+        "ified",
+        "ected",
+        "sted",
+        "osed",
+        "ible",
+        "less",
+        "ware",
+    ),
     "point",
 )
 _BARE_FILES = re.compile(  # files that are known by a name without an ending
@@ -72,7 +102,11 @@ class RoundReadiness:
 
     def parts(self) -> dict[str, Part]:
         """Return the sub-signals by name."""
-        return {"next actions": self.next_actions, "open questions": self.open_questions, "blockers": self.blockers}
+        return {
+            "next actions": self.next_actions,
+            "open questions": self.open_questions,
+            "blockers": self.blockers,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +123,9 @@ class ReadinessMeter:
 
     def __init__(self, profile: Profile = DEFAULT, added: Words = BUILT_IN) -> None:
         self._profile, self._added = profile, added
-        self._words = Words(*(getattr(profile.words, f.name) + getattr(added, f.name) for f in fields(Words)))
+        self._words = Words(
+            *(getattr(profile.words, f.name) + getattr(added, f.name) for f in fields(Words))
+        )
 
     def measure(
         self, number: int, actions: Sequence[str], questions: Sequence[str], before: int | None
@@ -97,10 +133,20 @@ class ReadinessMeter:
         """Return the readiness of a round; ``before`` counts the questions of the round before, None without one."""
         acting, asking = self.rate_actions(actions), rate_questions(len(questions), before)
         blocker = self.find_blocker((*questions, *actions))
-        blocked = Part(1.0, "no blocker") if blocker is None else Part(0.0, self._blocker_in_words(blocker))
-        value = ACTIONS_WEIGHT * acting.score + QUESTIONS_WEIGHT * asking.score + BLOCKERS_WEIGHT * blocked.score
+        blocked = (
+            Part(1.0, "no blocker")
+            if blocker is None
+            else Part(0.0, self._blocker_in_words(blocker))
+        )
+        value = (
+            ACTIONS_WEIGHT * acting.score
+            + QUESTIONS_WEIGHT * asking.score
+            + BLOCKERS_WEIGHT * blocked.score
+        )
         level = self._profile.thresholds.readiness_level(value)
-        return RoundReadiness(number, acting, asking, blocked, blocker, value, level, next(iter(questions), None))
+        return RoundReadiness(
+            number, acting, asking, blocked, blocker, value, level, next(iter(questions), None)
+        )
 
     def rate_actions(self, actions: Sequence[str]) -> Part:
         """Rate next actions: none 0; none specific 0.3; one specific 0.7; several specific and an owner named 1."""
@@ -117,14 +163,21 @@ class ReadinessMeter:
 
     def find_blocker(self, texts: Sequence[str]) -> str | None:
         """Return the first question or action with a word of the blocker list, whatever its sentence means."""
-        return next((text for text in texts if has_word_start(self._words.blockers, self._unmarked(text))), None)
+        return next(
+            (text for text in texts if has_word_start(self._words.blockers, self._unmarked(text))),
+            None,
+        )
 
     def _unmarked(self, text: str) -> str:
-        return plain(text.replace("_", " ") if self._profile.sentences else text)  # Markdown's, and no part of a word
+        return plain(
+            text.replace("_", " ") if self._profile.sentences else text
+        )  # Markdown's, and no part of a word
 
     def _blocker_in_words(self, blocker: str) -> str:
         found = _pattern(self._words.blockers, "").finditer(text := self._unmarked(blocker))
-        if self._profile.sentences and all(_OTHER_SENSE.match(text, word.start()) for word in found):
+        if self._profile.sentences and all(
+            _OTHER_SENSE.match(text, word.start()) for word in found
+        ):
             return f"a blocker; if its word has another sense in {quote(cut(blocker, _QUOTED))}, say it in other words"
         return "a blocker"
 
@@ -138,7 +191,9 @@ class ReadinessMeter:
         if _starts_with(self._words.vague_starts, text) or has_word(self._words.vague, text):
             return True
         count = len(text.split())
-        if self._profile.sentences:  # a file alone, or a tool with anything done to it, is concrete enough
+        if (
+            self._profile.sentences
+        ):  # a file alone, or a tool with anything done to it, is concrete enough
             if count == 1 and (_FILE.search(action) or _BARE_FILES.search(action)):
                 return False
             if count > 1 and has_word(self._profile.tools, text):
@@ -160,7 +215,9 @@ class ReadinessMeter:
         if any(found[1] not in no_owner or found[2] in teams for found in _OWNER.finditer(text)):
             return True
         acting = _ACTING.match(action, _BULLET.match(action).end())  # type: ignore[union-attr]  # it may be empty
-        return acting is not None and any(self._may_act(part.split()) for part in _SEVERAL.split(acting[1]))
+        return acting is not None and any(
+            self._may_act(part.split()) for part in _SEVERAL.split(acting[1])
+        )
 
     def _may_act(self, words: Sequence[str]) -> bool:
         plainly = [word.casefold().strip(".") for word in words]
@@ -168,10 +225,15 @@ class ReadinessMeter:
             words, plainly = words[:-1], plainly[:-1]
             if len(words) == 1 and plainly[0] not in self._profile.teams:
                 return False
-        ends = any(word.endswith(".") and small not in _TITLES for word, small in zip(words, plainly, strict=True))
+        ends = any(
+            word.endswith(".") and small not in _TITLES
+            for word, small in zip(words, plainly, strict=True)
+        )
         if ends or not plainly or plainly[0] in self._profile.addressed:
             return False
-        if plainly[-1] in self._profile.teams and (len(words) > 1 or plainly[0] not in self._profile.labels):
+        if plainly[-1] in self._profile.teams and (
+            len(words) > 1 or plainly[0] not in self._profile.labels
+        ):
             return True
         named = words[1:] if len(words) > 1 and plainly[0] in _TITLES else words
         return len(named) in (1, 2) and all(map(self._is_name, named))
@@ -187,7 +249,10 @@ class ReadinessMeter:
         """Return whether an action names a URL, path, file, tool, text in backticks, ``#123``, or a word for such."""
         return (
             any(pattern.search(action) for pattern in (_WEB, _FILE, _NUMBERED))
-            or any(_SCHEME.search(action, run.start(1), run.end(1)) for run in _ADDRESS.finditer(action))
+            or any(
+                _SCHEME.search(action, run.start(1), run.end(1))
+                for run in _ADDRESS.finditer(action)
+            )
             or any(part.strip() for part in action.split("`")[1:-1])
             or any(map(self._is_path, action.split()))
             or has_word(self._profile.artifacts + self._profile.tools, plain(action))
@@ -200,7 +265,9 @@ class ReadinessMeter:
         bare = token.strip(_PUNCTUATION)
         return bare.casefold() not in self._profile.alternatives and any(map(str.isalpha, bare))
 
-    def added_words(self, number: int, actions: Sequence[str], questions: Sequence[str]) -> list[AddedWord]:
+    def added_words(
+        self, number: int, actions: Sequence[str], questions: Sequence[str]
+    ) -> list[AddedWord]:
         """Return the added words that matched in a round, in the order of the lists."""
         found = []
         for name, (matches, everywhere) in _LISTS.items():

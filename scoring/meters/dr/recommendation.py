@@ -31,7 +31,9 @@ CHANGES: dict[Change, str] = {  # what each of the changes that ESCALATE may mea
     "prompt": "Change the prompt: ask who does what next, to which thing.",
     "scope": "Narrow the scope until its open questions can be answered.",
 }
-MAY_BE_CONVERGED = "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+MAY_BE_CONVERGED = (
+    "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+)
 
 INFLATED_SHARE = 0.1  # a round of many claims of which fewer than this share are new is inflated
 INFLATED_GROWTH = 2.0  # a round of this many times the claims of the rounds before, and of low novelty, is inflated
@@ -62,7 +64,9 @@ class RoundSignal:
     """What to do, as of one round, and why."""
 
     signal: Signal
-    reasons: tuple[str, str, str]  # a sentence or two each: on novelty, on readiness, and on what follows
+    reasons: tuple[
+        str, str, str
+    ]  # a sentence or two each: on novelty, on readiness, and on what follows
     rule: str  # the name of the rule that decided
     hint: str  # what to do next
     change: Change | None = None  # which change an ESCALATE means
@@ -114,15 +118,27 @@ _BLOCKED = "Blocked, by {}: more rounds do not remove that."
 _STUCK = "In none of these {} rounds was readiness high: the loop is stuck."
 _QUESTION_OPEN = "Converged, but a question is open: it is asked before anything ships."
 _NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
-_NOT_READY = "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
+_NOT_READY = (
+    "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
+)
 
 RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
     SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", lambda _: _NO_CLAIMS),
-    SignalRule("novelty_not_low", lambda s: s.novelty.level != "LOW", "CONTINUE", lambda s: _still(s, "blocked, by")),
     SignalRule(
-        "blocker", lambda s: s.readiness.blocker is not None, "ESCALATE", lambda s: _BLOCKED.format(_blocker(s))
+        "novelty_not_low",
+        lambda s: s.novelty.level != "LOW",
+        "CONTINUE",
+        lambda s: _still(s, "blocked, by"),
     ),
-    SignalRule("readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", lambda _: _NOT_READY),
+    SignalRule(
+        "blocker",
+        lambda s: s.readiness.blocker is not None,
+        "ESCALATE",
+        lambda s: _BLOCKED.format(_blocker(s)),
+    ),
+    SignalRule(
+        "readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", lambda _: _NOT_READY
+    ),
     SignalRule(
         "never_ready",
         lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run,
@@ -130,7 +146,10 @@ RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
         lambda s: _STUCK.format(s.novelty.low_run),
     ),
     SignalRule(
-        "open_question", lambda s: s.profile.sentences and bool(s.readiness.question), "ASK", lambda _: _QUESTION_OPEN
+        "open_question",
+        lambda s: s.profile.sentences and bool(s.readiness.question),
+        "ASK",
+        lambda _: _QUESTION_OPEN,
     ),
     SignalRule("converged", lambda _: True, "SHIP", _converged),
 )
@@ -144,14 +163,22 @@ def recommend(
     has_claims = ready_in_run = False
     for new, ready in zip(novelty, readiness, strict=True):
         has_claims = has_claims or new.claims > 0
-        ready_in_run = new.low_run > 0 and (ready.level == "HIGH" or (ready_in_run and new.low_run > 1))
+        ready_in_run = new.low_run > 0 and (
+            ready.level == "HIGH" or (ready_in_run and new.low_run > 1)
+        )
         situation = SoFar(has_claims, new, ready, ready_in_run, profile)
         rule = next(rule for rule in RULES if rule.holds(situation))
         parts = "; ".join(part.found for part in ready.parts().values())
-        readiness_said = f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {parts}."
+        readiness_said = (
+            f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {parts}."
+        )
         reasons = (_novelty_in_words(new, profile.k), readiness_said, rule.why(situation))
         unclear: Change = "scope" if ready.next_actions.score and ready.question else "prompt"
-        changes: dict[str, Change] = {"blocker": "human", "readiness_low": unclear, "never_ready": "agent"}
+        changes: dict[str, Change] = {
+            "blocker": "human",
+            "readiness_low": unclear,
+            "never_ready": "agent",
+        }
         hint = _hint(rule.signal, situation)
         found.append(RoundSignal(rule.signal, reasons, rule.name, hint, changes.get(rule.name)))
     return tuple(found)
@@ -159,7 +186,13 @@ def recommend(
 
 def _novelty_in_words(new: RoundNovelty, k: int) -> str:
     counted = f"{new.new_claims} of {new.claims} claims of round {new.round} are new, a rate of {rounded(new.rate):g}"
-    held = f"{new.low_run} rounds in a row" if new.low_run != 1 else "this round" if new.level == "LOW" else "1 round"
+    held = (
+        f"{new.low_run} rounds in a row"
+        if new.low_run != 1
+        else "this round"
+        if new.level == "LOW"
+        else "1 round"
+    )
     if new.level == "LOW":
         return f"Novelty is low for {held}: {counted}."
     if new.raw == "LOW":
@@ -171,7 +204,9 @@ class RoundSimilarity(NamedTuple):
     """How alike two rounds are in meaning."""
 
     value: float  # cosine, -1 to 1
-    of: Literal["summaries", "claims"]  # what was compared: the summaries, or the mean vectors of the claims
+    of: Literal[
+        "summaries", "claims"
+    ]  # what was compared: the summaries, or the mean vectors of the claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +214,13 @@ class CompositeRule:
     """Whether the composite rule says stop. It does not change the signal."""
 
     novelty_low: bool
-    stability_high: bool | None  # None without level L2, or when the last two rounds cannot be compared
+    stability_high: (
+        bool | None
+    )  # None without level L2, or when the last two rounds cannot be compared
     not_blocked: bool
-    rounds_held: int | None  # how many rounds in a row, up to the last, the three hold; None without level L2
+    rounds_held: (
+        int | None
+    )  # how many rounds in a row, up to the last, the three hold; None without level L2
     stop: bool | None
 
 
@@ -192,9 +231,17 @@ def similarities(
     found: list[RoundSimilarity | None] = [None]
     for i in range(1, len(rounds)):
         one, other = summary_of(rounds[i - 1]), summary_of(rounds[i])
-        said = [[one], [other]] if one and other else [[claim.raw for claim in claims[j]] for j in (i - 1, i)]
+        said = (
+            [[one], [other]]
+            if one and other
+            else [[claim.raw for claim in claims[j]] for j in (i - 1, i)]
+        )
         value = meanings.alike(*said)
-        found.append(None if value is None else RoundSimilarity(value, "summaries" if one and other else "claims"))
+        found.append(
+            None
+            if value is None
+            else RoundSimilarity(value, "summaries" if one and other else "claims")
+        )
     return found
 
 
@@ -213,9 +260,13 @@ def compose(
     low, free = novelty[-1].raw == "LOW", readiness[-1].blocker is None
     if stability is None:
         return CompositeRule(low, None, free, None, None)
-    stable = [None if s is None else at_least(s.value, profile.thresholds.stability) for s in stability]
+    stable = [
+        None if s is None else at_least(s.value, profile.thresholds.stability) for s in stability
+    ]
     held = 0
-    for new, ready, is_stable in zip(reversed(novelty), reversed(readiness), reversed(stable), strict=True):
+    for new, ready, is_stable in zip(
+        reversed(novelty), reversed(readiness), reversed(stable), strict=True
+    ):
         if not (new.raw == "LOW" and ready.blocker is None and is_stable):
             break
         held += 1
@@ -239,8 +290,13 @@ def find_flags(
     claims_before = most_before = 0
     for i, (new, ready) in enumerate(zip(novelty, readiness, strict=True)):
         before = questions[i - 1] if i else 0
-        dropped, premature = before and not questions[i] and new.new_claims, new.level == "HIGH" == ready.level
-        fell = f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
+        dropped, premature = (
+            before and not questions[i] and new.new_claims,
+            new.level == "HIGH" == ready.level,
+        )
+        fell = (
+            f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
+        )
         reasons = {
             "claim_inflation": _inflation(i, claims_before, most_before, new),
             "questions_dropped": fell if dropped else "",
@@ -261,7 +317,11 @@ def _inflation(rounds_before: int, claims_before: int, most_before: int, new: Ro
         counts = f"{new.new_claims} of {new.claims} claims are new"
         found = f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
         return found if new.claims > most_before else f"{found}; {MAY_BE_CONVERGED}"
-    if rounds_before and new.raw == "LOW" and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before):
+    if (
+        rounds_before
+        and new.raw == "LOW"
+        and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before)
+    ):
         mean = claims_before / rounds_before
         return f"{new.claims} claims, at least twice the mean of {mean:.4g} before, and few new"
     return ""

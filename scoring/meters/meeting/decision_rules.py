@@ -34,12 +34,18 @@ Obstacle: TypeAlias = Callable[[Situation], str | None]
 def too_few_rounds(s: Situation) -> str | None:
     """Refuse an end before the least number of rounds."""
     least = s.config.round_limits.min_rounds
-    return f"round {s.record.round_index} of at least {least}" if s.record.round_index < least else None
+    return (
+        f"round {s.record.round_index} of at least {least}"
+        if s.record.round_index < least
+        else None
+    )
 
 
 def too_little_explored(s: Situation) -> str | None:
     """Refuse an end with exploration below its minimum."""
-    return _too_low("exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end)
+    return _too_low(
+        "exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end
+    )
 
 
 def coverage_unmet(s: Situation) -> str | None:
@@ -57,7 +63,9 @@ def coverage_unmet(s: Situation) -> str | None:
 
 def too_little_agreed(s: Situation) -> str | None:
     """Refuse an end with convergence below its minimum."""
-    return _too_low("convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end)
+    return _too_low(
+        "convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end
+    )
 
 
 def off_topic(s: Situation) -> str | None:
@@ -66,7 +74,11 @@ def off_topic(s: Situation) -> str | None:
 
 
 MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
-OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)  # it may end without any
+OBSTACLES: tuple[Obstacle, ...] = (
+    *MUST_GO_ON,
+    too_little_agreed,
+    off_topic,
+)  # it may end without any
 
 
 def obstacles_in(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:
@@ -84,12 +96,17 @@ def not_deep(s: Situation) -> list[str]:
 def missing_aspects(s: Situation) -> list[str]:
     """Return the aspects that are required and not deep, and then any others at none."""
     required = not_deep(s)
-    return [*required, *(name for name, level in s.levels.items() if level == "none" and name not in required)]
+    return [
+        *required,
+        *(name for name, level in s.levels.items() if level == "none" and name not in required),
+    ]
 
 
 def words(number: float) -> str:
     """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
-    return f"{number:g}" if abs(number) >= 1e15 else f"{rounded(number):.4f}".rstrip("0").rstrip(".")
+    return (
+        f"{number:g}" if abs(number) >= 1e15 else f"{rounded(number):.4f}".rstrip("0").rstrip(".")
+    )
 
 
 def names(parts: Iterable[str]) -> str:
@@ -98,7 +115,11 @@ def names(parts: Iterable[str]) -> str:
 
 
 def _too_low(name: str, score: float, least: float) -> str | None:
-    return f"{name} {words(score)} is below its minimum of {words(least)}" if below(score, least) else None
+    return (
+        f"{name} {words(score)} is below its minimum of {words(least)}"
+        if below(score, least)
+        else None
+    )
 
 
 DOUBTS = "any remaining doubts or risks?"  # what is asked when the user did not confirm a decision that was ready
@@ -143,7 +164,9 @@ def early_consensus(s: Situation) -> Decision | None:
         return None
     gaps = []
     if below(s.scores.exploration, rule.exploration_low):
-        gaps.append(f"exploration {words(s.scores.exploration)} is below {words(rule.exploration_low)}")
+        gaps.append(
+            f"exploration {words(s.scores.exploration)} is below {words(rule.exploration_low)}"
+        )
     if untouched := [name for name in not_deep(s) if s.levels.get(name, "none") == "none"]:
         gaps.append(f"nothing has been said about {names(untouched)}")
     if not gaps:
@@ -151,7 +174,11 @@ def early_consensus(s: Situation) -> Decision | None:
     agreed = f"early consensus: convergence {words(s.scores.convergence)} in round {s.record.round_index}"
     focus = tuple(dict.fromkeys((*missing_aspects(s), *rule.forced_next_round_focus)))
     favoured = quote(s.lead.option) if s.lead else "this"
-    about = f"let us look at {names(focus)}, and at what happens if we do nothing" if focus else DO_NOTHING
+    about = (
+        f"let us look at {names(focus)}, and at what happens if we do nothing"
+        if focus
+        else DO_NOTHING
+    )
     said = f"Most of us like {favoured}. Before we agree this early, {about}."
     return Decision("continue_targeted", (agreed, *gaps), said, focus)
 
@@ -161,8 +188,12 @@ def must_go_on(s: Situation) -> Decision | None:
     reasons = obstacles_in(MUST_GO_ON, s)
     if not reasons:
         return None
-    open_aspects = missing_aspects(s) or [name for name, level in s.levels.items() if level != "deep"]
-    about = f": let us go into {names(open_aspects)}" if open_aspects else ": let us use another round"
+    open_aspects = missing_aspects(s) or [
+        name for name, level in s.levels.items() if level != "deep"
+    ]
+    about = (
+        f": let us go into {names(open_aspects)}" if open_aspects else ": let us use another round"
+    )
     return Decision("must_continue", reasons, f"It is too early to end{about}.")
 
 
@@ -191,9 +222,16 @@ def stalled(s: Situation) -> Decision | None:
     """End a debate that repeats itself and does not converge."""
     rule = s.config.rules.stalled_debate_detection
     least = rule.min_delta_convergence_over_2_rounds
-    if not rule.enabled or s.record.round_index < rule.rounds_before_check or s.convergence_gain is None:
+    if (
+        not rule.enabled
+        or s.record.round_index < rule.rounds_before_check
+        or s.convergence_gain is None
+    ):
         return None
-    if not (at_most(s.scores.novelty_recent, rule.low_novelty_recent) and below(s.convergence_gain, least)):
+    if not (
+        at_most(s.scores.novelty_recent, rule.low_novelty_recent)
+        and below(s.convergence_gain, least)
+    ):
         return None
     reasons = (
         f"stalled: {_novelty(s)}, at most {words(rule.low_novelty_recent)}",
@@ -240,7 +278,9 @@ def go_on(s: Situation) -> Decision:
     return Decision("continue_targeted", reasons, f"Another round is worth it: {about}.")
 
 
-RULES: Mapping[str, Rule] = {  # in order: the first one that says something decides, and the last one always does
+RULES: Mapping[
+    str, Rule
+] = {  # in order: the first one that says something decides, and the last one always does
     "round_limit": round_limit,
     "early_consensus": early_consensus,
     "must_go_on": must_go_on,
@@ -278,18 +318,27 @@ def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
     if not obstacles_in(OBSTACLES, s) and repeats and (complete or both_good):
         why = [f"ending is allowed and {_novelty(s)}, at most {words(floor)}"]
         why += [f"{completeness} reaches {words(mark)}"] if complete else []
-        return True, (*why, *(["exploration and convergence both reach their targets"] if both_good else []))
+        return True, (
+            *why,
+            *(["exploration and convergence both reach their targets"] if both_good else []),
+        )
     why = [] if repeats else [f"{_novelty(s)}, above {words(floor)}"]
     if not (complete or both_good):
         why.append(f"{completeness} is below {words(mark)}, and not both targets are met")
     return False, tuple(why)
 
 
-def _decide_or_park(s: Situation, reasons: tuple[str, ...], deciding: str, parking: str = "") -> Decision:
+def _decide_or_park(
+    s: Situation, reasons: tuple[str, ...], deciding: str, parking: str = ""
+) -> Decision:
     missing = obstacles_in(OBSTACLES, s)
     if not missing:
         return Decision("ready_to_decide", (*reasons, "ending is allowed"), _deciding(s, deciding))
-    return Decision("park_or_abort", (*reasons, *missing), _resolve_or_park(s, parking or deciding, "; ".join(missing)))
+    return Decision(
+        "park_or_abort",
+        (*reasons, *missing),
+        _resolve_or_park(s, parking or deciding, "; ".join(missing)),
+    )
 
 
 def _deciding(s: Situation, why: str) -> str:
@@ -298,7 +347,9 @@ def _deciding(s: Situation, why: str) -> str:
 
 def _resolve_or_park(s: Situation, why: str, blockers: str) -> str:
     """Return what to ask, by the options that experts prefer, most of them first; else by those considered."""
-    preferred = Counter(position.preferred_option for position in s.record.convergence.expert_positions)
+    preferred = Counter(
+        position.preferred_option for position in s.record.convergence.expert_positions
+    )
     considered = dict.fromkeys(s.record.convergence.options_considered or ())
     decide = "decide"
     match [option for option, _ in preferred.most_common()] or list(considered):
@@ -306,7 +357,9 @@ def _resolve_or_park(s: Situation, why: str, blockers: str) -> str:
             decide = f"decide on {printable(only)}"
         case [*some, last_one]:
             decide = f"decide between {names(some)} and {printable(last_one)}"
-    return f'{why}: {decide} now, or record "no decision" with these blockers: {printable(blockers)}?'
+    return (
+        f'{why}: {decide} now, or record "no decision" with these blockers: {printable(blockers)}?'
+    )
 
 
 def _about_lead(s: Situation) -> str:

@@ -38,7 +38,9 @@ class MeetingState(BaseModel):
     topic: str | None = None
     experts: list[str] = []  # who has spoken, by name, where experts are commands
     messages: list[dict[str, Any]] = []  # of experts, in the round that goes on
-    doubts: bool = False  # whether the end was refused, and the question for doubts has no answer yet
+    doubts: bool = (
+        False  # whether the end was refused, and the question for doubts has no answer yet
+    )
     wished: bool = False  # whether the question is open because people wished to end
     parked: bool = False  # whether people parked it
     version: Literal[1] = VERSION
@@ -70,7 +72,9 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     value = read_json(decode(data, str(path)), str(path))
     version = value.get("version") if isinstance(value, dict) else value
     if version != VERSION:
-        raise InputError(f"{path}: not {_WHERE} of version {VERSION}: {shown(version)}; name another file")
+        raise InputError(
+            f"{path}: not {_WHERE} of version {VERSION}: {shown(version)}; name another file"
+        )
     state, faults = checked(MeetingState, value, f"not {_WHERE}")
     if state is None:
         raise InputError(f"{path}: {faults[0]}")
@@ -96,10 +100,14 @@ def _read(path: Path) -> bytes | None:
 
 def save_state(path: Path, state: MeetingState) -> MeetingState:
     """Write a state whole, and return it; InputError where the file was changed since it was read; WriteError."""
-    data = (json_escaped(json.dumps(state.model_dump(), ensure_ascii=False, indent=1)) + "\n").encode()
+    data = (
+        json_escaped(json.dumps(state.model_dump(), ensure_ascii=False, indent=1)) + "\n"
+    ).encode()
     with alone_in(path.parent):
         if _read(path) != state._read:
-            raise InputError(f"{path}: was changed by another command meanwhile; run this one again")
+            raise InputError(
+                f"{path}: was changed by another command meanwhile; run this one again"
+            )
         write_atomically(path, data)
     written = state.model_copy()
     written._read = data
@@ -111,13 +119,19 @@ def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
     _require_open(state)
     if not text.strip():
         raise MeetingError(f"{expert}: said nothing; ask again")
-    said = {"message_id": f"r{state.next_round}-{len(state.messages) + 1}", "speaker_id": expert, "text": text.strip()}
+    said = {
+        "message_id": f"r{state.next_round}-{len(state.messages) + 1}",
+        "speaker_id": expert,
+        "text": text.strip(),
+    }
     return state.model_copy(update={"messages": [*state.messages, said]})
 
 
 def _require_open(state: MeetingState) -> None:
     if state.ended:
-        raise MeetingError(f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state")
+        raise MeetingError(
+            f"the meeting is over ({state.phase.replace('_', ' ')}); begin another state"
+        )
     if state.phase == "needs_answer":
         raise MeetingError("a question is open; answer it with --answer yes, no or park")
 
@@ -127,7 +141,9 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     _require_open(state)
     found = meeting_records.parse_meeting_records(text, source)
     if len(found) != 1:
-        raise MeetingError(f"{source}: {len(found)} records where one belongs: that of round {state.next_round}")
+        raise MeetingError(
+            f"{source}: {len(found)} records where one belongs: that of round {state.next_round}"
+        )
     number, before, kept = found[0].round_index, state.records, list[dict[str, Any]]()
     is_again = state.doubts and number == before[-1]["round_index"]
     if before and not is_again and number != before[-1]["round_index"] + 1:
@@ -139,8 +155,12 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
         record[DOUBTS_ASKED] = True
     if messages := [*kept, *state.messages]:
         record["messages"] = messages
-    following = state.model_copy(update={"records": [*before, record], "messages": [], "doubts": False})
-    return following.model_copy(update={"phase": "needs_answer" if following.verdicts[-1].ends else "needs_record"})
+    following = state.model_copy(
+        update={"records": [*before, record], "messages": [], "doubts": False}
+    )
+    return following.model_copy(
+        update={"phase": "needs_answer" if following.verdicts[-1].ends else "needs_record"}
+    )
 
 
 def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> MeetingState:
@@ -158,7 +178,9 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         lead = leading(meeting_records.check_records([last])[0].convergence.expert_positions)
         chosen = option or (lead.option if lead else None)
         if chosen is None:
-            raise MeetingError("no expert prefers an option; name the one to decide on with --option")
+            raise MeetingError(
+                "no expert prefers an option; name the one to decide on with --option"
+            )
         return answered.model_copy(update={"phase": "decided", "decision": chosen})
     if _no_ends(verdict):
         return answered.model_copy(update={"phase": "no_decision"})
@@ -173,8 +195,14 @@ def _no_ends(verdict: MeetingVerdict) -> bool:
 def park(state: MeetingState) -> MeetingState:
     """End a meeting without a decision because people park it; MeetingError before a record, or after the end."""
     if state.ended or not state.records:
-        raise MeetingError("the meeting is over" if state.ended else "no round has been held; there is nothing to park")
-    return state.model_copy(update={"phase": "no_decision", "parked": True, "messages": [], "doubts": False})
+        raise MeetingError(
+            "the meeting is over"
+            if state.ended
+            else "no round has been held; there is nothing to park"
+        )
+    return state.model_copy(
+        update={"phase": "no_decision", "parked": True, "messages": [], "doubts": False}
+    )
 
 
 def missing_for_end(state: MeetingState) -> list[str]:
@@ -184,13 +212,24 @@ def missing_for_end(state: MeetingState) -> list[str]:
     if verdict and verdict.ending_allowed:
         return []
     rounds = f"round 0 of at least {config.round_limits.min_rounds}"
-    aspects = verdict.missing_aspects if verdict else config.rules.require_exploration_coverage.required_aspects_deep
-    return [*(verdict.obstacles if verdict else (rounds,)), *(f"not yet covered: {name}" for name in aspects)]
+    aspects = (
+        verdict.missing_aspects
+        if verdict
+        else config.rules.require_exploration_coverage.required_aspects_deep
+    )
+    return [
+        *(verdict.obstacles if verdict else (rounds,)),
+        *(f"not yet covered: {name}" for name in aspects),
+    ]
 
 
 def wish_to_end(state: MeetingState) -> MeetingState:
     """Open the question whether to decide because people wish to end, where nothing is missing for that."""
-    return state if missing_for_end(state) else state.model_copy(update={"phase": "needs_answer", "wished": True})
+    return (
+        state
+        if missing_for_end(state)
+        else state.model_copy(update={"phase": "needs_answer", "wished": True})
+    )
 
 
 def what_next(state: MeetingState) -> dict[str, Any]:
@@ -199,10 +238,18 @@ def what_next(state: MeetingState) -> dict[str, Any]:
     last = verdicts[-1] if verdicts else None
     question = last.facilitator_prompt if last and state.phase == "needs_answer" else None
     if last and question and state.wished:
-        lead = leading(meeting_records.check_records([state.records[-1]])[0].convergence.expert_positions)
-        question = f"Ending is allowed: shall we decide{f' on {quote(lead.option)}' if lead else ''}?"
+        lead = leading(
+            meeting_records.check_records([state.records[-1]])[0].convergence.expert_positions
+        )
+        question = (
+            f"Ending is allowed: shall we decide{f' on {quote(lead.option)}' if lead else ''}?"
+        )
     no = "record no decision" if last and _no_ends(last) else "ask for doubts, and go on"
-    answers = {"yes": "decide, on the option that --option names or else the leading one", "no": no, "park": PARKED}
+    answers = {
+        "yes": "decide, on the option that --option names or else the leading one",
+        "no": no,
+        "park": PARKED,
+    }
     found: dict[str, Any] = {
         "phase": state.phase,
         "next_round": None if state.ended else state.next_round,
@@ -213,15 +260,23 @@ def what_next(state: MeetingState) -> dict[str, Any]:
         "verdict": last.as_dict() if last else None,
     }
     if state.phase == "no_decision":
-        found["no_decision"] = {**no_decision(state.records, verdicts, may_go_on=False), "parked": state.parked}
+        found["no_decision"] = {
+            **no_decision(state.records, verdicts, may_go_on=False),
+            "parked": state.parked,
+        }
     return found
 
 
 def _in_short(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the summary of a round; what its experts prefer, where the judge gave none."""
     votes = record["convergence"]["expert_positions"]
-    preferred = "; ".join(f"{v['expert_id']} prefers {v['preferred_option']} ({v['confidence']:g})" for v in votes)
-    return {"round_index": record["round_index"], **(record.get("summary") or {"round_brief": preferred})}
+    preferred = "; ".join(
+        f"{v['expert_id']} prefers {v['preferred_option']} ({v['confidence']:g})" for v in votes
+    )
+    return {
+        "round_index": record["round_index"],
+        **(record.get("summary") or {"round_brief": preferred}),
+    }
 
 
 def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str, Any]:
@@ -231,7 +286,11 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
         **what_next(state),
         "topic": state.topic,
         "messages": [*again, *state.messages],
-        "history": [_in_short(record) for record in state.records if record["round_index"] != state.next_round],
+        "history": [
+            _in_short(record)
+            for record in state.records
+            if record["round_index"] != state.next_round
+        ],
         "metrics": [verdict.as_dict() for verdict in state.verdicts],
         "faults": list(faults),
         "instructions": f"Judge round {state.next_round}. Write one JSON record by the schema, with a summary, alone.",
@@ -242,18 +301,30 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
 def expert_prompt(state: MeetingState, name: str) -> str:
     """Return what an expert's command gets: the decision, what was said, what to speak about, and how to answer."""
     most = meeting_config(state.config).round_limits.max_rounds
-    lines = [f"You are {name}, an expert in a meeting that is to decide: {state.topic or 'see what was said'}"]
+    lines = [
+        f"You are {name}, an expert in a meeting that is to decide: {state.topic or 'see what was said'}"
+    ]
     lines += [f"This is round {state.next_round} of at most {most}.", ""]
     for record in state.records:
         lines.append(f"Round {record['round_index']}: {_in_short(record).get('round_brief')}")
     last = [*(state.records[-1].get("messages") or [] if state.records else []), *state.messages]
     lines += [f"{said.get('speaker_id') or 'an expert'}: {said['text']}" for said in last]
     if state.doubts:
-        lines += ["", f"The end was refused. Do you have {DOUBTS} Say them, or say that you have none."]
+        lines += [
+            "",
+            f"The end was refused. Do you have {DOUBTS} Say them, or say that you have none.",
+        ]
     elif state.records:
         verdict = state.verdicts[-1]
-        lines += ["", verdict.facilitator_prompt, *(f"- {prompt}" for prompt in verdict.next_round_focus_prompts)]
-    lines += ["", "Answer in a few sentences. End with the option that you prefer now and how sure you are:"]
+        lines += [
+            "",
+            verdict.facilitator_prompt,
+            *(f"- {prompt}" for prompt in verdict.next_round_focus_prompts),
+        ]
+    lines += [
+        "",
+        "Answer in a few sentences. End with the option that you prefer now and how sure you are:",
+    ]
     return "\n".join([*lines, "Option: its name, or defer", "Confidence: a number from 0 to 1", ""])
 
 
@@ -261,7 +332,10 @@ def lines_of_question(found: Mapping[str, Any]) -> list[str]:
     """Return what is next as lines of text, control characters escaped."""
     lines = [f"too early to end: {reason}" for reason in found.get("missing", ())]
     if verdict := found["verdict"]:
-        lines += [f"round {verdict['round_index']}: {verdict['status']}", *(f"  {r}" for r in verdict["reasons"])]
+        lines += [
+            f"round {verdict['round_index']}: {verdict['status']}",
+            *(f"  {r}" for r in verdict["reasons"]),
+        ]
     match found["phase"]:
         case "needs_answer":
             lines.append(f"question: {found['question']}")
@@ -272,7 +346,9 @@ def lines_of_question(found: Mapping[str, Any]) -> list[str]:
             lines.append("no decision, parked" if found["no_decision"]["parked"] else "no decision")
         case _:
             again = verdict and verdict["round_index"] == found["next_round"]
-            lines.append(f"next: the record of round {found['next_round']}{', judged again' if again else ''}")
+            lines.append(
+                f"next: the record of round {found['next_round']}{', judged again' if again else ''}"
+            )
             lines += [f"  focus: {prompt}" for prompt in found["prompts"]]
     return list(map(printable, lines))
 
@@ -285,9 +361,13 @@ def no_decision(
     """Return what a meeting leaves when it ends undecided; ``may_go_on`` None asks the last verdict; MeetingError."""
     given, verdict = meeting_records.check_records(records), verdicts[-1]
     last = given[-1]
-    points = dict.fromkeys(point for record in given if record.summary for point in record.summary.key_new_points)
+    points = dict.fromkeys(
+        point for record in given if record.summary for point in record.summary.key_new_points
+    )
     positions = last.convergence.expert_positions
-    named = dict.fromkeys((*(last.convergence.options_considered or ()), *(p.preferred_option for p in positions)))
+    named = dict.fromkeys(
+        (*(last.convergence.options_considered or ()), *(p.preferred_option for p in positions))
+    )
     lead = leading(positions)
     return {
         "outcome": "no_decision",
@@ -300,7 +380,8 @@ def no_decision(
         "leading_option": lead.option if lead else None,
         "options": [_option(name, positions) for name in named],
         "positions": [
-            {name: getattr(p, name) for name in ExpertPosition.model_fields} | {"confidence": rounded(p.confidence)}
+            {name: getattr(p, name) for name in ExpertPosition.model_fields}
+            | {"confidence": rounded(p.confidence)}
             for p in positions
         ],
         "blockers": list(verdict.obstacles or verdict.reasons),
@@ -337,7 +418,9 @@ def as_markdown(found: Mapping[str, Any]) -> str:
     for row in found["positions"]:
         notes = f": {said(row['notes'])}" if row["notes"] else ""
         confidence = words(row["confidence"])
-        lines.append(f"- {said(row['expert_id'])} prefers {said(row['preferred_option'])} ({confidence}){notes}")
+        lines.append(
+            f"- {said(row['expert_id'])} prefers {said(row['preferred_option'])} ({confidence}){notes}"
+        )
     lines += ["", "## Blockers", "", *(f"- {said(reason)}" for reason in found["blockers"])]
     lines += [f"- not yet covered: {said(name)}" for name in found["missing_aspects"]]
     if found["disagreement"]:

@@ -9,7 +9,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from scoring.errors import MeetingError
-from scoring.meters.plaindata import checked, decode, fault, json_schema, raised_as, read_given, read_values, utf8
+from scoring.meters.plaindata import (
+    checked,
+    decode,
+    fault,
+    json_schema,
+    raised_as,
+    read_given,
+    read_values,
+    utf8,
+)
 from scoring.text import shown
 
 _LARGEST = 10**9
@@ -21,13 +30,17 @@ RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=_LARGEST)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Amount: TypeAlias = Annotated[float, Field(ge=0)]
 CoverageLevel: TypeAlias = Literal["none", "shallow", "deep"]
-Status: TypeAlias = Literal["must_continue", "continue_targeted", "ready_to_decide", "park_or_abort"]
+Status: TypeAlias = Literal[
+    "must_continue", "continue_targeted", "ready_to_decide", "park_or_abort"
+]
 
 
 class Block(BaseModel):
     """Part of a record or config: a number is a number and text is text, and unknown keys are kept."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow", allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="allow", allow_inf_nan=False, defer_build=True
+    )
 
 
 class Summary(Block):
@@ -46,7 +59,9 @@ class Aspect(Block):
 
 
 def _each_once(items: list[Any]) -> list[Any]:
-    for name, count in Counter(item.name if isinstance(item, Aspect) else item.expert_id for item in items).items():
+    for name, count in Counter(
+        item.name if isinstance(item, Aspect) else item.expert_id for item in items
+    ).items():
         if count > 1:
             raise ValueError(f"{shown(name)} is named {count} times")
     return items
@@ -112,14 +127,20 @@ class Focus(Block):
     @classmethod
     def _counted(cls, data: Any) -> Any:
         counts = annotated(data.get("message_annotations")) if isinstance(data, Mapping) else None
-        return data if counts is None else {**data, **{k: n for k, n in counts.items() if data.get(k) is None}}
+        return (
+            data
+            if counts is None
+            else {**data, **{k: n for k, n in counts.items() if data.get(k) is None}}
+        )
 
 
 def annotated(annotations: Any) -> dict[str, int] | None:
     """Return the counts of messages that annotations give, by field; None when they are not what they should be."""
     if not isinstance(annotations, list) or not annotations:
         return None
-    items: list[Any] = [dict(item) if isinstance(item, BaseModel | Mapping) else {} for item in annotations]
+    items: list[Any] = [
+        dict(item) if isinstance(item, BaseModel | Mapping) else {} for item in annotations
+    ]
     kinds = [item.get("topic_relevance") for item in items]
     counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
     return counts if sum(counts.values()) == len(kinds) else None
@@ -181,7 +202,11 @@ class JudgeRecord(Block):
     @classmethod
     def _uncounted(cls, data: Any) -> Any:
         """Take a record with messages and without counts of points: they are counted later."""
-        if not isinstance(data, Mapping) or not (messages := data.get("messages")) or not isinstance(messages, list):
+        if (
+            not isinstance(data, Mapping)
+            or not (messages := data.get("messages"))
+            or not isinstance(messages, list)
+        ):
             return data
         novelty = {} if data.get("novelty") is None else data["novelty"]
         names = ("novel_points_count", "repeated_points_count")
@@ -228,7 +253,11 @@ def _parsed(text: str | bytes, source: str) -> tuple[list[JudgeRecord], Mapping[
     with raised_as(MeetingError):
         values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
     state: Mapping[str, Any] = {}
-    if len(values) == 1 and isinstance(values[0], Mapping) and isinstance(values[0].get("records"), list):
+    if (
+        len(values) == 1
+        and isinstance(values[0], Mapping)
+        and isinstance(values[0].get("records"), list)
+    ):
         state = values[0]
         values = state["records"]
     try:
@@ -245,7 +274,10 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     records: list[JudgeRecord] = []
     faults: list[str] = []
     heads = [_head(item) for item in given]
-    places = [f"record {n}" if number is None else f"round {number}" for n, (number, _) in enumerate(heads, start=1)]
+    places = [
+        f"record {n}" if number is None else f"round {number}"
+        for n, (number, _) in enumerate(heads, start=1)
+    ]
     for item, where in zip(given, places, strict=True):
         if isinstance(item, JudgeRecord):
             records.append(item)
@@ -259,11 +291,21 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     for number, count in Counter(numbers).items():
         if number is not None and count > 1:
             at = ", ".join(str(n) for n, other in enumerate(numbers, start=1) if other == number)
-            faults.append(fault(f"round {number}", "round_index", f"given {count} times, in records {at}"))
-    named = [(meeting, where) for (_, meeting), where in zip(heads, places, strict=True) if meeting is not None]
+            faults.append(
+                fault(f"round {number}", "round_index", f"given {count} times, in records {at}")
+            )
+    named = [
+        (meeting, where)
+        for (_, meeting), where in zip(heads, places, strict=True)
+        if meeting is not None
+    ]
     for meeting, where in named:
         if meeting != (first := named[0][0]):
-            faults.append(fault(where, "meeting_id", f"{shown(meeting)} is another meeting than {shown(first)}"))
+            faults.append(
+                fault(
+                    where, "meeting_id", f"{shown(meeting)} is another meeting than {shown(first)}"
+                )
+            )
     if faults:
         raise MeetingError(*faults)
     return sorted(records, key=lambda record: record.round_index)

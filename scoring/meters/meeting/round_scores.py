@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from scoring.meters import TOLERANCE, above
 from scoring.meters.meeting.config import MeetingConfig, Weights
-from scoring.meters.meeting.records import CoverageLevel, ExpertPosition, Focus, JudgeRecord, Novelty, Status, annotated
+from scoring.meters.meeting.records import (
+    CoverageLevel,
+    ExpertPosition,
+    Focus,
+    JudgeRecord,
+    Novelty,
+    Status,
+    annotated,
+)
 
 CHECKLIST = (  # the aspects that every decision should be explored in; one that a record does not list is at none
     "problem_clarity",
@@ -19,7 +27,11 @@ CHECKLIST = (  # the aspects that every decision should be explored in; one that
     "stakeholders_impact",
     "dependencies_unknowns",
 )
-LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}  # in the exploration score
+LEVELS: Mapping[CoverageLevel, float] = {
+    "none": 0.0,
+    "shallow": 0.5,
+    "deep": 1.0,
+}  # in the exploration score
 CONTEXT = 0.5  # what a message about the background counts in the focus score; one about the decision counts 1
 MARGIN = 0.02  # a stated number may differ from the computed one by this much: judges round
 
@@ -103,15 +115,26 @@ def novelty_score(*rounds: Novelty) -> float:
     return novel / points if points else 0.0
 
 
-def score_round(record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights) -> Scores:
+def score_round(
+    record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights
+) -> Scores:
     """Return the scores of a round; recent novelty is with the one ``before``, else as the ``first`` states."""
     levels, lead = coverage(record), leading(record.convergence.expert_positions)
     e = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
     c = lead.support * lead.confidence if lead else 0.0
     f = focus_score(record.focus)
     stated = record.novelty.novelty_score_recent if first and before is None else None
-    recent = stated if stated is not None else novelty_score(record.novelty, *([before.novelty] if before else []))
-    parts = (weights.exploration * e, weights.convergence * c, weights.focus * f, weights.low_novelty * (1 - recent))
+    recent = (
+        stated
+        if stated is not None
+        else novelty_score(record.novelty, *([before.novelty] if before else []))
+    )
+    parts = (
+        weights.exploration * e,
+        weights.convergence * c,
+        weights.focus * f,
+        weights.low_novelty * (1 - recent),
+    )
     spread = disagreement(record.convergence.expert_positions)
     return Scores(e, c, f, novelty_score(record.novelty), recent, math.fsum(parts), spread)
 
@@ -148,27 +171,44 @@ def stated_differences(
     found += _contradictions(record, lead, missing)
     if record.composite is not None:
         used = record.composite.weights_used
-        for name in type(config.weights).model_fields:  # a weight that is not stated is 0 to the judge
+        for name in type(
+            config.weights
+        ).model_fields:  # a weight that is not stated is 0 to the judge
             stated, weight = used.get(name), getattr(config.weights, name)
             if stated is None or abs(stated - weight) > TOLERANCE:
                 found.append(Difference(f"composite.weights_used.{name}", stated, weight))
     if cost := record.cost_time:
         exact.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
-        exact.append(Difference("cost_time.max_rounds", cost.max_rounds, config.round_limits.max_rounds))
+        exact.append(
+            Difference("cost_time.max_rounds", cost.max_rounds, config.round_limits.max_rounds)
+        )
     if own := record.stop_continue_recommendation:
         exact.append(Difference("stop_continue_recommendation.status", own.status, status))
-    return (*found, *(difference for difference in exact if difference.stated != difference.computed))
+    return (
+        *found,
+        *(difference for difference in exact if difference.stated != difference.computed),
+    )
 
 
-def _contradictions(record: JudgeRecord, lead: Lead | None, missing: Sequence[str]) -> Iterator[Difference]:
+def _contradictions(
+    record: JudgeRecord, lead: Lead | None, missing: Sequence[str]
+) -> Iterator[Difference]:
     """Yield what a record says in two ways; its annotations may be of some messages only."""
     for name, count in (annotated(record.focus.message_annotations) or {}).items():
         if count > (stated := getattr(record.focus, name)):
             yield Difference(f"focus.{name}", stated, count)
     if (option := record.convergence.leading_option) is not None:
-        mine = leading([p for p in record.convergence.expert_positions if p.preferred_option == option])
-        if not (mine and lead) or mine.supporters < lead.supporters or lead.confidence - mine.confidence > TOLERANCE:
+        mine = leading(
+            [p for p in record.convergence.expert_positions if p.preferred_option == option]
+        )
+        if (
+            not (mine and lead)
+            or mine.supporters < lead.supporters
+            or lead.confidence - mine.confidence > TOLERANCE
+        ):
             yield Difference("convergence.leading_option", option, lead.option if lead else "none")
     still = record.exploration.missing_critical_aspects or []
     if stale := [name for name in still if name not in missing]:
-        yield Difference("exploration.missing_critical_aspects", ", ".join(stale), ", ".join(missing) or "none")
+        yield Difference(
+            "exploration.missing_critical_aspects", ", ".join(stale), ", ".join(missing) or "none"
+        )

@@ -38,17 +38,23 @@ class MessageNovelty:
     @property
     def judge_share(self) -> float | None:
         """The same of the judge's points; None where the judge has not counted."""
-        return None if self.judge_novel is None else _share(self.judge_novel, self.judge_repeated or 0)
+        return (
+            None if self.judge_novel is None else _share(self.judge_novel, self.judge_repeated or 0)
+        )
 
 
-def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) -> dict[int, MessageNovelty]:
+def message_novelty(
+    records: Sequence[JudgeRecord], embed: Embed | None = None
+) -> dict[int, MessageNovelty]:
     """Return the novelty of each round's messages to all before, by words (L1) and by meaning (L2)."""
     said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
     alone = [[normalize(text)] for _, text in said]
     new = [answer for (answer,) in new_by_words(alone, DEFAULT.thresholds.paraphrase)]
     if embed is not None:
         raw = [[text] for _, text in said]
-        by_meaning = Meanings([text for _, text in said], embed).new_claims(raw, DEFAULT.thresholds.semantic)
+        by_meaning = Meanings([text for _, text in said], embed).new_claims(
+            raw, DEFAULT.thresholds.semantic
+        )
         new = [by_words and other for by_words, (other,) in zip(new, by_meaning, strict=True)]
     by_round: dict[int, list[bool]] = {}
     for (number, _), is_new in zip(said, new, strict=True):
@@ -57,9 +63,15 @@ def message_novelty(records: Sequence[JudgeRecord], embed: Embed | None = None) 
     for record in records:
         if answers := by_round.get(record.round_index):
             judge = record.novelty
-            counted = (judge.novel_points_count, judge.repeated_points_count) if judge.is_counted else (None, None)
+            counted = (
+                (judge.novel_points_count, judge.repeated_points_count)
+                if judge.is_counted
+                else (None, None)
+            )
             level: Literal["L1", "L2"] = "L1" if embed is None else "L2"
-            found[record.round_index] = MessageNovelty(sum(answers), len(answers) - sum(answers), level, *counted)
+            found[record.round_index] = MessageNovelty(
+                sum(answers), len(answers) - sum(answers), level, *counted
+            )
     return found
 
 
@@ -79,17 +91,27 @@ class MeetingVerdict:
     round_index: int
     scores: Scores
     status: Status
-    rule: str  # the rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`
-    strength: Strength | None  # of a recommended end: strong when exploration and convergence are both good
+    rule: (
+        str  # the rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`
+    )
+    strength: (
+        Strength | None
+    )  # of a recommended end: strong when exploration and convergence are both good
     ending_allowed: bool
     reasons: tuple[str, ...]
     facilitator_prompt: str
     next_round_focus_prompts: tuple[str, ...]
-    missing_aspects: tuple[str, ...]  # the required aspects that are not deep, and then any others at none
-    obstacles: tuple[str, ...]  # what keeps the meeting from ending, in words; none where ending is allowed
+    missing_aspects: tuple[
+        str, ...
+    ]  # the required aspects that are not deep, and then any others at none
+    obstacles: tuple[
+        str, ...
+    ]  # what keeps the meeting from ending, in words; none where ending is allowed
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
-    from_messages: MessageNovelty | None = None  # what is new by the messages themselves, where the record has them
+    from_messages: MessageNovelty | None = (
+        None  # what is new by the messages themselves, where the record has them
+    )
 
     @property
     def ends(self) -> bool:
@@ -125,7 +147,9 @@ def score_meeting(
     verdicts = []
     for record in checked:
         number = record.round_index
-        scores[number] = score_round(record, by_round.get(number - 1), record is checked[0], config.weights)
+        scores[number] = score_round(
+            record, by_round.get(number - 1), record is checked[0], config.weights
+        )
         now, earlier = scores[number], scores.get(number - 2)
         total_cost = _total_cost(record, total_cost, config)
         situation = Situation(
@@ -155,20 +179,35 @@ def _total_cost(record: JudgeRecord, before: float | None, config: MeetingConfig
         return record.cost_time.estimated_cost_cumulative
     if config.cost_per_step is None:
         return before
-    return record.round_index * config.cost_per_step if before is None else before + config.cost_per_step
+    return (
+        record.round_index * config.cost_per_step
+        if before is None
+        else before + config.cost_per_step
+    )
 
 
 def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict:
     rule, decision = decision_rules.decide(s)
     drift = decision_rules.off_topic(s)
-    missing, obstacles = missing_aspects(s), decision_rules.obstacles_in(decision_rules.OBSTACLES, s)
+    missing, obstacles = (
+        missing_aspects(s),
+        decision_rules.obstacles_in(decision_rules.OBSTACLES, s),
+    )
     notes = (s.record.focus.focus_drift_notes or "").strip()
-    refocus = (f"come back to the decision: {notes}" if notes else "come back to the decision",) if drift else ()
+    refocus = (
+        (f"come back to the decision: {notes}" if notes else "come back to the decision",)
+        if drift
+        else ()
+    )
     own = s.record.stop_continue_recommendation
     prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
     differences = stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing)
     stated = by_messages.judge_share if by_messages else None
-    if by_messages and stated is not None and above(abs(stated - by_messages.share), round_scores.MARGIN):
+    if (
+        by_messages
+        and stated is not None
+        and above(abs(stated - by_messages.share), round_scores.MARGIN)
+    ):
         differences += (Difference("novelty.share_of_new", stated, by_messages.share),)
     return MeetingVerdict(
         round_index=s.record.round_index,
@@ -190,7 +229,11 @@ def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict
 
 def _pressure(s: Situation) -> Pressure:
     used = s.record.cost_time
-    time = used.time_elapsed_minutes / used.time_budget_minutes if used and used.time_budget_minutes else math.inf
+    time = (
+        used.time_elapsed_minutes / used.time_budget_minutes
+        if used and used.time_budget_minutes
+        else math.inf
+    )
     rounds = s.record.round_index / s.config.round_limits.max_rounds
     return Pressure(rounds, s.total_cost, time if math.isfinite(time) else None)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
+from scoring.evidence.attribution.work_trees import same_remote
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.patches import git_version
@@ -17,10 +18,16 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
-from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_of, signal_set
+from scoring.signals.table import (
+    as_read,
+    labels_vote,
+    meter_profile,
+    optional_signals,
+    signal_of,
+    signal_set,
+)
 from scoring.text import trim
 
 
@@ -98,7 +105,9 @@ class Examination:
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
     """Look at all that a score would be computed from; what a user can act on comes back, with every warning."""
     warnings: list[str] = []
-    noted = msgspec.structs.replace(sources, reading={**sources.reading, "warn": warnings.append, "keep": False})
+    noted = msgspec.structs.replace(
+        sources, reading={**sources.reading, "warn": warnings.append, "keep": False}
+    )
     broken: list[LogError] = []
     records: list[IterationRecord] = []
     problem = ""
@@ -121,11 +130,17 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
             repository = replace(repository, problem=repository.problem or str(e))
         survey = scan.survey()
     signals = tuple(_signals(rubric, found)) if found else ()
-    windows = (one for one in found if one.transcripts is not None and one.record.session_tokens is None)
-    uncovered = tuple(one.record.iteration for one in windows if one.transcripts and not one.transcripts.flags)
+    windows = (
+        one for one in found if one.transcripts is not None and one.record.session_tokens is None
+    )
+    uncovered = tuple(
+        one.record.iteration for one in windows if one.transcripts and not one.transcripts.flags
+    )
     attribution = attribution_found(found) if sources.rules.attributes else None
     once = tuple(dict.fromkeys(warnings))
-    return Examination(rubric, sources, log, repository, survey, signals, uncovered, once, attribution)
+    return Examination(
+        rubric, sources, log, repository, survey, signals, uncovered, once, attribution
+    )
 
 
 def _repository(
@@ -141,7 +156,9 @@ def _repository(
             if sources.trunk is None or isinstance(e, NotARepositoryError):
                 raise
             trunk_problem = str(e)
-            evidence = Evidence(records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes)
+            evidence = Evidence(
+                records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes
+            )
         opened = GitRepository(path)
         named = [record for record in records if not record.known_from]
         return RepositoryFound(
@@ -150,11 +167,17 @@ def _repository(
             git_version(opened),
             evidence.git.trunk,
             trunk_problem,
-            {r.iteration: r.commit for r in named if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None},
+            {
+                r.iteration: r.commit
+                for r in named
+                if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None
+            },
             tuple(r.iteration for r in named if not trim(r.commit)),
             branch=opened.branch,
             branches=sum(ref.startswith("refs/heads/") for _, ref, _ in opened.references),
-            remotes=tuple(sorted((name, same_remote(url)) for name, url in opened.remote_urls.items())),
+            remotes=tuple(
+                sorted((name, same_remote(url)) for name, url in opened.remote_urls.items())
+            ),
         ), evidence
     except GitError as e:
         return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
@@ -168,10 +191,14 @@ def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> Iterator[Signal
         values = [signals.value(spec.id) for signals in sets]
         reasons = dict(Counter(value.reason for value in values if not value.present).most_common())
         usual, pairs = next(iter(reasons), ""), zip(found, values, strict=True)
-        lacking = next((facts for facts, value in pairs if not value.present and value.reason == usual), None)
+        lacking = next(
+            (facts for facts, value in pairs if not value.present and value.reason == usual), None
+        )
         signal = signal_of(spec.id)
         advice = signal.advice(False, lacking) if signal and lacking else ""
-        yield SignalFound(spec.id, sum(value.present for value in values), len(values), reasons, advice)
+        yield SignalFound(
+            spec.id, sum(value.present for value in values), len(values), reasons, advice
+        )
 
 
 def attribution_found(found: Sequence[IterationFacts]) -> AttributionFound:
@@ -183,7 +210,9 @@ def attribution_found(found: Sequence[IterationFacts]) -> AttributionFound:
         observed = facts.observed
         if observed is None or observed.method is None:
             reason = observed.problem if observed else ""
-            without.setdefault(reason or "no session found for this iteration", []).append(facts.record.iteration)
+            without.setdefault(reason or "no session found for this iteration", []).append(
+                facts.record.iteration
+            )
         else:
             counts[observed.method] += 1
             sessions[observed.method].update(observed.sessions)

@@ -19,7 +19,9 @@ _COUNTS_OF = attrgetter("name", "sessions", "files", "turns", "tool_calls")
 _EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS, _MOST_FINDINGS = 2, 5, 10, 5
 
 
-def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_files: bool) -> Iterator[Block]:
+def doctor_page(
+    seen: Examination, found: Sequence[Finding], every: bool, list_files: bool
+) -> Iterator[Block]:
     """Yield what was looked at and what to do, with ``every`` all of it; ``list_files`` lists every transcript."""
     title = f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence"
     yield from (Line(title, "bold"), Line(), pairs(list(_heads(seen)), 12))
@@ -27,15 +29,22 @@ def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_f
     unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
     tables: dict[tuple[str, ...], Sequence[Sequence[AnyCell]]] = {
         ("PLACE", "NAMED BY", "FILES", "STATE"): [
-            (str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots
+            (str(root.path), root.origin, root.files, root.problem or "read")
+            for root in survey.roots
         ],
         ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"): [
             (*_COUNTS_OF(h), "unknown" if h.ends_unknown else h.tool_errors, h.duplicates_dropped)
             for h in survey.harnesses
         ],
-        ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()] if lines else [],
+        ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()]
+        if lines
+        else [],
         ("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"): [
-            (len(numbers), why, some_spans(numbers, len(numbers) if list_files else _MOST_ITERATIONS))
+            (
+                len(numbers),
+                why,
+                some_spans(numbers, len(numbers) if list_files else _MOST_ITERATIONS),
+            )
             for why, numbers in (lines.without if lines else {}).items()
         ],
         ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"): [
@@ -49,9 +58,13 @@ def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_f
     }
     if list_files:
         columns = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
-        step = 1 if _looked_into(survey.files) else len(columns) - 1  # else the first and the last say all
+        step = (
+            1 if _looked_into(survey.files) else len(columns) - 1
+        )  # else the first and the last say all
         tables[columns[::step]] = [
-            (str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-")[::step]
+            (str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-")[
+                ::step
+            ]
             for f in survey.files
         ]
     for heads, rows in tables.items():
@@ -69,14 +82,20 @@ def doctor_page(seen: Examination, found: Sequence[Finding], every: bool, list_f
         if finding.change and not finding.advice.startswith("nothing"):
             yield Line(f"     → then {finding.change}", "dim")
     if not every and len(found) > _MOST_FINDINGS:
-        yield Line(f"{len(found) - _MOST_FINDINGS} more, and what was found: da-score doctor --all", "dim")
+        yield Line(
+            f"{len(found) - _MOST_FINDINGS} more, and what was found: da-score doctor --all", "dim"
+        )
 
 
 def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
     log, repository = seen.log, seen.repository
-    schemas = ", ".join(f"schema {version}: {count}" for version, count in log.schema_versions.items())
+    schemas = ", ".join(
+        f"schema {version}: {count}" for version, count in log.schema_versions.items()
+    )
     broken = f", {len(log.broken)} that cannot be read" if log.broken else ""
-    found = f"{counted(len(log.iterations), 'iteration')} in {log.path}{broken}" + (schemas and f" ({schemas})")
+    found = f"{counted(len(log.iterations), 'iteration')} in {log.path}{broken}" + (
+        schemas and f" ({schemas})"
+    )
     yield "LOG", log.problem or found
     yield "REPOSITORY", repository.problem or f"{repository.top_level}"
     if repository.branches:
@@ -91,17 +110,26 @@ def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
         count = len(repository.unresolved)
         missing = f"{count} {'does' if count == 1 else 'do'} not resolve: {spans(sorted(repository.unresolved))}"
         if log.iterations:
-            yield "COMMITS", missing if repository.unresolved else "every one that the log names is here"
+            yield (
+                "COMMITS",
+                missing if repository.unresolved else "every one that the log names is here",
+            )
     files = seen.transcripts.files
     left_out = sum(bool(file.left_out) for file in files)
     sessions = len({session for file in files if not file.left_out for session in file.sessions})
     with_sessions = f", with {counted(sessions, 'session')}" if _looked_into(files) else ""
     counting = counted(len(files) - left_out, "file counts", "files count")
-    yield "TRANSCRIPTS", f"{counting}{with_sessions}; {left_out} {'is' if left_out == 1 else 'are'} left out"
+    yield (
+        "TRANSCRIPTS",
+        f"{counting}{with_sessions}; {left_out} {'is' if left_out == 1 else 'are'} left out",
+    )
     if seen.attribution is not None:
         held = seen.transcripts.checkpoints
         missing = f"; {len(held.missing)} of these are not in this clone" if held.missing else ""
-        yield "CHECKPOINTS", f"{held.count} in git, with {counted(held.transcripts, 'transcript')}{missing}"
+        yield (
+            "CHECKPOINTS",
+            f"{held.count} in git, with {counted(held.transcripts, 'transcript')}{missing}",
+        )
         without = len(seen.transcripts.unclaimed)
         if sessions or held.transcripts:
             belong = "belongs" if without == 1 else "belong"
@@ -142,7 +170,9 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
         "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
-            "unresolved": [{"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()],
+            "unresolved": [
+                {"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()
+            ],
             "without": repository.without_commit,
         },
         "transcripts": {
@@ -160,7 +190,13 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
         },
         "attribution": seen.attribution and _attribution(seen.attribution, survey),
         "signals": [
-            {"signal": s.signal, "present": s.present, "iterations": s.total, "share": s.share, "absent": s.absent}
+            {
+                "signal": s.signal,
+                "present": s.present,
+                "iterations": s.total,
+                "share": s.share,
+                "absent": s.absent,
+            }
             for s in seen.signals
         ],
         "warnings": seen.warnings,
@@ -170,7 +206,10 @@ def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any
 
 def _plain(found: Any) -> dict[str, Any]:
     values = (structs.asdict(found) if isinstance(found, Struct) else asdict(found)).items()
-    return {key: str(value) if isinstance(value, Path) else None if value == "" else value for key, value in values}
+    return {
+        key: str(value) if isinstance(value, Path) else None if value == "" else value
+        for key, value in values
+    }
 
 
 def _file(file: FileFound) -> dict[str, Any]:
@@ -182,10 +221,20 @@ def _file(file: FileFound) -> dict[str, Any]:
 def _attribution(found: AttributionFound, survey: TranscriptSurvey) -> dict[str, Any]:
     checkpoints = survey.checkpoints
     return {
-        "methods": {name: {"iterations": n, "sessions": sessions} for name, (n, sessions) in found.methods.items()},
-        "iterations_without_session": [{"reason": why, "iterations": n} for why, n in found.without.items()],
+        "methods": {
+            name: {"iterations": n, "sessions": sessions}
+            for name, (n, sessions) in found.methods.items()
+        },
+        "iterations_without_session": [
+            {"reason": why, "iterations": n} for why, n in found.without.items()
+        ],
         "sessions_without_iteration": [
-            {"session": one.session, "harness": one.harness, "path": str(one.path), "lines": one.lines}
+            {
+                "session": one.session,
+                "harness": one.harness,
+                "path": str(one.path),
+                "lines": one.lines,
+            }
             for one in survey.unclaimed
         ],
         "checkpoints": {

@@ -19,8 +19,21 @@ from scoring.views.gates.gate import Demand, Gate, mean_score
 from scoring.views.table import number
 
 GATES: list[Gate] = [
-    *(gate.MIN_SCORE, gate.MIN_BAND, gate.MIN_MEAN, gate.MIN_COVERAGE, gate.MIN_LOW, drops.MAX_DROP),
-    *(gate.NO_OVER_CLAIMS, gate.NO_UNSCORED, gate.NO_UNRESOLVED_COMMITS, gate.NO_STALE, gate.REQUIRE_VERIFIED),
+    *(
+        gate.MIN_SCORE,
+        gate.MIN_BAND,
+        gate.MIN_MEAN,
+        gate.MIN_COVERAGE,
+        gate.MIN_LOW,
+        drops.MAX_DROP,
+    ),
+    *(
+        gate.NO_OVER_CLAIMS,
+        gate.NO_UNSCORED,
+        gate.NO_UNRESOLVED_COMMITS,
+        gate.NO_STALE,
+        gate.REQUIRE_VERIFIED,
+    ),
 ]
 """Every gate, in the order of the help."""
 
@@ -59,7 +72,11 @@ class Checked:
             "iteration": self.iteration,
             "task_id": self.task_id,
             **self.score.summary(),
-            **({"state": self.state.name, "state_reason": self.state.reason or None} if self.state else {}),
+            **(
+                {"state": self.state.name, "state_reason": self.state.reason or None}
+                if self.state
+                else {}
+            ),
             "passed": not self.failures,
             "failures": _plain(self.failures),
             "notes": list(self.notes),
@@ -115,14 +132,21 @@ def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
 
 
 def check(
-    examined: Iterable[Examined], made: Sequence[Demand], last: int | None = None, allow_empty: bool = False
+    examined: Iterable[Examined],
+    made: Sequence[Demand],
+    last: int | None = None,
+    allow_empty: bool = False,
 ) -> Verdict:
     """Check iterations, in order, by what the evidence gives; ``last`` is for the verdict to say.
 
     Where evidence is gone the sidecar counts, with a note. A sidecar that says more fails, and so does a demand
     that finds nothing to look at, unless allowed. SettingsError where a drop has nothing to compare with.
     """
-    demanded = {option.key: False if option.kind == "flag" else None for kind in GATES for option in kind.options}
+    demanded = {
+        option.key: False if option.kind == "flag" else None
+        for kind in GATES
+        for option in kind.options
+    }
     for kind, value in made:
         demanded |= zip((option.key for option in kind.options), kind.shown(value), strict=True)
     verdict = Verdict(demanded | {"last": last})
@@ -130,10 +154,14 @@ def check(
     for one in examined:
         now = one.by_evidence
         verdict.iterations.append(_checked(now, made))
-        unseen = {n: demand for n, demand in unseen.items() if not demand[0].looks[0](demand[1], now)}
+        unseen = {
+            n: demand for n, demand in unseen.items() if not demand[0].looks[0](demand[1], now)
+        }
     scores = [one.score for one in verdict.iterations]
     for kind, value in made:
-        verdict.whole += [Failure(kind.name, None, reason) for reason in kind.fails_whole(value, scores)]
+        verdict.whole += [
+            Failure(kind.name, None, reason) for reason in kind.fails_whole(value, scores)
+        ]
     for kind, _ in () if allow_empty else unseen.values():
         why = f"{kind.looks[1]} for --{kind.name}; --allow-empty lets that pass"
         verdict.whole.append(Failure(kind.name, None, why))
@@ -144,7 +172,11 @@ def _checked(one: Examined, made: Sequence[Demand]) -> Checked:
     iteration, state, failures = one.record.iteration, one.state, []
     if state.says_more:
         failures.append(Failure(SIDECAR, iteration, f"{state.says_more}{_AGAIN.format(iteration)}"))
-    failures += [Failure(kind.name, iteration, reason) for kind, value in made for reason in kind.fails(value, one)]
+    failures += [
+        Failure(kind.name, iteration, reason)
+        for kind, value in made
+        for reason in kind.fails(value, one)
+    ]
     notes = [note for kind, value in made for note in kind.notes(value, one)]
     if not one.score.scored:
         notes.insert(0, "no signal is present, so there is no score to check")
@@ -160,10 +192,18 @@ def junit(verdict: Verdict, log: str) -> bytes:
     """Return a check as JUnit XML: a test case per iteration, and one for the log as a whole."""
     tests = str(len(verdict.iterations) + 1)
     failures = str(sum(bool(one.failures) for one in verdict.iterations) + bool(verdict.whole))
-    counts = {"name": "da-score check", "tests": tests, "failures": failures, "errors": "0", "skipped": "0"}
+    counts = {
+        "name": "da-score check",
+        "tests": tests,
+        "failures": failures,
+        "errors": "0",
+        "skipped": "0",
+    }
     suite = ElementTree.Element("testsuite", counts)
     for one in verdict.iterations:
-        name = f"iteration {one.iteration}" + (f" ({cut(one.task_id, _LONGEST)})" if one.task_id else "")
+        name = f"iteration {one.iteration}" + (
+            f" ({cut(one.task_id, _LONGEST)})" if one.task_id else ""
+        )
         case = _case(suite, log, name, one.failures)
         if one.notes:
             ElementTree.SubElement(case, "system-out").text = _xml("\n".join(one.notes))
@@ -174,10 +214,14 @@ def junit(verdict: Verdict, log: str) -> bytes:
     return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _case(suite: ElementTree.Element, log: str, name: str, failures: Sequence[Failure]) -> ElementTree.Element:
+def _case(
+    suite: ElementTree.Element, log: str, name: str, failures: Sequence[Failure]
+) -> ElementTree.Element:
     case = ElementTree.SubElement(suite, "testcase", classname=_xml(log), name=_xml(name), time="0")
     if failures:
-        failure = ElementTree.SubElement(case, "failure", message=_xml(failures[0].reason), type=failures[0].gate)
+        failure = ElementTree.SubElement(
+            case, "failure", message=_xml(failures[0].reason), type=failures[0].gate
+        )
         failure.text = _xml("\n".join(f"{f.gate}: {f.reason}" for f in failures))
     return case
 
@@ -189,7 +233,11 @@ def _xml(text: str) -> str:
 
 def markdown(verdict: Verdict, log: str) -> str:
     """Return a check as Markdown for a page that shows a build's summary."""
-    head = "passed" if verdict.passed else f"failed: {len(verdict.failures)} of the gates' demands are not met"
+    head = (
+        "passed"
+        if verdict.passed
+        else f"failed: {len(verdict.failures)} of the gates' demands are not met"
+    )
     mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
     count = len(verdict.iterations)
     lines = [f"## Iteration scores: {head}", ""]
@@ -197,14 +245,18 @@ def markdown(verdict: Verdict, log: str) -> str:
     if verdict.failures:
         lines += ["| iteration | gate | reason |", "| ---: | --- | --- |"]
         for f in verdict.failures[:_MOST_ROWS]:
-            lines.append(f"| {'all' if f.iteration is None else f.iteration} | {f.gate} | {_md(f.reason)} |")
+            lines.append(
+                f"| {'all' if f.iteration is None else f.iteration} | {f.gate} | {_md(f.reason)} |"
+            )
         lines += ["", *_left_out(len(verdict.failures), "failures")]
     lines += ["<details><summary>Iterations</summary>", ""]
     lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
     for one in verdict.iterations[-_MOST_ROWS:]:
         score = number(one.score.value, one.score.scored)
         found = "fails" if one.failures else "; ".join(one.notes)
-        lines.append(f"| {one.iteration} | {_md(one.task_id)} | {score} | {_md(one.score.band)} | {_md(found)} |")
+        lines.append(
+            f"| {one.iteration} | {_md(one.task_id)} | {score} | {_md(one.score.band)} | {_md(found)} |"
+        )
     return "\n".join([*lines, "", *_left_out(count, "older iterations"), "</details>", ""])
 
 
@@ -217,4 +269,6 @@ def _md(text: str) -> str:
     safe = cut(visible(as_utf8(text)), _LONGEST).replace("\\", "\\\\").replace("&", "&amp;")
     for mark in "|`*_[]<>":
         safe = safe.replace(mark, f"&#{ord(mark)};" if mark in "<>" else "\\" + mark)
-    return _LINK.sub(lambda m: f"{m[0][:-1]}<!-- -->{m[0][-1]}" if m[0] != "@" else "<!-- -->@", safe)
+    return _LINK.sub(
+        lambda m: f"{m[0][:-1]}<!-- -->{m[0][-1]}" if m[0] != "@" else "<!-- -->@", safe
+    )

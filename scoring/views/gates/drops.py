@@ -43,7 +43,11 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     if most is None or name is None:
         raise OptionError("--max-drop and --baseline go together: give both or none")
     untrusted = log.options.get("trusted", False) and in_checkout(name, log.repo_dir)
-    baseline = _from_file(Path(name)) if Path(name).is_file() and not untrusted else _from_revision(name, log)
+    baseline = (
+        _from_file(Path(name))
+        if Path(name).is_file() and not untrusted
+        else _from_revision(name, log)
+    )
     return Drop(most, baseline, log.selection.last)
 
 
@@ -57,7 +61,9 @@ def _fell(demand: Drop, one: Examined) -> Iterator[str]:
 def _before(demand: Drop, one: Examined) -> float | None:
     """Return the earlier score of an iteration, where the two compare."""
     score, old = one.score, demand.baseline.scores.get(one.record.iteration)
-    return old.value if score.scored and old and old.rubric_version == score.rubric_version else None
+    return (
+        old.value if score.scored and old and old.rubric_version == score.rubric_version else None
+    )
 
 
 def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
@@ -79,7 +85,11 @@ def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
     versions = {score.rubric_version for score in scores if score.scored}
     if not versions:
         return
-    earlier = [(s.value, s.suffices) for s in newest if s.value is not None and s.rubric_version in versions]
+    earlier = [
+        (s.value, s.suffices)
+        for s in newest
+        if s.value is not None and s.rubric_version in versions
+    ]
     comparable = [score for score in scores if score.scored and score.rubric_version in known]
     old = [value for value, suffices in earlier if suffices]
     new = [score.value for score in comparable if is_enough(score)]
@@ -94,11 +104,16 @@ def _mean_fell(demand: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
         )
 
 
-_MOST = GateOption("max-drop", "Neither a score nor their mean is more than D below the baseline.", "D", "share")
+_MOST = GateOption(
+    "max-drop", "Neither a score nor their mean is more than D below the baseline.", "D", "share"
+)
 _BEFORE = "What 'run --json' printed earlier, or a revision that has the sidecars."
 _OPTIONS = (_MOST, GateOption("baseline", _BEFORE, "FILE|REV", "text"))
 _SHOWN = attrgetter("most", "baseline.source")
-_COMPARES: Looks = (lambda demand, one: _before(demand, one) is not None, "no iteration has a score to compare with")
+_COMPARES: Looks = (
+    lambda demand, one: _before(demand, one) is not None,
+    "no iteration has a score to compare with",
+)
 MAX_DROP = Gate(_OPTIONS, _fell, _mean_fell, _COMPARES, _not_compared, _demanded, _SHOWN)
 
 
@@ -136,14 +151,20 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
 
 def _from_revision(name: str, log: LogView) -> Baseline:
     repository, iter_log_dir = GitRepository(log.repo_dir), log.iter_log_dir
-    named = repository.resolve([f"refs/remotes/{name}", f"refs/heads/{name}", name])  # a tag comes last
+    named = repository.resolve(
+        [f"refs/remotes/{name}", f"refs/heads/{name}", name]
+    )  # a tag comes last
     if (sha := next(filter(None, named.values()), None)) is None:
         raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
     top, folder = repository.top_level.resolve(), iter_log_dir.resolve()
     if not folder.is_relative_to(top):
-        raise InputError(f"--baseline {name!r}: {iter_log_dir} is outside the repository; give a file instead")
+        raise InputError(
+            f"--baseline {name!r}: {iter_log_dir} is outside the repository; give a file instead"
+        )
     scores: dict[int, BaselineScore] = {}
-    for file, data in repository.files_at(sha, folder.relative_to(top).as_posix(), is_iteration_score_name).items():
+    for file, data in repository.files_at(
+        sha, folder.relative_to(top).as_posix(), is_iteration_score_name
+    ).items():
         score = parse_iteration_score(data, f"{name}:{file}")
         value, suffices = score.value if score.scored else None, score.band != BAND_INSUFFICIENT
         scores[score.iteration] = BaselineScore(score.rubric_version, value, suffices)

@@ -83,7 +83,9 @@ def weakest(score: PersistedScore) -> str:
     worst = max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
     if worst is None or worst.effective_weight - worst.contribution <= 0:
         return "every vote is full"
-    return f"{worst.signal} cost most: {worst.detail}" if worst.detail else f"{worst.signal} cost most"
+    return (
+        f"{worst.signal} cost most: {worst.detail}" if worst.detail else f"{worst.signal} cost most"
+    )
 
 
 def _below_score(least: float, one: Examined) -> Iterator[str]:
@@ -96,7 +98,9 @@ def _band(name: str, log: LogView) -> tuple[str, dict[str, float]]:
     floors = {band.name: band.min for band in log.rubric.bands}
     if name not in floors:
         known = ", ".join(floors)
-        raise OptionError(f"--min-band {name!r} is no band of rubric {log.rubric.version}; known: {known}")
+        raise OptionError(
+            f"--min-band {name!r} is no band of rubric {log.rubric.version}; known: {known}"
+        )
     return name, floors
 
 
@@ -120,7 +124,9 @@ def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]
 def _over_claims(_: bool, one: Examined) -> Iterator[str]:
     for pair in one.signals.integrity:
         if pair.delta < 0:
-            claimed, observed = (f"{side.sub_score:.2f} ({side.detail})" for side in (pair.claimed, pair.observed))
+            claimed, observed = (
+                f"{side.sub_score:.2f} ({side.detail})" for side in (pair.claimed, pair.observed)
+            )
             yield f"{pair.role} over-claimed {pair.signal}: claimed {claimed}, observed {observed}"
 
 
@@ -130,13 +136,19 @@ def _unscored(_: bool, one: Examined) -> Iterator[str]:
 
 
 _ENOUGH: Looks = (lambda _, one: is_enough(one.score), "no iteration has enough evidence")
-MIN_SCORE = Gate((GateOption("min-score", "Every score is at least X.", "X", "share"),), _below_score, looks=_ENOUGH)
+MIN_SCORE = Gate(
+    (GateOption("min-score", "Every score is at least X.", "X", "share"),),
+    _below_score,
+    looks=_ENOUGH,
+)
 _BAND = GateOption("min-band", "Every score has at least this band.", "BAND", "text")
 MIN_BAND = Gate((_BAND,), _below_band, looks=_ENOUGH, demanded=_band, shown=lambda band: (band[0],))
 _MEAN = GateOption("min-mean", "The mean of the scores is at least X.", "X", "share")
 MIN_MEAN = Gate((_MEAN,), fails_whole=_below_mean, looks=_ENOUGH)
 _COMPARED: Looks = (
-    lambda _, one: any(pair.claimed.present and pair.observed.present for pair in one.signals.integrity),
+    lambda _, one: any(
+        pair.claimed.present and pair.observed.present for pair in one.signals.integrity
+    ),
     "no iteration has a claim beside an observation to compare",
 )
 _CLAIMS = GateOption("no-over-claims", "No claim is above what was observed.")
@@ -147,7 +159,9 @@ NO_UNSCORED = Gate((GateOption("no-unscored", "Every iteration has a score."),),
 def _below_coverage(least: float, one: Examined) -> Iterator[str]:
     coverage = one.score.coverage  # 0 without a score
     if coverage.weight < least - TOLERANCE:
-        absent = ", ".join(row.signal for row in one.score.breakdown if row.applicable and not row.present)
+        absent = ", ".join(
+            row.signal for row in one.score.breakdown if row.applicable and not row.present
+        )
         yield f"rests on {coverage}, which is below {least * 100:.1f} %; absent: {absent}"
 
 
@@ -159,7 +173,9 @@ def _below_low(least: float, one: Examined) -> Iterator[str]:
 
 def _unresolved(_: bool, one: Examined) -> Iterator[str]:
     landing = one.facts.landing
-    is_missing = landing.sha is None and landing.commit is None  # neither by its id nor by its subject
+    is_missing = (
+        landing.sha is None and landing.commit is None
+    )  # neither by its id nor by its subject
     if landing.field and is_missing and not one.record.known_from:
         yield f"commit {cut(printable(landing.field), 80)} is not in this repository"
 
@@ -180,7 +196,9 @@ def _unverified(_: bool, one: Examined) -> Iterator[str]:
         yield f"its sidecar is {one.state}"
 
 
-_COVERAGE = GateOption("min-coverage", "Every score rests on at least X of the weight.", "X", "share")
+_COVERAGE = GateOption(
+    "min-coverage", "Every score rests on at least X of the weight.", "X", "share"
+)
 _SCORED: Looks = (lambda _, one: one.score.scored, "no iteration has a score")
 MIN_COVERAGE = Gate((_COVERAGE,), _below_coverage, looks=_SCORED)
 _LOW = GateOption("min-low", "Every score's lower bound is at least X.", "X", "share")
@@ -188,7 +206,14 @@ MIN_LOW = Gate((_LOW,), _below_low, looks=_SCORED)
 _COMMITS = GateOption("no-unresolved-commits", "Every commit that an entry names is here.")
 _NAMED: Looks = (lambda _, one: bool(one.facts.landing.field), "no iteration names a commit")
 NO_UNRESOLVED_COMMITS = Gate((_COMMITS,), _unresolved, looks=_NAMED, notes=_without_commit)
-_SIDECAR: Looks = (lambda _, one: one.origin == "sidecar" or one.state != CURRENT, "no iteration has a sidecar")
-NO_STALE = Gate((GateOption("no-stale", "No sidecar differs from what the evidence gives."),), _stale, looks=_SIDECAR)
+_SIDECAR: Looks = (
+    lambda _, one: one.origin == "sidecar" or one.state != CURRENT,
+    "no iteration has a sidecar",
+)
+NO_STALE = Gate(
+    (GateOption("no-stale", "No sidecar differs from what the evidence gives."),),
+    _stale,
+    looks=_SIDECAR,
+)
 _VERIFIED = GateOption("require-verified", "Every sidecar's evidence is here.")
 REQUIRE_VERIFIED = Gate((_VERIFIED,), _unverified, looks=_SIDECAR)

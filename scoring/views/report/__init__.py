@@ -9,7 +9,17 @@ from typing import Any
 
 from scoring.files import read_file
 from scoring.outcomes.validity import Validity
-from scoring.text import SHORT_LENGTH, counted, json_escaped, short, shortened, show_hidden, some_spans, spans, visible
+from scoring.text import (
+    SHORT_LENGTH,
+    counted,
+    json_escaped,
+    short,
+    shortened,
+    show_hidden,
+    some_spans,
+    spans,
+    visible,
+)
 from scoring.views import became
 from scoring.views.became import became_page, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
@@ -20,7 +30,14 @@ from scoring.views.report.reported import DETAIL
 from scoring.views.run_pages import scores_head
 from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
 from scoring.views.table import Block, Line, band_text, number
-from scoring.views.work_pages import STATES, WorkRow, look_at, spending_of_unit, work_by, work_summary
+from scoring.views.work_pages import (
+    STATES,
+    WorkRow,
+    look_at,
+    spending_of_unit,
+    work_by,
+    work_summary,
+)
 
 _SIZE_LIMIT = 256 << 20  # of an earlier page; that of 100,000 iterations has about 80 MB
 _MOST_DOTS = 3000  # of a chart: the newest
@@ -94,7 +111,9 @@ def _foretold(found: Validity) -> dict[str, Any]:
     return {
         "any": found.score.auc is not None,
         "sentences": list(validity_sentences(found)),
-        "parts": {title: [validity_row(found, *row) for row in part.items()] for title, part in parts},
+        "parts": {
+            title: [validity_row(found, *row) for row in part.items()] for title, part in parts
+        },
         "bands": found.bands,
     }
 
@@ -119,25 +138,54 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
         "summary": work_summary(digest.work),
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
-        "months": [(month.name, *(month.summary[state] for state in STATES)) for month in months if month.name],
+        "months": [
+            (month.name, *(month.summary[state] for state in STATES))
+            for month in months
+            if month.name
+        ],
         "units": [
-            (one.place, row.values["ended"], one.subject, short(one.commit), row.unit.state, row.cost, row.unit.minutes)
+            (
+                one.place,
+                row.values["ended"],
+                one.subject,
+                short(one.commit),
+                row.unit.state,
+                row.cost,
+                row.unit.minutes,
+            )
             for one in known
             if (row := one.row)
         ],
     }
     whole = {
-        "snapshot": {line.iteration: [line.rubric_version, line.value, line.band] for line in digest.lines},
+        "snapshot": {
+            line.iteration: [line.rubric_version, line.value, line.band] for line in digest.lines
+        },
         "score": digest.meaning.name,
         "graded": digest.meaning.means_something,
         "work": figures,
     }
     yield _json({**whole, "signals": signals})[:-1] + ',"breakdowns":['
     for n, line in enumerate(digest.lines):
-        votes = [(places[v.signal], int(v.present), v.sub_score, v.weight, v.contribution, v.detail) for v in line.rows]
+        votes = [
+            (places[v.signal], int(v.present), v.sub_score, v.weight, v.contribution, v.detail)
+            for v in line.rows
+        ]
         made = (line.date, line.session_id, line.rubric_version, line.value, line.band, line.origin)
-        used, page = " · ".join(spending_lines(line.spending)), commit_page(digest.pages, line.commit)
-        more = (line.state, line.state_reason, votes, line.claims, used, short(line.commit), page, line.places)
+        used, page = (
+            " · ".join(spending_lines(line.spending)),
+            commit_page(digest.pages, line.commit),
+        )
+        more = (
+            line.state,
+            line.state_reason,
+            votes,
+            line.claims,
+            used,
+            short(line.commit),
+            page,
+            line.places,
+        )
         all_of_it = (line.iteration, line.task_id, *made, *more, subjects.get(line.iteration, ""))
         yield ("," if n else "") + _json(packed(all_of_it))
     yield '],"texts":['

@@ -37,16 +37,26 @@ class Piece(NamedTuple):
     @property
     def date(self) -> str:
         """The day on which it ended; "" where that is not known."""
-        return str((self.row and self.row.values["ended"]) or (self.lines[0].date if self.lines else ""))[:10]
+        return str(
+            (self.row and self.row.values["ended"]) or (self.lines[0].date if self.lines else "")
+        )[:10]
 
 
 def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
     """Return the rows of a fleet's table of work as those of one log are, by when they ended."""
     found = []
     for row in sorted(rows, key=lambda one: (one["ended"] or "", one["repository"], one["unit"])):
-        unit = Unit(row["unit"], row["kind"], row["commit"], minutes=row["minutes"], state=row["state"])
+        unit = Unit(
+            row["unit"], row["kind"], row["commit"], minutes=row["minutes"], state=row["state"]
+        )
         unit.defective = row["defective"]
-        found.append(WorkRow(unit, row["cost"], {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}))
+        found.append(
+            WorkRow(
+                unit,
+                row["cost"],
+                {"subject": None, "tokens": {"output": row["output_tokens"]}, **row},
+            )
+        )
     return found
 
 
@@ -55,7 +65,9 @@ def pieces(digest: Digest) -> list[Piece]:
     if digest.is_fleet:
         return []
     left = {line.iteration: line for line in digest.lines}
-    found = [(row, [left.pop(n) for n in row.values["iterations"] if n in left]) for row in digest.work]
+    found = [
+        (row, [left.pop(n) for n in row.values["iterations"] if n in left]) for row in digest.work
+    ]
     alone = [(None, [line]) for line in left.values()]
     return [Piece(place, row, lines) for place, (row, lines) in enumerate([*found, *alone])]
 
@@ -63,7 +75,9 @@ def pieces(digest: Digest) -> list[Piece]:
 def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, dict[str, Any]]]:
     """Return the pieces of work that are worth a look, each with the reason and where it is."""
     known = {piece.row.unit.unit: piece for piece in rows if piece.row}
-    return [(known[one["unit"]], one) for one in look_at([piece.row for piece in rows if piece.row])]
+    return [
+        (known[one["unit"]], one) for one in look_at([piece.row for piece in rows if piece.row])
+    ]
 
 
 class SignalRow(NamedTuple):
@@ -81,9 +95,19 @@ def signal_rows(digest: Digest) -> list[SignalRow]:
     """Return every signal, the one that takes most from the mean score first."""
     enough, made = [line for line in digest.lines if line.counted], []
     for signal, label in digest.signals.items():
-        values = [value for line in digest.lines if (value := line.sub_scores.get(signal)) is not None]
-        votes = [(row, line) for line in enough for row in line.rows if row.signal == signal and row.present]
-        worst = sorted((pair for pair in votes if pair[0].lost > 0), key=lambda one: (-one[0].lost, -one[1].iteration))
+        values = [
+            value for line in digest.lines if (value := line.sub_scores.get(signal)) is not None
+        ]
+        votes = [
+            (row, line)
+            for line in enough
+            for row in line.rows
+            if row.signal == signal and row.present
+        ]
+        worst = sorted(
+            (pair for pair in votes if pair[0].lost > 0),
+            key=lambda one: (-one[0].lost, -one[1].iteration),
+        )
         made.append(
             SignalRow(
                 label,

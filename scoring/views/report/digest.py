@@ -13,8 +13,8 @@ from msgspec import structs
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
 from scoring.errors import DaScoreError
+from scoring.evidence.attribution.work_trees import same_remote
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.work_trees import same_remote
 from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
@@ -23,7 +23,12 @@ from scoring.signals.values import SignalSet
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, shortened
 from scoring.views.examined import Examined
-from scoring.views.integrity import IntegritySummary, WordsSummary, summarize_integrity, summarize_words
+from scoring.views.integrity import (
+    IntegritySummary,
+    WordsSummary,
+    summarize_integrity,
+    summarize_words,
+)
 from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote, line_of
 from scoring.views.work_pages import WorkRow
 
@@ -109,7 +114,10 @@ class Digest:
     @property
     def dates(self) -> str:
         """The days of the first and of the last work that has one; "" where none has."""
-        dates = [*(line.date for line in self.lines), *(row.values["ended"] or "" for row in self.work)]
+        dates = [
+            *(line.date for line in self.lines),
+            *(row.values["ended"] or "" for row in self.work),
+        ]
         days = sorted({date[:10] for date in dates if day_of(date[:10])})
         return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
@@ -134,7 +142,9 @@ class Digest:
 
     def presence(self, signal: str) -> float:
         """Return the share of iterations, 0 to 1, in which a signal is present."""
-        return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (len(self.lines) or 1)
+        return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (
+            len(self.lines) or 1
+        )
 
     @property
     def deliberated(self) -> list[ReportedIteration]:
@@ -145,7 +155,10 @@ class Digest:
     def states(self) -> dict[str, list[int]]:
         """The iterations with scores that are not current, by the state of their sidecars."""
         states = dict.fromkeys(line.state for line in self.lines if line.state != "current")
-        return {state: [line.iteration for line in self.lines if line.state == state] for state in states}
+        return {
+            state: [line.iteration for line in self.lines if line.state == state]
+            for state in states
+        }
 
     @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
@@ -159,7 +172,9 @@ class Digest:
         counts: dict[str, dict[str, int]] = {}
         for (rule, result), count in self.hooks.items():
             counts.setdefault(rule, dict.fromkeys(RESULTS, 0))[result] = count
-        return sorted(counts.items(), key=lambda pair: (*(-pair[1][result] for result in RESULTS), pair[0]))
+        return sorted(
+            counts.items(), key=lambda pair: (*(-pair[1][result] for result in RESULTS), pair[0])
+        )
 
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
@@ -173,19 +188,25 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
     def signal_sets() -> Iterator[SignalSet]:
         for one in examined:
             if session := one.record.agent.session_id:
-                sessions.setdefault((session, one.score.rubric_version), []).append(SessionIterRef.of(one.score))
+                sessions.setdefault((session, one.score.rubric_version), []).append(
+                    SessionIterRef.of(one.score)
+                )
             observed.append(one.facts.observed)
             line = line_of(one)
             rows = tuple(votes.setdefault(vote, vote) for vote in line.rows)
             claimed = tuple(claims.setdefault(claim, claim) for claim in line.claims)
             found.lines.append(replace(line, rows=rows, claims=claimed))
             for hook in one.facts.hooks.records or ():
-                found.hooks[shortened(hook.rule_id), hook.result if hook.result in RESULTS else "other"] += 1
+                found.hooks[
+                    shortened(hook.rule_id), hook.result if hook.result in RESULTS else "other"
+                ] += 1
             yield one.signals
 
     found.integrity, found.words = summarize_integrity(signal_sets()), summarize_words(observed)
     for (session, version), refs in sorted(sessions.items()):
-        found.sessions.append(structs.replace(session_score(rubric, session, refs), rubric_version=version))
+        found.sessions.append(
+            structs.replace(session_score(rubric, session, refs), rubric_version=version)
+        )
     return found
 
 
@@ -202,7 +223,9 @@ def commit_pages(remotes: Mapping[str, str]) -> str:
     for _, url in sorted(remotes.items(), key=lambda one: (one[0] != "origin", one[0])):
         host, _, path = same_remote(url).partition("/")
         page = next((page for word, page in _PAGES.items() if word in host), None)
-        is_path = len(path) <= _PATH_LIMIT and "/" in path and not {"", ".", ".."} & {*path.split("/")}
+        is_path = (
+            len(path) <= _PATH_LIMIT and "/" in path and not {"", ".", ".."} & {*path.split("/")}
+        )
         if page and _HOST.fullmatch(host) and is_path:
             return f"https://{host}/{quote(path)}{page}"
     return ""

@@ -46,7 +46,9 @@ class ReportedClaim(NamedTuple):
     @property
     def delta(self) -> float:
         """Observed minus claimed; 0 when they do not compare."""
-        return 0.0 if self.claimed is None or self.observed is None else self.observed - self.claimed
+        return (
+            0.0 if self.claimed is None or self.observed is None else self.observed - self.claimed
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,10 @@ def line_of(one: Examined) -> ReportedIteration:
         band=shortened(score.band),
         origin=one.origin,
         weight=score.coverage.weight,
-        rows=tuple(_vote(row, signal.named(row.label, one.facts) if signal else row.label) for row, signal in signals),
+        rows=tuple(
+            _vote(row, signal.named(row.label, one.facts) if signal else row.label)
+            for row, signal in signals
+        ),
         claims=tuple(map(_claim, one.signals.integrity)),
         deliberation=one.signals.deliberation,
         state=one.state.name,
@@ -113,7 +118,9 @@ def line_of(one: Examined) -> ReportedIteration:
 def _vote(row: SignalContribution, label: str) -> Vote:
     weight = row.effective_weight if row.present else row.nominal_weight
     detail = shortened(row.detail, DETAIL)
-    return Vote(row.signal, shortened(label), row.present, row.sub_score, weight, row.contribution, detail)
+    return Vote(
+        row.signal, shortened(label), row.present, row.sub_score, weight, row.contribution, detail
+    )
 
 
 def _claim(found: IntegrityObservation) -> ReportedClaim:

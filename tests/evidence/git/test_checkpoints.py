@@ -48,13 +48,19 @@ def only(repo: Repo, **keys: Any) -> CheckpointSession:
 class TestLayout:
     def test_has_a_folder_for_each_session(self, repo: Repo) -> None:
         files: Files = {
-            "metadata.json": {"checkpoint_id": ID, "files_touched": ["a.py", "b.py"], "sessions": [{}, {}]},
+            "metadata.json": {
+                "checkpoint_id": ID,
+                "files_touched": ["a.py", "b.py"],
+                "sessions": [{}, {}],
+            },
             "0/metadata.json": about("s1"),
             "0/full.jsonl": b"one\n",
             "0/prompt.txt": b"never read",
             "10/metadata.json": about("s3", agent="Codex", token_usage=None),
             "10/full.jsonl": b"three\n",
-            "2/metadata.json": about("s2", checkpoint_transcript_start=7, transcript_lines_at_start=3),
+            "2/metadata.json": about(
+                "s2", checkpoint_transcript_start=7, transcript_lines_at_start=3
+            ),
             "2/full.jsonl": b"two\n",
         }
         found = one(repo, files)
@@ -66,20 +72,31 @@ class TestLayout:
         ]
         first, _, third = found.sessions
         assert first.blobs == (repo.git("rev-parse", f"{BRANCH}:{PLACE}/0/full.jsonl"),)
-        assert (first.path, first.created_at) == (f"{ON_BRANCH}/0/full.jsonl", "2026-04-12T10:00:00Z")
+        assert (first.path, first.created_at) == (
+            f"{ON_BRANCH}/0/full.jsonl",
+            "2026-04-12T10:00:00Z",
+        )
         assert (first.tokens, third.tokens) == (TokenTotals(1, 2, 3, 4, 5), None)
 
     @pytest.mark.sampled(6)
     @cases(
         "files, ids, path",
         {
-            "the older name": ({"0/metadata.json": about(), "0/transcript.jsonl": b"x"}, ["s1"], "0/transcript.jsonl"),
+            "the older name": (
+                {"0/metadata.json": about(), "0/transcript.jsonl": b"x"},
+                ["s1"],
+                "0/transcript.jsonl",
+            ),
             "the older name above": (
                 {"metadata.json": about("s9"), "transcript.jsonl": b"x"},
                 ["s9"],
                 "transcript.jsonl",
             ),
-            "one session above": ({"metadata.json": about("s9"), "full.jsonl": b"x"}, ["s9"], "full.jsonl"),
+            "one session above": (
+                {"metadata.json": about("s9"), "full.jsonl": b"x"},
+                ["s9"],
+                "full.jsonl",
+            ),
             "the transcript above of the session below": (
                 {"metadata.json": {}, "transcript.jsonl": b"x", "0/metadata.json": about()},
                 ["s1"],
@@ -113,13 +130,20 @@ class TestLayout:
         assert found.sessions[0].path == f"{ON_BRANCH}/{path}"
         assert found.sessions[0].size == 1
 
-    def test_takes_the_files_of_the_sessions_where_the_checkpoint_names_none(self, repo: Repo) -> None:
+    def test_takes_the_files_of_the_sessions_where_the_checkpoint_names_none(
+        self, repo: Repo
+    ) -> None:
         below: Files = {
             "0/metadata.json": about(files_touched=["a", "b"]),
             "1/metadata.json": about(files_touched=["b"]),
         }
-        assert one(repo, {"metadata.json": {"files_touched": None}, **below}).files_touched == ("a", "b")
-        assert one(repo, {"metadata.json": {"files_touched": ["c"]}, **below}).files_touched == ("c",)
+        assert one(repo, {"metadata.json": {"files_touched": None}, **below}).files_touched == (
+            "a",
+            "b",
+        )
+        assert one(repo, {"metadata.json": {"files_touched": ["c"]}, **below}).files_touched == (
+            "c",
+        )
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
@@ -127,11 +151,20 @@ class TestLayout:
         [
             ({"checkpoint_transcript_start": 4, "transcript_lines_at_start": 4}, 4),
             ({"checkpoint_transcript_start": None}, None),
-            ({"checkpoint_transcript_start": None, "cli_version": None, "transcript_lines_at_start": 5}, 5),
+            (
+                {
+                    "checkpoint_transcript_start": None,
+                    "cli_version": None,
+                    "transcript_lines_at_start": 5,
+                },
+                5,
+            ),
             ({"checkpoint_transcript_start": None, "cli_version": None}, None),
         ],
     )
-    def test_says_from_where_it_counts(self, repo: Repo, keys: dict[str, Any], start: int | None) -> None:
+    def test_says_from_where_it_counts(
+        self, repo: Repo, keys: dict[str, Any], start: int | None
+    ) -> None:
         assert only(repo, **keys).start == start
 
     @pytest.mark.sampled(9)
@@ -145,7 +178,9 @@ class TestLayout:
             ("2026-1-5-x", "2026-1-5-x"),
         ],
     )
-    def test_strips_the_date_of_older_session_ids(self, repo: Repo, written: str, read_as: str) -> None:
+    def test_strips_the_date_of_older_session_ids(
+        self, repo: Repo, written: str, read_as: str
+    ) -> None:
         assert only(repo, session_id=written).session_id == read_as
 
 
@@ -164,10 +199,14 @@ class TestHostileMetadata:
         },
     )
     def test_is_as_if_it_were_not_there(self, repo: Repo, content: bytes) -> None:
-        record(repo, {ID: {"metadata.json": content, "0/metadata.json": content, "0/full.jsonl": b"x"}})
+        record(
+            repo, {ID: {"metadata.json": content, "0/metadata.json": content, "0/full.jsonl": b"x"}}
+        )
         (found,) = ends(lambda: read(repo)).values()
         (session,) = found.sessions
-        assert session == CheckpointSession(path=f"{ON_BRANCH}/0/full.jsonl", blobs=session.blobs, size=1)
+        assert session == CheckpointSession(
+            path=f"{ON_BRANCH}/0/full.jsonl", blobs=session.blobs, size=1
+        )
 
     @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
@@ -176,29 +215,41 @@ class TestHostileMetadata:
         ids=lambda value: repr(value)[:20],
     )
     def test_refuses_a_session_id_that_is_no_plain_text(self, repo: Repo, value: object) -> None:
-        files: Files = {"0/metadata.json": about() | {"session_id": value, "agent": value}, "0/full.jsonl": b"x"}
+        files: Files = {
+            "0/metadata.json": about() | {"session_id": value, "agent": value},
+            "0/full.jsonl": b"x",
+        }
         (session,) = one(repo, files).sessions
         assert (session.session_id, session.agent) == ("", "")
         assert session.tokens
 
     @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
-        "value", [-1, 1 << 41, 10**400, 1.0, True, "7", None, [7]], ids=lambda value: repr(value)[:12]
+        "value",
+        [-1, 1 << 41, 10**400, 1.0, True, "7", None, [7]],
+        ids=lambda value: repr(value)[:12],
     )
     def test_refuses_a_number_that_cannot_be_one(self, repo: Repo, value: object) -> None:
         said = about() | {
             "token_usage": usage(1, 2, 3, 4) | {"output_tokens": value},
             "checkpoint_transcript_start": value,
         }
-        (session,) = one(repo, {"0/metadata.json": json.dumps(said).encode(), "0/full.jsonl": b"x"}).sessions
+        (session,) = one(
+            repo, {"0/metadata.json": json.dumps(said).encode(), "0/full.jsonl": b"x"}
+        ).sessions
         assert (session.tokens, session.start) == (None, None)
         assert session.session_id == "s1"
 
     def test_keeps_the_paths_that_are_some(self, repo: Repo) -> None:
         touched = ["a", 7, None, "", "b\0", "x" * 5000, "a", "ü/é"]
-        assert one(repo, {"metadata.json": {"files_touched": touched}}).files_touched == ("a", "ü/é")
+        assert one(repo, {"metadata.json": {"files_touched": touched}}).files_touched == (
+            "a",
+            "ü/é",
+        )
 
-    def test_stops_at_so_many_checkpoints(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_stops_at_so_many_checkpoints(
+        self, repo: Repo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         record(repo, {name(n): {"0/metadata.json": about()} for n in range(5)})
         monkeypatch.setattr(checkpoints, "MOST_CHECKPOINTS", 3)
         warnings: list[str] = []
@@ -220,21 +271,31 @@ class TestHostileMetadata:
 
 class TestBranches:
     def test_may_be_a_remotes_alone(self, repo: Repo) -> None:
-        record(repo, {ID: {"0/metadata.json": about()}}, "refs/remotes/team/fork/entire/checkpoints/v1")
+        record(
+            repo, {ID: {"0/metadata.json": about()}}, "refs/remotes/team/fork/entire/checkpoints/v1"
+        )
         assert list(read(repo)) == [ID]
 
     def test_are_put_together(self, repo: Repo) -> None:
         with_one: Files = {"0/metadata.json": about("one"), "0/full.jsonl": b"x"}
         with_two: Files = {"0/metadata.json": about("two"), "0/full.jsonl": b"xx"}
         record(repo, {name(1): with_one, name(3): with_one, name(4): with_one})
-        record(repo, {name(2): with_one, name(3): with_two, name(4): {"0/metadata.json": about("three")}}, REMOTE)
-        found = {at: [session.session_id for session in each.sessions] for at, each in read(repo).items()}
+        record(
+            repo,
+            {name(2): with_one, name(3): with_two, name(4): {"0/metadata.json": about("three")}},
+            REMOTE,
+        )
+        found = {
+            at: [session.session_id for session in each.sessions] for at, each in read(repo).items()
+        }
         assert found == {name(1): ["one"], name(2): ["one"], name(3): ["two"], name(4): ["one"]}
 
     def test_that_cannot_be_listed_are_warned_of(self, repo: Repo) -> None:
         record(repo, {ID: {"0/metadata.json": about()}})
         repo.git("update-ref", REMOTE, repo.write("tree", b""))
-        record(repo, {name(9): {"0/metadata.json": about()}}, "refs/remotes/b/entire/checkpoints/v1")
+        record(
+            repo, {name(9): {"0/metadata.json": about()}}, "refs/remotes/b/entire/checkpoints/v1"
+        )
         repo.lose("refs/remotes/b/entire/checkpoints/v1^{tree}")
         warnings: list[str] = []
         assert list(read(repo, warn=warnings.append)) == [ID]
@@ -257,7 +318,10 @@ class TestRefsOfTheirOwn:
         record(repo, {"": IN_REF}, REF)
         found = read(repo)[ULID]
         assert (found.id, found.files_touched) == (ULID, ("a.py",))
-        assert [(s.session_id, s.start, s.size) for s in found.sessions] == [("s1", 2, 14), ("s2", 0, 7)]
+        assert [(s.session_id, s.start, s.size) for s in found.sessions] == [
+            ("s1", 2, 14),
+            ("s2", 0, 7),
+        ]
         assert [repo.git("show", s.path) for s in found.sessions] == ["whole", "compact"]
 
     @pytest.mark.sampled(6)
@@ -284,13 +348,21 @@ class TestRefsOfTheirOwn:
 
 class TestObjectsThatAreNotHere:
     def test_are_said_to_be_missing(self, repo: Repo) -> None:
-        files: Files = {"0/metadata.json": about(), "0/full.jsonl": b"here", "0/full.jsonl.001": b"lost"}
-        record(repo, {ID: files, name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"}})
+        files: Files = {
+            "0/metadata.json": about(),
+            "0/full.jsonl": b"here",
+            "0/full.jsonl.001": b"lost",
+        }
+        record(
+            repo, {ID: files, name(8): {"0/metadata.json": about("lost"), "0/full.jsonl": b"here"}}
+        )
         repo.lose(f"{BRANCH}:{PLACE}/0/full.jsonl.001")
         repo.lose(f"{BRANCH}:{name(8)[:2]}/{name(8)[2:]}/0/metadata.json")
         for _ in range(2):
             found = read(repo)
-            assert [(s.missing, s.size, s.session_id) for each in found.values() for s in each.sessions] == [
+            assert [
+                (s.missing, s.size, s.session_id) for each in found.values() for s in each.sessions
+            ] == [
                 (True, 4, "s1"),
                 (False, 4, ""),
             ]
@@ -298,13 +370,27 @@ class TestObjectsThatAreNotHere:
         assert not read(repo)[ID].sessions[0].missing
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("gives_up", [False, True], ids=["a git that goes on", "a git that gives up"])
-    def test_are_not_fetched(self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool) -> None:
+    @pytest.mark.parametrize(
+        "gives_up", [False, True], ids=["a git that goes on", "a git that gives up"]
+    )
+    def test_are_not_fetched(
+        self, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives_up: bool
+    ) -> None:
         repo.commit({"a": "1"})
-        record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(40)})
+        record(
+            repo,
+            {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(40)},
+        )
         for key in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
             repo.config(key, "true")
-        repo.git("clone", "-q", "--filter=blob:none", "--no-local", f"file://{repo.path}", str(tmp_path / "clone"))
+        repo.git(
+            "clone",
+            "-q",
+            "--filter=blob:none",
+            "--no-local",
+            f"file://{repo.path}",
+            str(tmp_path / "clone"),
+        )
         clone = Repo.at(tmp_path / "clone")
         here = clone.git("cat-file", "--batch-all-objects", "--batch-check")
         if gives_up:  # as git did before it knew the variable
@@ -319,7 +405,13 @@ class TestAsking:
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 150])
     def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, count: int) -> None:
-        record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n} for n in range(count)})
+        record(
+            repo,
+            {
+                name(n): {"0/metadata.json": about(), "0/full.jsonl": b"x%d" % n}
+                for n in range(count)
+            },
+        )
         opened = GitRepository(repo.path)
         with watched_doors() as doors:
             assert len(read_checkpoints(opened)) == count
@@ -339,7 +431,10 @@ class TestMessages:
             "a ULID": (f"Subject\n\nEntire-Checkpoint: {ULID}\n", (ULID,)),
             "one in small letters": (f"Subject\n\nEntire-Checkpoint: {ULID.lower()}\n", ()),
             "a longer one": (f"Subject\n\nEntire-Checkpoint: {ULID}0\n", ()),
-            "indented, twice": (f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}", (ID,)),
+            "indented, twice": (
+                f"Squashed\n\n    Entire-Checkpoint: {ID}\r\n    Entire-Checkpoint: {ID}",
+                (ID,),
+            ),
             "within a sentence": (f"Subject\n\nsee Entire-Checkpoint: {ID}\n", ()),
             "too long": (f"Subject\n\nEntire-Checkpoint: {ID}0\n", ()),
             "too short": (f"Subject\n\nEntire-Checkpoint: {ID[:11]}\n", ()),
@@ -362,7 +457,9 @@ class TestMessages:
     [("entire-cli.bundle", 239, 259, 218), ("git-sync.bundle", 174, 305, 128)],
 )
 @pytest.mark.slow
-def test_reads_real_checkpoints(tmp_path: Path, bundle: str, checkpoints: int, sessions: int, transcripts: int) -> None:
+def test_reads_real_checkpoints(
+    tmp_path: Path, bundle: str, checkpoints: int, sessions: int, transcripts: int
+) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "--bare", REAL / bundle, clone / ".git"], check=True)
     repo = Repo.at(clone)

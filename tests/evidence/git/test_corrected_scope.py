@@ -42,16 +42,31 @@ class TestOneCommit:
         repo = started(tmp_path)
         sha = repo.commit({"src/a": "1", "b.txt": "2"})
         assert scope(repo, sha) == SignalValue(
-            True, 0.5, f'1/2 changed files of commit {sha[:12]} within declared write_scope of task "t"'
+            True,
+            0.5,
+            f'1/2 changed files of commit {sha[:12]} within declared write_scope of task "t"',
         )
 
     def test_odd_names_also_of_a_first_commit_are_as_they_are(self, repo: Repo) -> None:
-        names = ["caf\u00e9", "new\nline", 'quo"te', "tab\tx", "back\\slash", "-x", " lead", "src/\u5e79"]
+        names = [
+            "caf\u00e9",
+            "new\nline",
+            'quo"te',
+            "tab\tx",
+            "back\\slash",
+            "-x",
+            " lead",
+            "src/\u5e79",
+        ]
         sha = repo.commit(dict.fromkeys(names, "1"))
         assert files(repo, sha) == sorted(names)
-        assert scope(repo, sha, entries=("caf\u00e9", "new\nline", 'quo"te', "src/")).sub_score == 0.5
+        assert (
+            scope(repo, sha, entries=("caf\u00e9", "new\nline", 'quo"te', "src/")).sub_score == 0.5
+        )
 
-    def test_a_renamed_file_counts_by_its_new_name_and_a_deleted_one_counts(self, tmp_path: Path) -> None:
+    def test_a_renamed_file_counts_by_its_new_name_and_a_deleted_one_counts(
+        self, tmp_path: Path
+    ) -> None:
         repo = started(tmp_path)
         (repo.path / "src").mkdir()
         repo.git("mv", "a.txt", "src/a.txt")
@@ -175,7 +190,9 @@ class TestWhatTheTrunkChanged:
         repo.commit({"more": "1"}, "more of theirs")
         repo.branch("next")
         repo.commit({"src/two": "2", "more": "tried"}, "two")
-        two = repo.commit({"src/three": "3", "more": "1"}, "three, and what was tried is taken back")
+        two = repo.commit(
+            {"src/three": "3", "more": "1"}, "three, and what was tried is taken back"
+        )
         assert files(repo, one, two) == ["src/three", "src/two"]
 
     def test_before_the_merge_that_landed_it_is_left_out(self, begun: tuple[Repo, str]) -> None:
@@ -187,7 +204,9 @@ class TestWhatTheTrunkChanged:
         assert files(repo, one, merged) == ["src/two"]
 
     @pytest.mark.parametrize("trunk", ["master", "feature"])
-    def test_on_the_trunk_itself_or_without_one_is_the_iterations_own(self, tmp_path: Path, trunk: str) -> None:
+    def test_on_the_trunk_itself_or_without_one_is_the_iterations_own(
+        self, tmp_path: Path, trunk: str
+    ) -> None:
         repo = started(tmp_path, trunk)
         one = repo.commit({"one": "1"})
         repo.commit({"between": "1"})
@@ -210,7 +229,9 @@ class TestAbsent:
         one = repo.commit({"x": "1"})
         two = repo.commit({"src/x": "1"})
         shallow = clone(repo.path, tmp_path / "shallow", "--depth=2")
-        assert scope(shallow, one) == SignalValue(False, 0.0, f"history is shallow: it begins with commit {one[:12]}")
+        assert scope(shallow, one) == SignalValue(
+            False, 0.0, f"history is shallow: it begins with commit {one[:12]}"
+        )
         assert scope(shallow, one, two).sub_score == 1
 
     @pytest.mark.slow
@@ -247,7 +268,9 @@ def pairs(text: str) -> list[list[str]]:
 
 
 class TestGlobs:
-    @pytest.mark.parametrize(("entry", "path"), [*pairs(INSIDE), ("new*line", "new\nline"), (" src/*.py ", "src/a.py")])
+    @pytest.mark.parametrize(
+        ("entry", "path"), [*pairs(INSIDE), ("new*line", "new\nline"), (" src/*.py ", "src/a.py")]
+    )
     def test_inside(self, entry: str, path: str) -> None:
         assert path in path_scope("corrected", (entry,))
 
@@ -257,9 +280,18 @@ class TestGlobs:
 
     def test_any_of_several(self) -> None:
         scope = path_scope("corrected", ("docs/", "src/*.py", "README.md"))
-        assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [True] * 3 + [False]
+        assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [
+            True
+        ] * 3 + [False]
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100])
+    @pytest.mark.parametrize(
+        "entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100]
+    )
     def test_no_entry_takes_long(self, entry: str) -> None:
-        ends(lambda: [path in path_scope("corrected", (entry,)) for path in ("a" * 1000, "a/" * 500 + "x")], 10)
+        ends(
+            lambda: [
+                path in path_scope("corrected", (entry,)) for path in ("a" * 1000, "a/" * 500 + "x")
+            ],
+            10,
+        )

@@ -29,7 +29,9 @@ WHO = f"author A <a@x> {START} +0000\ncommitter C <c@x> {START} +0000"
 SIGNATURE = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----"
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
+as_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can give a repository to somebody else"
+)
 
 
 def script(path: Path, *lines: str) -> Path:
@@ -79,9 +81,19 @@ class Sample:
 @pytest.fixture(scope="session")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     repo = Repo(tmp_path_factory.mktemp("sample") / "repo")
-    files = {"a.txt": "line\n" * 20, "d/b.txt": "b\n" * 20, "d/c.txt": "c\n" * 20, "caf\u00e9.txt": "x"}
+    files = {
+        "a.txt": "line\n" * 20,
+        "d/b.txt": "b\n" * 20,
+        "d/c.txt": "c\n" * 20,
+        "caf\u00e9.txt": "x",
+    }
     root = repo.commit(files, "first\n")
-    moved = {"a.txt": None, "z.txt": "line\n" * 20 + "more\n", "d/c.txt": None, "d/y.txt": "c\n" * 20 + "more\n"}
+    moved = {
+        "a.txt": None,
+        "z.txt": "line\n" * 20 + "more\n",
+        "d/c.txt": None,
+        "d/y.txt": "c\n" * 20 + "more\n",
+    }
     renamed = repo.commit(moved, "Subject caf\u00e9\n\nReverts caf\u00e9\n")
     repo.branch("side", root)
     on_side = repo.commit({"s.txt": "s", "d/t.txt": "t"}, "side work\n")
@@ -94,13 +106,22 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     mixed = repo.merge("other", "mixed\n", files={"d/b.txt": "neither\n"})
     repo.git("update-index", "--add", "--cacheinfo", f"160000,{root},sub")
     (repo.path / "sub").mkdir()
-    linked = repo.commit({".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = /nowhere\n'}, "submodule\n")
+    linked = repo.commit(
+        {".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = /nowhere\n'}, "submodule\n"
+    )
     signed_by = f"author A <a@x> {START + 8 * HOUR} +0000\ncommitter C <c@x> {START + 8 * HOUR} +0000\n{SIGNATURE}"
     signed = repo.raw_commit(signed_by, "signed\n")
     repo.tag("light", root)
     repo.tag("annotated", on_side, "a note")
     repo.git("notes", "add", "-m", "a note", signed)
-    names = {root: root, root[:8]: root, "side": on_side, "light": root, "annotated": on_side, "nothing": None}
+    names = {
+        root: root,
+        root[:8]: root,
+        "side": on_side,
+        "light": root,
+        "annotated": on_side,
+        "nothing": None,
+    }
     return Sample(
         repo.path,
         names | {"master": signed, "HEAD~1": linked, "HEAD~2^2": on_other},
@@ -112,7 +133,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
             Walked(clean, (on_trunk, on_side), "join", ""),
             Walked(on_trunk, (renamed,), "trunk work", ""),
             Walked(on_side, (root,), "side work", ""),
-            Walked(renamed, (root,), "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n"),
+            Walked(
+                renamed, (root,), "Subject caf\u00e9", "Subject caf\u00e9\n\nReverts caf\u00e9\n"
+            ),
             Walked(root, (), "first", ""),
         ],
         {
@@ -150,15 +173,23 @@ class TestOpening:
     def test_a_linked_work_tree(self, sample: Sample) -> None:
         linked = sample.path.parent / "linked"
         Repo.at(sample.path).git("worktree", "add", "-q", "--detach", str(linked), "light")
-        sample_names = {name: sha for name, sha in sample.resolved.items() if not name.startswith("HEAD")}
+        sample_names = {
+            name: sha for name, sha in sample.resolved.items() if not name.startswith("HEAD")
+        }
         repository = GitRepository(linked)
-        assert repository.resolve([*sample_names, "HEAD"]) == sample_names | {"HEAD": sample.resolved["light"]}
+        assert repository.resolve([*sample_names, "HEAD"]) == sample_names | {
+            "HEAD": sample.resolved["light"]
+        }
         assert walked(repository, sample.trunk[0].sha) == sample.trunk
         assert shown_commits(repository, sample.shown) == sample.shown
         assert repository.common_dir == (sample.path / ".git").resolve()
 
-    @pytest.mark.parametrize("name", ["-h", "--help", "with space", "'quoted'", "line\nend", "\udcff", "$(touch ran)"])
-    def test_a_folder_of_any_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name", ["-h", "--help", "with space", "'quoted'", "line\nend", "\udcff", "$(touch ran)"]
+    )
+    def test_a_folder_of_any_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
         sha = Repo(tmp_path / name).commit({"a": "1"})
         monkeypatch.chdir(tmp_path)
         assert GitRepository(Path(name)).resolve(["HEAD"]) == {"HEAD": sha}
@@ -176,12 +207,16 @@ class TestOpening:
 
 
 class TestBranchesAndRemotes:
-    def test_are_those_of_the_repository_and_not_of_what_its_settings_include(self, repo: Repo) -> None:
+    def test_are_those_of_the_repository_and_not_of_what_its_settings_include(
+        self, repo: Repo
+    ) -> None:
         sha = repo.commit({"a": "1"})
         repo.git("branch", "side")
         repo.git("remote", "add", "origin", "https://name:secret@Example.org/team/project.git")
         repo.git("remote", "set-url", "--add", "origin", "https://example.org/second")
-        (repo.path / "other.config").write_text('[remote "evil"]\n\turl = https://example.org/evil\n')
+        (repo.path / "other.config").write_text(
+            '[remote "evil"]\n\turl = https://example.org/evil\n'
+        )
         repo.config("include.path", "../other.config")
         opened = GitRepository(repo.path)
         assert opened.branch == "master"
@@ -195,7 +230,10 @@ class TestRefusing:
         [
             ("", "fatal: not a git repository"),
             ("bare", "it is a bare repository"),
-            ("sample/bare", "it is a bare repository"),  # files of a checkout that say where its work tree is
+            (
+                "sample/bare",
+                "it is a bare repository",
+            ),  # files of a checkout that say where its work tree is
             ("sample/.git", ""),
             ("missing", "No such file or directory"),
             ("file", ""),
@@ -224,14 +262,18 @@ class TestRefusing:
 
 
 class TestGitItself:
-    @pytest.mark.parametrize("script_text", ["", "#!/nowhere/sh\n"], ids=["missing", "cannot-be-started"])
+    @pytest.mark.parametrize(
+        "script_text", ["", "#!/nowhere/sh\n"], ids=["missing", "cannot-be-started"]
+    )
     def test_that_is_not_there_is_said_so(
         self, original: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script_text: str
     ) -> None:
         if script_text:
             script(tmp_path / "git").write_text(script_text)
         monkeypatch.setenv("PATH", str(tmp_path))
-        with pytest.raises(GitError, match=r"^git was not found on PATH; install git 2\.32 or newer$") as caught:
+        with pytest.raises(
+            GitError, match=r"^git was not found on PATH; install git 2\.32 or newer$"
+        ) as caught:
             GitRepository(original.path)
         assert not isinstance(caught.value, NotARepositoryError)
 
@@ -239,7 +281,11 @@ class TestGitItself:
         ("command", "printed", "error"),
         [
             ("log", "error: one\nfatal: two", r"{path}: git log failed: error: one fatal: two"),
-            ("cat-file", "fatal: out of memory", "out of memory"),  # and not that no name is a commit's
+            (
+                "cat-file",
+                "fatal: out of memory",
+                "out of memory",
+            ),  # and not that no name is a commit's
         ],
     )
     def test_that_fails_is_an_error_in_one_line(
@@ -274,7 +320,19 @@ deadbeef HEAD..HEAD HEAD^{tree} HEAD:a :a HEAD~9 HEAD^2 HEAD~9999999999999999999
 HEAD^{nonsense} HEAD^{ @{-1} refs/heads/ caf\u00e9 \udcff\udcfe --all --output=x -h --help --end-of-options -- - *
 missing
 """
-_BLANKS = ("", " ", " HEAD", "HEAD ", "HEAD\t", "HEAD\r", "HEAD\n", "HEAD\nHEAD", "\nHEAD", "HEAD HEAD", "HEAD master")
+_BLANKS = (
+    "",
+    " ",
+    " HEAD",
+    "HEAD ",
+    "HEAD\t",
+    "HEAD\r",
+    "HEAD\n",
+    "HEAD\nHEAD",
+    "\nHEAD",
+    "HEAD HEAD",
+    "HEAD master",
+)
 _LONG = ("0" * 40, "f" * 40, "f" * 41, "x" * 100_000, "x/" * 5_000)
 NO_COMMITS = (*_IN_A_LINE.split(), *_BLANKS, *_LONG, "HEAD\0", "$(touch x)")
 
@@ -321,25 +379,55 @@ class TestResolve:
         assert GitRepository(lone.path).resolve(names) == {sha: sha, name: None, "HEAD": sha}
 
     # Further back than the reflog, no upstream, none of a branch, nowhere to push, a path out of the repository.
-    @pytest.mark.parametrize("name", ["HEAD@{99}", "@{upstream}", "master@{u}", "@{push}", "HEAD:../a"])
-    def test_a_name_that_git_dies_of_is_none_and_spoils_nothing(self, lone: Repo, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name", ["HEAD@{99}", "@{upstream}", "master@{u}", "@{push}", "HEAD:../a"]
+    )
+    def test_a_name_that_git_dies_of_is_none_and_spoils_nothing(
+        self, lone: Repo, name: str
+    ) -> None:
         sha = lone.head()
         expected = {"nothing": None, name: None, "HEAD": sha, "HEAD@{77}": None, sha: sha}
         assert GitRepository(lone.path).resolve([*expected, name]) == expected
 
-    def test_an_abbreviation_of_two_commits_is_none_and_one_of_a_file_too_is_the_commit(self, repo: Repo) -> None:
+    def test_an_abbreviation_of_two_commits_is_none_and_one_of_a_file_too_is_the_commit(
+        self, repo: Repo
+    ) -> None:
         who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"
         repo.write("tree", b"")
         one, two, three = (
-            repo.write("commit", f"tree {EMPTY_TREE}\n{who}\n\n{text}\n".encode()) for text in (40677, 41064, 48908)
+            repo.write("commit", f"tree {EMPTY_TREE}\n{who}\n\n{text}\n".encode())
+            for text in (40677, 41064, 48908)
         )
         blob = repo.write("blob", b"53115\n")
-        assert (one[:7], two[:7], three[:8], blob[:8]) == ("88155c6", "88155c6", "0c34d934", "0c34d934")
-        expected = {"88155c6": None, "88155": None, one[:8]: one, two[:8]: two, "0c34d934": three, blob: None}
+        assert (one[:7], two[:7], three[:8], blob[:8]) == (
+            "88155c6",
+            "88155c6",
+            "0c34d934",
+            "0c34d934",
+        )
+        expected = {
+            "88155c6": None,
+            "88155": None,
+            one[:8]: one,
+            two[:8]: two,
+            "0c34d934": three,
+            blob: None,
+        }
         assert GitRepository(repo.path).resolve(expected) == expected
 
-    def test_data_never_becomes_an_option(self, sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
-        options = ["--output=x", "-h", "--help", "--batch", "-x", "--git-dir=/tmp", "--upload-pack=x", "-p"]
+    def test_data_never_becomes_an_option(
+        self, sample: Sample, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        options = [
+            "--output=x",
+            "-h",
+            "--help",
+            "--batch",
+            "-x",
+            "--git-dir=/tmp",
+            "--upload-pack=x",
+            "-p",
+        ]
         before = sorted(path.name for path in sample.path.rglob("*"))
         monkeypatch.chdir(sample.path)
         with watched_doors() as doors:
@@ -355,7 +443,9 @@ def walk(repo: Repo) -> list[str]:
 
 
 class TestWalk:
-    def test_children_come_before_parents_of_one_branch_whatever_the_clock_said(self, repo: Repo) -> None:
+    def test_children_come_before_parents_of_one_branch_whatever_the_clock_said(
+        self, repo: Repo
+    ) -> None:
         for name, when in (("one", START), ("two", START - HOUR), ("three", START - 2 * HOUR)):
             repo.commit({"a": name}, name, when)
         assert walk(repo) == ["three", "two", "one"]
@@ -400,11 +490,15 @@ class TestShow:
             "d/e/f": "d/e/f",
         }
         sha = repo.commit(dict.fromkeys(names, "1"))
-        assert set(shown_commits(GitRepository(repo.path), [sha])[sha].files or ()) == set(names.values())
+        assert set(shown_commits(GitRepository(repo.path), [sha])[sha].files or ()) == set(
+            names.values()
+        )
 
     # The tree, that of the parent, and the file that shows a rename.
     @pytest.mark.parametrize("lost", ["HEAD^{tree}", "HEAD~1^{tree}", "HEAD:moved"])
-    def test_with_a_missing_object_keeps_the_time_and_the_other_commits(self, repo: Repo, lost: str) -> None:
+    def test_with_a_missing_object_keeps_the_time_and_the_other_commits(
+        self, repo: Repo, lost: str
+    ) -> None:
         first = repo.commit({"x": "1"})
         repo.commit({"old": "line\n" * 20})
         damaged = repo.commit({"old": None, "moved": "line\n" * 19 + "x\n"})
@@ -435,7 +529,9 @@ class TestLines:
 
         ends(gone)
 
-    def test_without_room_for_what_git_is_given_are_an_error(self, lone: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_room_for_what_git_is_given_are_an_error(
+        self, lone: Repo, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def full(**_: object) -> None:
             raise OSError(28, "no space")
 
@@ -514,7 +610,9 @@ i18n.logOutputEncoding=ISO-8859-1 core.abbrev=4 core.disambiguate=blob core.hook
 diff.ignoreSubmodules=all diff.orderFile={order} diff.submodule=log format.pretty=oneline log.date=raw
 log.decorate=full log.diffMerges=first-parent notes.displayRef=refs/notes/*
 """
-SETTINGS = [(key, value) for key, _, value in (setting.partition("=") for setting in _SETTINGS.split())]
+SETTINGS = [
+    (key, value) for key, _, value in (setting.partition("=") for setting in _SETTINGS.split())
+]
 """What a repository or a user may have configured; ``{evil}`` is a script that leaves a trace when it is run."""
 
 
@@ -534,7 +632,9 @@ def write_settings(path: Path, settings: Sequence[tuple[str, str]], evil: Path) 
 
 class TestConfiguration:
     @pytest.mark.parametrize("renames", ["false", "copies"])
-    def test_of_the_repository_changes_nothing(self, sample: Sample, evil: Path, renames: str) -> None:
+    def test_of_the_repository_changes_nothing(
+        self, sample: Sample, evil: Path, renames: str
+    ) -> None:
         repo = Repo.at(sample.path)
         evils = [("diff.evil.command", "{evil}"), ("diff.evil.textconv", "{evil}")]
         settings = [*SETTINGS, ("diff.renames", renames), *evils]
@@ -548,13 +648,20 @@ class TestConfiguration:
 
     @pytest.mark.parametrize("place", [".gitconfig", ".config/git/config", "xdg/git/config"])
     def test_of_the_user_changes_nothing(
-        self, sample: Sample, evil: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+        self,
+        sample: Sample,
+        evil: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        place: str,
     ) -> None:
         home = tmp_path / "home"
         path = home / place
         path.parent.mkdir(parents=True)
         write_settings(path, [*SETTINGS, ("core.worktree", "/nonexistent")], evil)
-        assert Repo.at(sample.path).git("config", "--file", str(path), "log.showSignature") == "true"
+        assert (
+            Repo.at(sample.path).git("config", "--file", str(path), "log.showSignature") == "true"
+        )
         monkeypatch.setenv("HOME", str(home))
         if place.startswith("xdg"):
             monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "xdg"))
@@ -587,9 +694,13 @@ GIT_WORK_TREE
 """
 ENVIRONMENT = {
     **dict.fromkeys(_ELSEWHERE.split(), "/nonexistent"),
-    **dict.fromkeys(("GIT_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "PAGER"), "{evil}"),
+    **dict.fromkeys(
+        ("GIT_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "PAGER"), "{evil}"
+    ),
     **dict.fromkeys(("GIT_ICASE_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_PAGER_IN_USE"), "1"),
-    **dict.fromkeys(("GIT_TRACE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE_SETUP"), "{folder}/ran"),
+    **dict.fromkeys(
+        ("GIT_TRACE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE_SETUP"), "{folder}/ran"
+    ),
     "GIT_ATTR_SOURCE": "nonsense",
     "GIT_CEILING_DIRECTORIES": "{folder}/sample",
     "GIT_CONFIG_PARAMETERS": "'core.quotePath'='false' 'diff.renames'='false'",
@@ -606,23 +717,35 @@ ENVIRONMENT = {
 }
 
 
-_MISLEADING = ("GIT_CEILING_DIRECTORIES", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TRACE")
+_MISLEADING = (
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_TRACE",
+)
 """Variables that are also tried alone: set together, one could hide what another does."""
 
 
 class TestEnvironment:
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("names", [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)])
+    @pytest.mark.parametrize(
+        "names", [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)]
+    )
     def test_of_the_caller_changes_nothing(
         self, sample: Sample, evil: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
     ) -> None:
-        (evil.parent / "grafts").write_text(f"{sample.resolved['master']} {sample.resolved['light']}\n")
+        (evil.parent / "grafts").write_text(
+            f"{sample.resolved['master']} {sample.resolved['light']}\n"
+        )
         for name in names:
             monkeypatch.setenv(name, ENVIRONMENT[name].format(evil=evil, folder=evil.parent))
         sample.check(sample.path / "d")
         assert not (evil.parent / "ran").exists()
 
-    def test_of_git_holds_nothing_of_the_callers(self, original: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_git_holds_nothing_of_the_callers(
+        self, original: Sample, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("GIT_TRACE", "1")
         monkeypatch.setenv("SECRET_TOKEN", "s")
         monkeypatch.setenv("LD_PRELOAD", "")
@@ -633,7 +756,10 @@ class TestEnvironment:
             assert environment["GIT_CONFIG_NOSYSTEM"] == "1"
             assert environment["GIT_CONFIG_GLOBAL"] == "/dev/null"
             assert environment["GIT_TERMINAL_PROMPT"] == "0"
-            assert (environment["GIT_ALLOW_PROTOCOL"], environment["GIT_NO_LAZY_FETCH"]) == ("none", "1")
+            assert (environment["GIT_ALLOW_PROTOCOL"], environment["GIT_NO_LAZY_FETCH"]) == (
+                "none",
+                "1",
+            )
             assert not {"GIT_TRACE", "SECRET_TOKEN", "LD_PRELOAD"} & environment.keys()
 
 
@@ -652,23 +778,37 @@ class TestSafeDirectory:
     def trust(self, path: Path, *directories: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [f"\tdirectory = {directory}\n" for directory in directories]
-        path.write_text("".join(["[safe]\n", *lines, "[core]\n\tquotePath = false\n[diff]\n\trenames = false\n"]))
+        path.write_text(
+            "".join(
+                ["[safe]\n", *lines, "[core]\n\tquotePath = false\n[diff]\n\trenames = false\n"]
+            )
+        )
 
     def refused(self, path: Path) -> None:
-        with pytest.raises(NotARepositoryError, match=r"dubious ownership.*config --global --add safe\.directory"):
+        with pytest.raises(
+            NotARepositoryError, match=r"dubious ownership.*config --global --add safe\.directory"
+        ):
             GitRepository(path)
 
-    @pytest.mark.parametrize("trusted", [(), ("{other}", "{path}/d"), ("*", "")], ids=["none", "another", "taken-back"])
-    def test_without_trust_is_refused(self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]) -> None:
+    @pytest.mark.parametrize(
+        "trusted", [(), ("{other}", "{path}/d"), ("*", "")], ids=["none", "another", "taken-back"]
+    )
+    def test_without_trust_is_refused(
+        self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]
+    ) -> None:
         names = (name.format(path=foreign.path, other=tmp_path) for name in trusted)
         self.trust(tmp_path / "home/.gitconfig", *names)
         self.refused(foreign.path)
 
-    @pytest.mark.parametrize("trusted", [("/other", "{path}"), ("*",)], ids=["by-name", "everything"])
+    @pytest.mark.parametrize(
+        "trusted", [("/other", "{path}"), ("*",)], ids=["by-name", "everything"]
+    )
     def test_by_name_is_honoured_and_nothing_else_is(
         self, foreign: Sample, tmp_path: Path, trusted: Sequence[str]
     ) -> None:
-        self.trust(tmp_path / "home/.gitconfig", *(name.format(path=foreign.path) for name in trusted))
+        self.trust(
+            tmp_path / "home/.gitconfig", *(name.format(path=foreign.path) for name in trusted)
+        )
         foreign.check()
         foreign.check(foreign.path / "d")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import git
 
 from scoring import build_demo, load_iteration_log
-from scoring.evidence.git.reference import ReferenceHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import trunk_commits
+from scoring.evidence.reference.git import ReferenceHistory
 
 
 def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
@@ -21,7 +21,9 @@ def test_reachability_times_and_files_agree(tmp_path: Path) -> None:
             name = record.commit
             sha = history.resolve(name)
             if sha is None:
-                assert name not in {commit.hexsha[: len(name)] for commit in other.iter_commits("--all")}
+                assert name not in {
+                    commit.hexsha[: len(name)] for commit in other.iter_commits("--all")
+                }
                 seen.add("unresolved")
                 continue
             theirs, ours = other.commit(name), history.changed(record)

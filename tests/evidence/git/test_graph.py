@@ -26,10 +26,14 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
     for n in range(1, size + 1):
         back = min(n - 1, 12)
         parents = (
-            [] if chance.random() < 0.03 else chance.sample(range(n - back, n), min(back, chance.choice([1, 1, 2, 3])))
+            []
+            if chance.random() < 0.03
+            else chance.sample(range(n - back, n), min(back, chance.choice([1, 1, 2, 3])))
         )
         when = START + n * 60 + chance.choice([0, 0, -5_000])
-        stream.append(f"commit refs/heads/c{n}\nmark :{n}\ncommitter C <c@x> {when} +0000\ndata 1\nx\n")
+        stream.append(
+            f"commit refs/heads/c{n}\nmark :{n}\ncommitter C <c@x> {when} +0000\ndata 1\nx\n"
+        )
         stream += [f"{'merge' if i else 'from'} :{parent}\n" for i, parent in enumerate(parents)]
         stream.append(f"M 644 inline f{n % 7}\ndata {len(str(n))}\n{n}\n\n")
     repo.git("fast-import", "--quiet", given="".join(stream).encode())
@@ -77,20 +81,28 @@ class TestSecondOpinion:
         every = list(inside)
         containing, counts = graph.containing(every), graph.counts(every[::3])
         for tip in inside:
-            assert {sha for sha in graph.trunk if graph.contains(tip, sha)} == inside[tip] & set(graph.trunk)
+            assert {sha for sha in graph.trunk if graph.contains(tip, sha)} == inside[tip] & set(
+                graph.trunk
+            )
             if not graph.on_trunk(tip):
                 side = {sha for sha in inside[tip] if not graph.on_trunk(sha)}
                 assert (graph.side(tip), counts[tip]) == (side, len(side.intersection(every[::3])))
                 behind = [n for n, sha in enumerate(every) if tip in inside[sha] and sha != tip]
                 assert list(containing.get(tip, NOWHERE).among()) == behind
 
-    def test_on_the_nearest_commit_before(self, histories: Callable[[int], History], seed: int) -> None:
+    def test_on_the_nearest_commit_before(
+        self, histories: Callable[[int], History], seed: int
+    ) -> None:
         repo, inside = histories(seed)
         chance = random.Random(seed)
         shas = chance.choices(list(inside), k=80)  # some are named several times
         counts = [chance.random() < 0.8 for _ in shas]
         for n, place in enumerate(graph_of(repo).nearest(shas, counts)):
-            before = [k for k in range(n) if counts[k] and shas[k] != shas[n] and shas[k] in inside[shas[n]]]
+            before = [
+                k
+                for k in range(n)
+                if counts[k] and shas[k] != shas[n] and shas[k] in inside[shas[n]]
+            ]
             assert place == (before[-1] if before else None)
 
     @pytest.mark.slow
@@ -111,7 +123,9 @@ class TestSecondOpinion:
             # Not asked with ^one ^two: where clocks are wrong, git itself may list what these contain.
             assert set(graph.between(tip, (one, two))) == inside[tip] - inside[one] - inside[two]
 
-    def test_on_the_mainline_and_what_it_brought_in(self, histories: Callable[[int], History], seed: int) -> None:
+    def test_on_the_mainline_and_what_it_brought_in(
+        self, histories: Callable[[int], History], seed: int
+    ) -> None:
         repo = histories(seed).repo
         graph = graph_of(repo)
         assert graph.mainline == repo.git("rev-list", "--first-parent", "master").split()
@@ -147,8 +161,13 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
     repository = GitRepository(repo.path)
     with isolated_repository(repository) as isolated:
         ours = patch_ids(isolated, pairs)
-    shown = repo.git_bytes("diff-tree", "--stdin", "-p", given="".join(f"{sha}\n" for sha in shas).encode())
-    theirs = {line.split()[1]: line.split()[0] for line in repo.git("patch-id", "--stable", given=shown).splitlines()}
+    shown = repo.git_bytes(
+        "diff-tree", "--stdin", "-p", given="".join(f"{sha}\n" for sha in shas).encode()
+    )
+    theirs = {
+        line.split()[1]: line.split()[0]
+        for line in repo.git("patch-id", "--stable", given=shown).splitlines()
+    }
     assert len(set(theirs.values())) > 5
     for one in pairs:
         for two in pairs:

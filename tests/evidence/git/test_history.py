@@ -4,7 +4,7 @@ import pytest
 from helpers.doors import watched_doors
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.reference import ReferenceHistory
+from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord
 
 pytestmark = pytest.mark.sampled(3)
@@ -16,7 +16,9 @@ def record(number: int, commit: str) -> IterationRecord:
 
 def history(repo: Repo, *names: str, trunk: str = "master") -> ReferenceHistory:
     """Return what is said of a log whose entries name these; subjects are only read where one names none."""
-    return ReferenceHistory(repo.path, [record(n, name) for n, name in enumerate(names, 1)], trunk=trunk)
+    return ReferenceHistory(
+        repo.path, [record(n, name) for n, name in enumerate(names, 1)], trunk=trunk
+    )
 
 
 class TestNames:
@@ -43,8 +45,12 @@ class TestTrunk:
         assert not found.on_trunk(sha)
         assert found.match_subject("subject") is None
 
-    @pytest.mark.parametrize("name", ["--all", "--output=x", "-h", "master..side", "^master", "side^{tree}", ""])
-    def test_of_an_odd_name_is_missing(self, repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    @pytest.mark.parametrize(
+        "name", ["--all", "--output=x", "-h", "master..side", "^master", "side^{tree}", ""]
+    )
+    def test_of_an_odd_name_is_missing(
+        self, repo: Repo, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
         monkeypatch.chdir(repo.path)
         sha = repo.commit({"a": "1"})
         repo.git("branch", "side")

@@ -36,7 +36,9 @@ class Work(NamedTuple):
     sha: str
 
 
-def work(folder: Path, files: dict[str, str | bytes | None] | None = None, subject: str = SUBJECT) -> Work:
+def work(
+    folder: Path, files: dict[str, str | bytes | None] | None = None, subject: str = SUBJECT
+) -> Work:
     repo = started(folder)
     repo.commit({"old.txt": lines(1, 2, 3, of="old days") + "x\n"}, "older")
     repo.branch("work")
@@ -46,14 +48,18 @@ def work(folder: Path, files: dict[str, str | bytes | None] | None = None, subje
     return Work(repo, sha)
 
 
-def taken(made: Work, part: Sequence[int], message: str, path: str = "work.txt", days: float = 1) -> str:
+def taken(
+    made: Work, part: Sequence[int], message: str, path: str = "work.txt", days: float = 1
+) -> str:
     """Commit some of the ten lines on the trunk, with others, so many days after the work."""
     content = lines(*OTHER, *part)
     return made.repo.commit({path: content}, message, made.repo.clock + int(days * DAY))
 
 
 def later(made: Work, days: float = 20) -> None:
-    made.repo.commit({"b.txt": f"{days} days later\n"}, "time goes by", made.repo.clock + int(days * DAY))
+    made.repo.commit(
+        {"b.txt": f"{days} days later\n"}, "time goes by", made.repo.clock + int(days * DAY)
+    )
 
 
 def without_branch(made: Work) -> None:
@@ -69,7 +75,9 @@ def asked(repo: Repo | Path, *commits: str) -> list[Landing]:
 
 def verdict(landing: Landing) -> tuple[float | None, str]:
     value = landed_value(landing)
-    return (value.sub_score if value.present else None), landing.found_by or (landing.unknown or "").split(",")[0]
+    return (value.sub_score if value.present else None), landing.found_by or (
+        landing.unknown or ""
+    ).split(",")[0]
 
 
 class Way(NamedTuple):
@@ -84,15 +92,27 @@ class Way(NamedTuple):
 LIST = "all about visitors (#7)\n\n* show them\n\n* count the visitors\n\n  and why\n"
 WAYS = {
     "same subject": Way(SUBJECT, "subject", "not found on master: 4 of 10 lines are there"),
-    "with a number": Way(f"{SUBJECT} (#7)", "numbered-subject", "not found on master: 4 of 10 lines are there"),
+    "with a number": Way(
+        f"{SUBJECT} (#7)", "numbered-subject", "not found on master: 4 of 10 lines are there"
+    ),
     "listed subject": Way(LIST, "listed-subject", "not found on master: 4 of 10 lines are there"),
     "listed by SHA": Way("squashed\n\ncommit {sha}\nAuthor: A\n", "named", "is part of {taken}"),
-    "cherry-picked": Way("other\n\n(cherry picked from commit {sha})", "named", "is part of {taken}"),
-    "named by SHA": Way("goes on from {sha:.9}", "named", "not found on master: 4 of 10 lines are there"),
+    "cherry-picked": Way(
+        "other\n\n(cherry picked from commit {sha})", "named", "is part of {taken}"
+    ),
+    "named by SHA": Way(
+        "goes on from {sha:.9}", "named", "not found on master: 4 of 10 lines are there"
+    ),
     "pull request": Way("visitors (#7)", "pull-request", "is part of #7", "refs/pull/7/head"),
-    "fetched as a branch": Way("visitors (#7)", "pull-request", "is part of #7", "refs/remotes/origin/pr/7"),
-    "merge request": Way("visitors (!7)", "pull-request", "is part of #7", "refs/merge-requests/7/head"),
-    "mentioned request": Way("see #7", "pull-request", "not found on master: 4 of 10", "refs/pull/7/head"),
+    "fetched as a branch": Way(
+        "visitors (#7)", "pull-request", "is part of #7", "refs/remotes/origin/pr/7"
+    ),
+    "merge request": Way(
+        "visitors (!7)", "pull-request", "is part of #7", "refs/merge-requests/7/head"
+    ),
+    "mentioned request": Way(
+        "see #7", "pull-request", "not found on master: 4 of 10", "refs/pull/7/head"
+    ),
     "another request": Way("visitors (#8)", "", "not found on master: 4 of 10", "refs/pull/7/head"),
     "no name": Way("visitors", "", "not found on master: 4 of 10 lines are there"),
 }
@@ -115,7 +135,9 @@ class TestNamed:
             assert verdict(found) == (None, "some of its lines are on the trunk")
             return
         assert (verdict(found), found.commit) == ((1, WAYS[name].found_by), sha)
-        assert landed_value(found).detail.startswith(f"commit {made.sha[:12]} landed on master in {sha[:12]}")
+        assert landed_value(found).detail.startswith(
+            f"commit {made.sha[:12]} landed on master in {sha[:12]}"
+        )
         assert "5 of its 10 lines" in landed_value(found).detail
 
     def test_with_fewer_is_not(self, tmp_path: Path, name: str) -> None:
@@ -129,7 +151,9 @@ class TestNamed:
     ("message", "left", "found"),
     [
         pytest.param("drop old days (#7)", "", True, id="named-and-all-of-it"),
-        pytest.param("drop old days (#7)", lines(1, 2, of="old days"), False, id="named-and-a-third-of-it"),
+        pytest.param(
+            "drop old days (#7)", lines(1, 2, of="old days"), False, id="named-and-a-third-of-it"
+        ),
         pytest.param("tidy", "", False, id="the-same-without-a-name"),
     ],
 )
@@ -156,16 +180,41 @@ class TestByLines:
             pytest.param({}, TEN, -1, False, id="made-before-it"),
             pytest.param({"work.txt": lines(*TEN[:5])}, TEN[:5], 1, True, id="five-lines"),
             pytest.param({"work.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="four-lines"),
-            pytest.param({"work.txt": lines(1, 1, 1, 2, 2, 2)}, [1, 1, 1, 2, 2, 2], 1, False, id="two-different-lines"),
-            pytest.param({"work.txt": lines(*TEN) + "\n}\n  {}\n" * 9}, TEN, 1, True, id="short-lines-do-not-count"),
-            pytest.param({"work.txt": lines(*TEN).replace("\n", "\r\n")}, TEN, 1, True, id="other-line-ends"),
-            pytest.param({"work.txt": lines(*TEN).replace("the", "\tthe")}, TEN, 1, True, id="indented"),
-            pytest.param({"done.txt": lines(*TEN)}, TEN, 1, True, id="in-a-file-that-was-moved-since"),
-            pytest.param({"done.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="too-few-for-a-moved-file"),
+            pytest.param(
+                {"work.txt": lines(1, 1, 1, 2, 2, 2)},
+                [1, 1, 1, 2, 2, 2],
+                1,
+                False,
+                id="two-different-lines",
+            ),
+            pytest.param(
+                {"work.txt": lines(*TEN) + "\n}\n  {}\n" * 9},
+                TEN,
+                1,
+                True,
+                id="short-lines-do-not-count",
+            ),
+            pytest.param(
+                {"work.txt": lines(*TEN).replace("\n", "\r\n")}, TEN, 1, True, id="other-line-ends"
+            ),
+            pytest.param(
+                {"work.txt": lines(*TEN).replace("the", "\tthe")}, TEN, 1, True, id="indented"
+            ),
+            pytest.param(
+                {"done.txt": lines(*TEN)}, TEN, 1, True, id="in-a-file-that-was-moved-since"
+            ),
+            pytest.param(
+                {"done.txt": lines(*TEN[:4])}, TEN[:4], 1, False, id="too-few-for-a-moved-file"
+            ),
         ],
     )
     def test_alone(
-        self, tmp_path: Path, files: dict[str, str | bytes | None], part: Sequence[int], days: float, found: bool
+        self,
+        tmp_path: Path,
+        files: dict[str, str | bytes | None],
+        part: Sequence[int],
+        days: float,
+        found: bool,
     ) -> None:
         made = work(tmp_path, files)
         without_branch(made)
@@ -179,7 +228,9 @@ class TestByLines:
         without_branch(made)
         made.repo.git("mv", "old.txt", "new.txt")
         made.repo.commit(message="moved")
-        sha = made.repo.commit({"new.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5], *OTHER)}, "visitors")
+        sha = made.repo.commit(
+            {"new.txt": lines(1, 2, 3, of="old days") + lines(*TEN[:5], *OTHER)}, "visitors"
+        )
         landing = asked(made.repo, made.sha)[0]
         assert (landing.found_by, landing.commit) == ("lines", sha)
 
@@ -190,17 +241,50 @@ class TestNotThere:
         [
             pytest.param({}, "", 20, (0, "not-landed"), id="none-after-a-horizon"),
             pytest.param({}, "", 12, (None, "none of its lines is on the trunk yet"), id="younger"),
-            pytest.param({}, SUBJECT, 20, (None, "none of its lines is on the trunk"), id="but-its-subject-is-there"),
             pytest.param(
-                {"a.md": lines(1, 2)}, lines(2), 20, (None, "its lines are in other files of the trunk"), id="elsewhere"
+                {},
+                SUBJECT,
+                20,
+                (None, "none of its lines is on the trunk"),
+                id="but-its-subject-is-there",
             ),
-            pytest.param({"old.txt": None}, "", 20, (None, "it adds no lines that could be found"), id="deletes"),
-            pytest.param({"old.txt": "}\n"}, "", 20, (None, "it adds no lines that could be found"), id="short-lines"),
-            pytest.param({"p.png": b"\0\1\n"}, "", 20, (None, "it adds no lines that could be found"), id="binary"),
+            pytest.param(
+                {"a.md": lines(1, 2)},
+                lines(2),
+                20,
+                (None, "its lines are in other files of the trunk"),
+                id="elsewhere",
+            ),
+            pytest.param(
+                {"old.txt": None},
+                "",
+                20,
+                (None, "it adds no lines that could be found"),
+                id="deletes",
+            ),
+            pytest.param(
+                {"old.txt": "}\n"},
+                "",
+                20,
+                (None, "it adds no lines that could be found"),
+                id="short-lines",
+            ),
+            pytest.param(
+                {"p.png": b"\0\1\n"},
+                "",
+                20,
+                (None, "it adds no lines that could be found"),
+                id="binary",
+            ),
         ],
     )
     def test_of_all_its_lines(
-        self, tmp_path: Path, files: dict[str, str | bytes | None], trunk: str, days: int, expected: tuple[object, str]
+        self,
+        tmp_path: Path,
+        files: dict[str, str | bytes | None],
+        trunk: str,
+        days: int,
+        expected: tuple[object, str],
     ) -> None:
         made = work(tmp_path, files)
         if trunk:
@@ -212,25 +296,37 @@ class TestNotThere:
         assert (said in landed_value(found).detail) is (expected[0] == 0)
 
     @pytest.mark.parametrize(
-        "there", [10, 6, 0], ids=["which landed by its lines", "of which half is there", "of which nothing is"]
+        "there",
+        [10, 6, 0],
+        ids=["which landed by its lines", "of which half is there", "of which nothing is"],
     )
-    def test_is_not_said_where_a_later_commit_of_its_side_has_its_lines_anew(self, tmp_path: Path, there: int) -> None:
+    def test_is_not_said_where_a_later_commit_of_its_side_has_its_lines_anew(
+        self, tmp_path: Path, there: int
+    ) -> None:
         made = work(tmp_path)
         made.repo.checkout("work")
         settled = made.repo.commit({"work.txt": lines(*TEN, of="guests")}, "settle it")
         made.repo.checkout("master")
-        files = {"work.txt": lines(*range(there), *OTHER, of="guests")} if there else {"b.txt": "c\n"}
+        files = (
+            {"work.txt": lines(*range(there), *OTHER, of="guests")} if there else {"b.txt": "c\n"}
+        )
         sha = made.repo.commit(files, "visitors")
         without_branch(made)
         made.repo.git("update-ref", "refs/kept/settled", settled)
         later(made)
         one, two = asked(made.repo, made.sha, settled)
         assert (two.landed, two.commit) == ((True, sha) if there == 10 else (False, None))
-        assert (verdict(one)[0], one.part_of) == (None if there else 0, sha if there == 10 else None)
+        assert (verdict(one)[0], one.part_of) == (
+            None if there else 0,
+            sha if there == 10 else None,
+        )
 
     @pytest.mark.parametrize(
         ("limit", "unknown"),
-        [("MOST_TEXTS", "it adds too many lines"), ("MOST_READ", "too many commits of the trunk came after it")],
+        [
+            ("MOST_TEXTS", "it adds too many lines"),
+            ("MOST_READ", "too many commits of the trunk came after it"),
+        ],
     )
     def test_is_not_said_of_what_was_not_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, unknown: str
@@ -243,7 +339,9 @@ class TestNotThere:
 
 
 class TestLaterAncestor:
-    @pytest.mark.parametrize("kept", [True, False], ids=["is-found", "of-what-the-branch-undid-is-a-part"])
+    @pytest.mark.parametrize(
+        "kept", [True, False], ids=["is-found", "of-what-the-branch-undid-is-a-part"]
+    )
     def test_that_landed(self, tmp_path: Path, kept: bool) -> None:
         made = work(tmp_path)
         made.repo.checkout("work")
@@ -255,7 +353,9 @@ class TestLaterAncestor:
         assert (found.landed, found.commit or found.part_of) == (kept, sha)
         assert found.found_by == ("later-ancestor" if kept else "")
 
-    @pytest.mark.parametrize("missing", [0, 2], ids=["with nine tenths of the lines of its side", "with fewer"])
+    @pytest.mark.parametrize(
+        "missing", [0, 2], ids=["with nine tenths of the lines of its side", "with fewer"]
+    )
     def test_that_a_squash_without_a_name_brought(self, tmp_path: Path, missing: int) -> None:
         made = work(tmp_path)
         made.repo.checkout("work")
@@ -264,7 +364,9 @@ class TestLaterAncestor:
         taken(made, range(3, 16 - missing), "all of the work")
         later(made)
         found = verdict(asked(made.repo, made.sha)[0])
-        assert found == ((None, "some of its lines are on the trunk") if missing else (1, "later-ancestor"))
+        assert found == (
+            (None, "some of its lines are on the trunk") if missing else (1, "later-ancestor")
+        )
 
 
 class TestReverts:
@@ -276,13 +378,23 @@ class TestReverts:
             pytest.param(["this reverts {sha}"], 0, id="by-sha"),
             pytest.param([f'Revert "{TITLE}" (#8)\n\nReverts some/place#7'], 0, id="by-both"),
             pytest.param([f'Revert "{TITLE}"'], 0, id="by-subject"),
-            pytest.param([f'Revert "{TITLE}"\n\nThis reverts commit {"ab" * 20}.'], 0, id="by-a-sha-of-the-branch"),
+            pytest.param(
+                [f'Revert "{TITLE}"\n\nThis reverts commit {"ab" * 20}.'],
+                0,
+                id="by-a-sha-of-the-branch",
+            ),
             pytest.param(["undo it (#8)\n\nReverts some/place#7"], 0, id="by-request"),
             pytest.param(["this reverts some of the changes of {sha}"], 1, id="in-part"),
-            pytest.param([f'Revert "{TITLE}"\n\nThis partially reverts commit {{sha}}.'], 1, id="partially"),
+            pytest.param(
+                [f'Revert "{TITLE}"\n\nThis partially reverts commit {{sha}}.'], 1, id="partially"
+            ),
             pytest.param(['Revert "some other"', "Reverts some/place#6"], 1, id="of-another"),
             pytest.param([f'not to revert: "{TITLE}" (#7)'], 1, id="in-passing"),
-            pytest.param([f'Revert "{TITLE}" (#8)', f'Revert "Revert "{TITLE}" (#8)" (#9)'], 1, id="of-the-revert"),
+            pytest.param(
+                [f'Revert "{TITLE}" (#8)', f'Revert "Revert "{TITLE}" (#8)" (#9)'],
+                1,
+                id="of-the-revert",
+            ),
         ],
     )
     @pytest.mark.parametrize("on_trunk", [True, False], ids=["on-the-trunk", "beside-it"])
@@ -311,10 +423,16 @@ class TestGoneCommit:
             pytest.param(["Count the visitors"], "", 1, id="one-has-its-subject"),
             pytest.param(["count the visitors"], "2026-04-13", 1, id="a-day-apart"),
             pytest.param(["count the visitors"], "2026-04-01", None, id="eleven-days-later"),
-            pytest.param(["count the visitors (#7)"], "2026-04-01", 1, id="with-a-number-eleven-days-later"),
-            pytest.param(["count the visitors (#7)"], "2026-03-01", None, id="with-a-number-six-weeks-later"),
+            pytest.param(
+                ["count the visitors (#7)"], "2026-04-01", 1, id="with-a-number-eleven-days-later"
+            ),
+            pytest.param(
+                ["count the visitors (#7)"], "2026-03-01", None, id="with-a-number-six-weeks-later"
+            ),
             pytest.param(["count the visitors (#7)"], "2026-04-15", None, id="before-it"),
-            pytest.param(["count the visitors", "count the visitors (#7)"], "", None, id="two-have"),
+            pytest.param(
+                ["count the visitors", "count the visitors (#7)"], "", None, id="two-have"
+            ),
         ],
     )
     def test_is_found_by_the_summary(
@@ -335,7 +453,10 @@ class TestBecame:
         sha = taken(made, TEN[:4], "visitors (#7)")
         other = made.repo.commit({"more.txt": "more\n", "c.txt": "c\n"}, "another thing")
         history = AttributedHistory(made.repo.path, [])
-        assert history.became([made.sha, tip, sha]) == {made.sha: (sha, "part"), sha: (sha, "ancestor")}
+        assert history.became([made.sha, tip, sha]) == {
+            made.sha: (sha, "part"),
+            sha: (sha, "ancestor"),
+        }
         assert history.landed_as({"a": made.sha, "b": tip}) == {"a": (made.sha, sha), "b": (tip,)}
         assert other not in history.became([made.sha, tip])
 

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.sampled(3)
 def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
     """Return the corrected answer about one of some iterations."""
     records = [record(n, commit) for n, commit in enumerate(commits, 1)]
-    return CorrectedHistory(repo if isinstance(repo, Path) else repo.path, records).landing(records[asked - 1])
+    return CorrectedHistory(repo if isinstance(repo, Path) else repo.path, records).landing(
+        records[asked - 1]
+    )
 
 
 def files_of(path: Path) -> dict[str, bytes]:
@@ -41,9 +43,9 @@ class TestScenarios:
         reference, corrected = answers(case)
         assert landed_value(reference).present
         assert landed_value(reference).sub_score == scenario.reference
-        assert (landed_value(corrected).sub_score if landed_value(corrected).present else None) == scenario.corrected, (
-            corrected
-        )
+        assert (
+            landed_value(corrected).sub_score if landed_value(corrected).present else None
+        ) == scenario.corrected, corrected
         assert corrected.method == scenario.method
         assert case.commits[case.asked - 1][:12] in landed_value(corrected).detail
 
@@ -97,7 +99,10 @@ class TestPatchId:
         ],
     )
     def test_of_another_change_is_another(
-        self, tmp_path: Path, ours: dict[str, str | bytes | None], theirs: dict[str, str | bytes | None]
+        self,
+        tmp_path: Path,
+        ours: dict[str, str | bytes | None],
+        theirs: dict[str, str | bytes | None],
     ) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -105,7 +110,9 @@ class TestPatchId:
         repo.checkout("master")
         repo.commit(theirs, "theirs")
         assert landing(repo, sha).method in ("not-landed", "merge-tree")
-        assert (landing(repo, sha).method == "merge-tree") == ("g" in theirs and theirs.get("f") == ours.get("f"))
+        assert (landing(repo, sha).method == "merge-tree") == (
+            "g" in theirs and theirs.get("f") == ours.get("f")
+        )
 
     @pytest.mark.slow
     @cases(
@@ -115,11 +122,15 @@ class TestPatchId:
             "odd names": {"new\nline": "1\n", 'quo"te': "2\n", "tab\t": "3\n", "caf\u00e9": "4\n"},
             "names like options": {"-x": "1\n", "--all": "2\n", ":(glob)*": "3\n", " lead": "4\n"},
             "no line end": {"empty": "", "no-end": "no line end"},
-            "content like a patch": {"looks": "diff --git a/x b/x\n@@ -1 +1 @@\n" + "0" * 40 + "\n"},
+            "content like a patch": {
+                "looks": "diff --git a/x b/x\n@@ -1 +1 @@\n" + "0" * 40 + "\n"
+            },
             "deletion": {"a.txt": None, "b.txt": "b\nmoved\n"},
         },
     )
-    def test_of_any_content_is_found(self, tmp_path: Path, files: dict[str, str | bytes | None]) -> None:
+    def test_of_any_content_is_found(
+        self, tmp_path: Path, files: dict[str, str | bytes | None]
+    ) -> None:
         repo = started(tmp_path)
         repo.branch("work")
         sha = repo.commit(files, "work")
@@ -136,10 +147,14 @@ class TestPatchId:
         {
             "mode": lambda repo: (repo.path / "b.txt").chmod(0o755),
             "rename": lambda repo: repo.git("mv", "a.txt", "renamed.txt"),
-            "name that is no text": lambda repo: (repo.path / os.fsdecode(b"\xff\xfe")).write_text("x"),
+            "name that is no text": lambda repo: (repo.path / os.fsdecode(b"\xff\xfe")).write_text(
+                "x"
+            ),
         },
     )
-    def test_of_more_than_content_is_found(self, tmp_path: Path, change: Callable[[Repo], object]) -> None:
+    def test_of_more_than_content_is_found(
+        self, tmp_path: Path, change: Callable[[Repo], object]
+    ) -> None:
         repo = started(tmp_path)
         repo.branch("work")
         change(repo)
@@ -245,7 +260,9 @@ class TestMergeTree:
         assert ("no merge tried: git " + said in landed_value(found).detail) == bool(said)
 
     @pytest.mark.slow
-    def test_leaves_nothing_behind_and_runs_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_leaves_nothing_behind_and_runs_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Merging and comparing write no object, listen to no attribute and start no driver of the repository."""
         repo = started(tmp_path)
         base = (repo.path / "a.txt").read_text()
@@ -255,7 +272,12 @@ class TestMergeTree:
         repo.checkout("master")
         repo.commit({"a.txt": base.replace("line 15\n", "line fifteen\n")}, "elsewhere")
         repo.commit({"a.txt": base.replace("line 3\n", "line three\n")}, "and back")
-        for key in ("merge.evil.driver", "diff.evil.command", "diff.evil.textconv", "filter.evil.clean"):
+        for key in (
+            "merge.evil.driver",
+            "diff.evil.command",
+            "diff.evil.textconv",
+            "filter.evil.clean",
+        ):
             repo.config(key, f"touch {tmp_path}/ran")
         temporary = tmp_path / "temporary"
         temporary.mkdir()
@@ -325,7 +347,9 @@ class TestLaterAncestor:
             git = AttributedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
             git._graph.parents = parents = Looked(git._graph.parents)
             methods = [one.method for one in git._landings._decided.values()]
-            assert Counter(methods) == ({"later-ancestor": count - 1, "squash": 1} if landed else {"not-landed": count})
+            assert Counter(methods) == (
+                {"later-ancestor": count - 1, "squash": 1} if landed else {"not-landed": count}
+            )
             assert [git._landings.of(sha).sha for sha in commits] == commits
             looked_up.append(parents.times)
         assert looked_up[1] < 2.5 * looked_up[0]  # to walk the side of each grows with the square
@@ -344,7 +368,9 @@ def test_what_stands_in_for_a_commit_lands_nothing(tmp_path: Path, how: str) -> 
         (repo.path / ".git/info").mkdir(exist_ok=True)
         (repo.path / ".git/info/grafts").write_text(f"{tip} {repo.head(f'{tip}~1')} {sha}\n")
     assert AttributedHistory(repo.path, [record(1, sha)]).landing(record(1, sha)).landed is False
-    assert landing(repo, sha).landed == (how != "as it is")  # under the rubrics before, git has the last word
+    assert landing(repo, sha).landed == (
+        how != "as it is"
+    )  # under the rubrics before, git has the last word
 
 
 class Looked(dict[str, tuple[str, ...]]):
@@ -418,14 +444,21 @@ class TestUnresolved:
             ("--output=x", "commit SHA --output=x does not resolve and no message match"),
         ):
             found = landing(repo, field)
-            assert (landed_value(found).present, landed_value(found).detail, found.method) == (False, detail, "")
+            assert (landed_value(found).present, landed_value(found).detail, found.method) == (
+                False,
+                detail,
+                "",
+            )
 
 
 class TestDamage:
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("lost", "why"),
-        [("{}~1", "cannot read the history of commit"), ("{}^{{tree}}", "cannot read changed files for")],
+        [
+            ("{}~1", "cannot read the history of commit"),
+            ("{}^{{tree}}", "cannot read changed files for"),
+        ],
     )
     def test_a_commit_that_cannot_be_compared_is_absent_and_spoils_nothing(
         self, tmp_path: Path, lost: str, why: str
@@ -438,7 +471,10 @@ class TestDamage:
         repo.checkout("master")
         repo.lose(lost.format(broken))
         found = landing(repo, broken, two)
-        assert (landed_value(found).present, landed_value(found).detail) == (False, f"{why} {broken[:12]}")
+        assert (landed_value(found).present, landed_value(found).detail) == (
+            False,
+            f"{why} {broken[:12]}",
+        )
         assert landing(repo, broken, two, asked=2).method == "squash"
 
 
@@ -449,7 +485,10 @@ class TestCost:
         beside = []
         for n in range(12):
             repo.branch(f"work-{n}")
-            beside += [repo.commit({f"f{n}": "1\n"}, f"work {n}"), repo.commit({f"h{n}": "1\n"}, "again")]
+            beside += [
+                repo.commit({f"f{n}": "1\n"}, f"work {n}"),
+                repo.commit({f"h{n}": "1\n"}, "again"),
+            ]
             repo.checkout("master")
             # Taken in by patch or subject, not at all, in one commit, and together with other work.
             f, g, h = f"f{n}", f"g{n}", f"h{n}"
@@ -477,7 +516,15 @@ class TestCost:
 
         few, many = processes([*on_trunk[:3], *beside[:8]]), processes([*on_trunk, *beside])
         assert many <= few
-        assert methods == {"ancestor", "patch-id", "squash", "later-ancestor", "subject", "merge-tree", "not-landed"}
+        assert methods == {
+            "ancestor",
+            "patch-id",
+            "squash",
+            "later-ancestor",
+            "subject",
+            "merge-tree",
+            "not-landed",
+        }
         assert processes(on_trunk) <= 10
 
 
@@ -492,7 +539,9 @@ class TestPartialClone:
         return repo
 
     @pytest.mark.slow
-    def test_cannot_tell_where_what_it_must_compare_is_missing(self, source: Repo, tmp_path: Path) -> None:
+    def test_cannot_tell_where_what_it_must_compare_is_missing(
+        self, source: Repo, tmp_path: Path
+    ) -> None:
         two = source.head("work")
         squash(source, "work")
         source.commit({"two.txt": "2\nand more\n"}, "worked on since")
@@ -500,5 +549,6 @@ class TestPartialClone:
         found = landing(partial, two)
         assert (landed_value(found).present, found.method) == (False, "")
         assert (
-            landed_value(found).detail == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
+            landed_value(found).detail
+            == f"cannot tell whether commit {two[:12]} landed on master: objects are missing"
         )

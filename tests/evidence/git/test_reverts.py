@@ -99,7 +99,11 @@ class TestLiving:
 
     def test_the_newest_that_stands_is_named(self) -> None:
         target, one, two, three = (f"{n}" * 40 for n in (1, 2, 3, 4))
-        said = [(3, one, f"revert {target}"), (2, two, f"revert {target}"), (1, three, f"revert {two}")]
+        said = [
+            (3, one, f"revert {target}"),
+            (2, two, f"revert {target}"),
+            (1, three, f"revert {two}"),
+        ]
         assert place(Reverts(said, lambda _: ()), target) == one
 
     def test_a_revert_of_the_merge_that_brought_a_revert_in_ends_it(self) -> None:

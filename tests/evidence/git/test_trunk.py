@@ -98,8 +98,14 @@ class TestUsualNames:
     @pytest.mark.parametrize(
         ("refs", "expected"),
         [
-            (["remotes/origin/main", "remotes/origin/master", "heads/main", "heads/master"], "refs/heads/main"),
-            (["remotes/origin/main", "remotes/origin/master", "heads/master"], "refs/remotes/origin/main"),
+            (
+                ["remotes/origin/main", "remotes/origin/master", "heads/main", "heads/master"],
+                "refs/heads/main",
+            ),
+            (
+                ["remotes/origin/main", "remotes/origin/master", "heads/master"],
+                "refs/remotes/origin/main",
+            ),
             (["remotes/origin/master", "heads/main"], "refs/remotes/origin/master"),
             (["remotes/origin/other", "heads/main", "heads/master"], "refs/heads/main"),
             (["heads/main", "heads/master"], "refs/heads/main"),
@@ -121,7 +127,10 @@ class TestUsualNames:
         sha = repo.commit({"a": "1"})
         found = trunk(repo)
         assert found == Trunk(
-            "", "", None, "no remote with a default branch, and no branch main or master; name it with --trunk"
+            "",
+            "",
+            None,
+            "no remote with a default branch, and no branch main or master; name it with --trunk",
         )
         landing = CorrectedHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
         assert not landed_value(landing).present
@@ -138,7 +147,10 @@ class TestOneNameInTwoPlaces:
         sha = mine.commit({"a": "1"})
         found = trunk(mine)
         assert (found.name, found.commit) == ("main", sha)
-        assert found.how == "the default branch of origin (origin/HEAD); the local branch holds all of origin/main"
+        assert (
+            found.how
+            == "the default branch of origin (origin/HEAD); the local branch holds all of origin/main"
+        )
         assert trunk(mine, "main").commit == sha
 
     @pytest.mark.parametrize("own", [False, True], ids=["it is behind", "it went its own way"])
@@ -150,12 +162,17 @@ class TestOneNameInTwoPlaces:
             mine.commit({"b": "1"})
         found = trunk(mine)
         assert (found.name, found.commit) == ("origin/main", ahead)
-        assert found.how == "the default branch of origin (origin/HEAD); the local branch main does not hold all of it"
+        assert (
+            found.how
+            == "the default branch of origin (origin/HEAD); the local branch main does not hold all of it"
+        )
         assert trunk(mine, "main").name == "origin/main"
 
 
 class TestNamed:
-    def test_any_branch_also_one_that_only_the_remote_has(self, source: Repo, tmp_path: Path) -> None:
+    def test_any_branch_also_one_that_only_the_remote_has(
+        self, source: Repo, tmp_path: Path
+    ) -> None:
         found = trunk(source, "master")
         assert (found.ref, found.how) == ("refs/heads/master", "named by --trunk")
         mine = clone(source.path, tmp_path / "mine")
@@ -172,13 +189,20 @@ class TestNamed:
         assert trunk(mine, "refs/heads/develop").commit == mine.head()
 
     @pytest.mark.sampled(100)
-    @pytest.mark.parametrize("name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"])
-    def test_unknown_is_an_error(self, source: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        "name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"]
+    )
+    def test_unknown_is_an_error(
+        self, source: Repo, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(source.path)
         before = sorted(path.name for path in source.path.iterdir())
         with pytest.raises(GitError) as caught:
             trunk(source, name)
-        assert str(caught.value) == f"{source.path}: no trunk {name!r} here; name a branch with --trunk"
+        assert (
+            str(caught.value)
+            == f"{source.path}: no trunk {name!r} here; name a branch with --trunk"
+        )
         assert sorted(path.name for path in source.path.iterdir()) == before
 
     @pytest.mark.slow

@@ -33,8 +33,14 @@ def test_no_claim(text: str) -> None:
 def say(session: Session, second: float, text: str = CLAIM, side: bool = False) -> None:
     """The agent says something."""
     if session.harness == "codex":
-        payload = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-        session.lines.append({"timestamp": stamp(second), "type": "response_item", "payload": payload})
+        payload = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": text}],
+        }
+        session.lines.append(
+            {"timestamp": stamp(second), "type": "response_item", "payload": payload}
+        )
     else:
         session.turn(second, 1 << int(second), {"type": "text", "text": text}, side=side)
 
@@ -55,7 +61,9 @@ def run(session: Session, second: float, printed: str) -> None:
 
 def agent(session: Session, second: float) -> None:
     """A sub-agent does something; its transcript is elsewhere."""
-    session.turn(second, 1 << int(second), {"type": "tool_use", "id": "a", "name": "Task", "input": {}})
+    session.turn(
+        second, 1 << int(second), {"type": "tool_use", "id": "a", "name": "Task", "input": {}}
+    )
     session.result(second + 0.1, "a", "Done.")
 
 
@@ -80,7 +88,9 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
         history.entry(mark, "work", "s1")
         history.write()
         monkeypatch.setenv("HOME", str(history.home))
-        log = score_log(history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto")
+        log = score_log(
+            history.log, history.repo, rubric=released_rubric("3.1.0"), transcripts="auto"
+        )
         observed = log.iterations[0].facts.observed
         return observed.claims if observed else ()
 
@@ -105,13 +115,19 @@ RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED
         "a run that passed": (both(RUN[PASSED], lambda s: say(s, 12)), nothing, ["confirmed"]),
         "one that failed": (both(RUN[FAILED], lambda s: say(s, 12)), nothing, ["last run failed"]),
         "one without a verdict": (
-            both(RUN[PASSED], lambda s: s.run(11, 4, "pytest -q | head -1", ""), lambda s: say(s, 12)),
+            both(
+                RUN[PASSED], lambda s: s.run(11, 4, "pytest -q | head -1", ""), lambda s: say(s, 12)
+            ),
             nothing,
             [None],
         ),
         "none": (lambda s: say(s, 12), nothing, ["no run"]),
         "one after it": (both(lambda s: say(s, 9), RUN[PASSED]), nothing, ["no run"]),
-        "perhaps one of a sub-agent": (both(lambda s: agent(s, 10), lambda s: say(s, 12)), nothing, [None]),
+        "perhaps one of a sub-agent": (
+            both(lambda s: agent(s, 10), lambda s: say(s, 12)),
+            nothing,
+            [None],
+        ),
         "an earlier message": (
             both(RUN[PASSED], lambda s: say(s, 12), lambda s: say(s, 13, "Now commit.")),
             nothing,
@@ -119,20 +135,36 @@ RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED
         ),
         "a message of a sub-agent": (lambda s: say(s, 12, side=True), nothing, []),
         "in the reply": (RUN[PASSED], lambda s: say(s, 22), ["confirmed"]),
-        "before and in the reply": (both(RUN[PASSED], lambda s: say(s, 12)), lambda s: say(s, 22), ["confirmed"] * 2),
+        "before and in the reply": (
+            both(RUN[PASSED], lambda s: say(s, 12)),
+            lambda s: say(s, 22),
+            ["confirmed"] * 2,
+        ),
         "in the reply, with a run": (
             RUN[PASSED],
             both(lambda s: run(s, 22, FAILED), lambda s: say(s, 24)),
             ["last run failed"],
         ),
-        "in the answer to the next prompt": (RUN[PASSED], both(lambda s: prompt(s, 22), lambda s: say(s, 23)), []),
-        "in the words before the next commit": (RUN[PASSED], both(lambda s: say(s, 22), commits_again), []),
+        "in the answer to the next prompt": (
+            RUN[PASSED],
+            both(lambda s: prompt(s, 22), lambda s: say(s, 23)),
+            [],
+        ),
+        "in the words before the next commit": (
+            RUN[PASSED],
+            both(lambda s: say(s, 22), commits_again),
+            [],
+        ),
         "and in those before them": (
             RUN[PASSED],
             both(lambda s: say(s, 22), lambda s: say(s, 23, "Now the rest."), commits_again),
             ["confirmed"],
         ),
-        "after further edits": (RUN[PASSED], both(lambda s: s.edit(22, 8, "a.py"), lambda s: say(s, 23)), []),
+        "after further edits": (
+            RUN[PASSED],
+            both(lambda s: s.edit(22, 8, "a.py"), lambda s: say(s, 23)),
+            [],
+        ),
     },
 )
 def test_a_claim_is_compared_with_the_last_run_before_it(
@@ -143,7 +175,9 @@ def test_a_claim_is_compared_with_the_last_run_before_it(
 
 def test_codex_claims_where_its_message_is(play: Play) -> None:
     found = play(both(RUN[PASSED], lambda s: say(s, 12)), nothing, "codex")
-    assert [(claim.result, claim.path.name, claim.line) for claim in found] == [("confirmed", "rollout-s1.jsonl", 9)]
+    assert [(claim.result, claim.path.name, claim.line) for claim in found] == [
+        ("confirmed", "rollout-s1.jsonl", 9)
+    ]
 
 
 def claim(line: int, result: ClaimResult | None) -> ClaimSeen:
@@ -182,8 +216,16 @@ def test_without_lines_of_their_own_no_words_are_looked_at() -> None:
 @pytest.mark.parametrize(
     ("said", "result", "words", "counts"),
     [
-        pytest.param(CLAIM, "confirmed", "the last run before it passed", "1 of 1 confirmed", id="a claim"),
-        pytest.param("Done.", None, "in words: no claims found in the last message", "no claims found", id="none"),
+        pytest.param(
+            CLAIM, "confirmed", "the last run before it passed", "1 of 1 confirmed", id="a claim"
+        ),
+        pytest.param(
+            "Done.",
+            None,
+            "in words: no claims found in the last message",
+            "no claims found",
+            id="none",
+        ),
     ],
 )
 def test_commands_say_what_was_claimed_in_words(
@@ -207,9 +249,17 @@ def test_commands_say_what_was_claimed_in_words(
     monkeypatch.chdir(history.repo)
 
     def shown(*arguments: str, rubric: str = "3.1.0") -> str:
-        return da_score(*arguments, "--iter-log-dir", history.log, "--no-cache", "--rubric", rubric).out
+        return da_score(
+            *arguments, "--iter-log-dir", history.log, "--no-cache", "--rubric", rubric
+        ).out
 
-    claims = [{"kind": "tests_pass", "result": result, "where": f"{next(history.home.rglob('s1.jsonl'))}:3"}]
+    claims = [
+        {
+            "kind": "tests_pass",
+            "result": result,
+            "where": f"{next(history.home.rglob('s1.jsonl'))}:3",
+        }
+    ]
     claims = claims if result else []
     for _ in range(2):  # scored now, and from the sidecar
         assert json.loads(shown("iteration", "1", "--json"))["claims"] == claims
@@ -219,5 +269,7 @@ def test_commands_say_what_was_claimed_in_words(
     shown("report")
     assert counts in Path("report.html").read_text()
     found = json.loads(shown("integrity", "--json"))["claims"]
-    assert found == ({"confirmed": 1, "no_run": 0, "last_run_failed": 0, "not_compared": 0} if result else None)
+    assert found == (
+        {"confirmed": 1, "no_run": 0, "last_run_failed": 0, "not_compared": 0} if result else None
+    )
     assert "claims" not in json.loads(shown("integrity", "--json", rubric="2.3.0"))

@@ -9,7 +9,11 @@ from helpers.commands import DaScore, one_line
 from helpers.repos import Repo
 
 from scoring.errors import silent
-from scoring.evidence.transcripts.deliberations import deliberations_in, session_transcript, transcript_from
+from scoring.evidence.transcripts.deliberations import (
+    deliberations_in,
+    session_transcript,
+    transcript_from,
+)
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 
 PROMPT = "Review the last commit for errors that would lose data, and say what must change before it is merged."
@@ -19,7 +23,12 @@ SECOND = "- The lock is never freed.\n- The index is built twice."
 
 
 def line(kind: str, *blocks: dict[str, Any]) -> str:
-    return json.dumps({"type": kind, "sessionId": "s1", "message": {"role": kind, "content": list(blocks)}}) + "\n"
+    return (
+        json.dumps(
+            {"type": kind, "sessionId": "s1", "message": {"role": kind, "content": list(blocks)}}
+        )
+        + "\n"
+    )
 
 
 def asks(number: int, prompt: str, **more: Any) -> dict[str, Any]:
@@ -28,12 +37,19 @@ def asks(number: int, prompt: str, **more: Any) -> dict[str, Any]:
 
 
 def answers(number: int, text: str, **more: Any) -> str:
-    content = [{"type": "text", "text": text}, {"type": "text", "text": "agentId: a1 (for resuming)"}]
-    return line("user", {"type": "tool_result", "tool_use_id": f"t{number}", "content": content, **more})
+    content = [
+        {"type": "text", "text": text},
+        {"type": "text", "text": "agentId: a1 (for resuming)"},
+    ]
+    return line(
+        "user", {"type": "tool_result", "tool_use_id": f"t{number}", "content": content, **more}
+    )
 
 
 REVIEW = (
-    line("assistant", asks(1, PROMPT), asks(2, PROMPT + " Look at speed.")) + answers(2, FIRST) + answers(1, SECOND)
+    line("assistant", asks(1, PROMPT), asks(2, PROMPT + " Look at speed."))
+    + answers(2, FIRST)
+    + answers(1, SECOND)
 )
 
 
@@ -53,13 +69,20 @@ def test_answers_to_one_prompt_are_rounds_in_the_order_in_which_they_came() -> N
     [
         pytest.param("", id="nothing"),
         pytest.param(line("assistant", asks(1, PROMPT)) + answers(1, FIRST), id="one answer"),
-        pytest.param(line("assistant", asks(1, PROMPT), asks(2, PROMPT)) + answers(1, FIRST), id="one is not answered"),
         pytest.param(
-            line("assistant", asks(1, PROMPT), asks(2, OTHER)) + answers(1, FIRST) + answers(2, SECOND),
+            line("assistant", asks(1, PROMPT), asks(2, PROMPT)) + answers(1, FIRST),
+            id="one is not answered",
+        ),
+        pytest.param(
+            line("assistant", asks(1, PROMPT), asks(2, OTHER))
+            + answers(1, FIRST)
+            + answers(2, SECOND),
             id="two prompts",
         ),
         pytest.param(
-            line("assistant", asks(1, PROMPT), asks(2, PROMPT)) + answers(1, FIRST) + answers(2, "no", is_error=True),
+            line("assistant", asks(1, PROMPT), asks(2, PROMPT))
+            + answers(1, FIRST)
+            + answers(2, "no", is_error=True),
             id="one failed",
         ),
         pytest.param(
@@ -68,7 +91,9 @@ def test_answers_to_one_prompt_are_rounds_in_the_order_in_which_they_came() -> N
             + answers(2, "Started."),
             id="one only started",
         ),
-        pytest.param('{"message": {"content": "tool_use"}}\n["tool_use"]\n"tool_result\n', id="other lines"),
+        pytest.param(
+            '{"message": {"content": "tool_use"}}\n["tool_use"]\n"tool_result\n', id="other lines"
+        ),
     ],
 )
 def test_anything_else_is_no_deliberation(text: str) -> None:
@@ -87,7 +112,10 @@ def test_a_session_is_found_by_its_id_in_transcript_directories(tmp_path: Path) 
     places = TranscriptPlaces(tmp_path, (tmp_path,))
     for name, found in (("s1", "s1"), ("s1-b", "s1-b")):
         assert session_transcript(name, places, silent) == (found, REVIEW.encode())
-    for name, said in (("s2", "no transcript of such a session"), ("s1-", "2 sessions begin so; write more of the id")):
+    for name, said in (
+        ("s2", "no transcript of such a session"),
+        ("s1-", "2 sessions begin so; write more of the id"),
+    ):
         with pytest.raises(ValueError, match=f"{name}: {said}"):
             session_transcript(name, places, silent)
 
@@ -100,27 +128,41 @@ def test_a_deliberation_from_a_session_is_an_observation_of_an_iteration(
     log = repo.path / ".agents/active/iteration-log"
     log.mkdir(parents=True)
     sha = repo.commit({"a.py": "x"}, "work")
-    (log / "iter-1.yaml").write_text(f"schema_version: 2\niteration: 1\ncommit: {sha}\nimpl: {{retries: 1}}\n")
+    (log / "iter-1.yaml").write_text(
+        f"schema_version: 2\niteration: 1\ncommit: {sha}\nimpl: {{retries: 1}}\n"
+    )
     (tmp_path / "s1.jsonl").write_text(REVIEW, "utf-8")
     saved = da_score("dr", "from-session", str(tmp_path / "s1.jsonl"), "--iteration", "1")
     assert (saved.status, (log / "iter-1.dr.json").exists()) == (0, True)
     assert "rough rules" in saved.err
     for _ in range(2):  # scored, and from its sidecar
-        found = da_score("iteration", "1", "--rubric", "3.1.0", "--json").json["diminishing_returns"]
+        found = da_score("iteration", "1", "--rubric", "3.1.0", "--json").json[
+            "diminishing_returns"
+        ]
         assert (found["present"], found["profile"]) == (True, "dr-2")
         assert found["detail"].endswith("2 rounds, claims cut out of text")
     assert "PROFILE    dr-2" in da_score("iteration", "1", "--rubric", "3.1.0").out
     judged = da_score(
-        "dr", "judge", str(log / "iter-1.dr.json"), "--verdict", "CONTINUE", "--notes", "half is new"
+        "dr",
+        "judge",
+        str(log / "iter-1.dr.json"),
+        "--verdict",
+        "CONTINUE",
+        "--notes",
+        "half is new",
     ).json
     assert judged["_expected"] == {"stop_recommendation": "CONTINUE", "notes": "half is new"}
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "one.json").write_text(json.dumps(judged))
-    calibrated = da_score("dr", "calibrate", str(tmp_path / "set"), "--no-semantic", "--k", "2", "--json").json
+    calibrated = da_score(
+        "dr", "calibrate", str(tmp_path / "set"), "--no-semantic", "--k", "2", "--json"
+    ).json
     assert calibrated["settings"][0]["agreement"]["agreed"] == 1
 
 
 def test_what_is_wrong_is_one_line(tmp_path: Path, da_score: DaScore) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(answers(1, FIRST), "utf-8")
-    assert "no two sub-agents answered one prompt" in one_line(da_score("dr", "from-session", str(path)))
+    assert "no two sub-agents answered one prompt" in one_line(
+        da_score("dr", "from-session", str(path))
+    )

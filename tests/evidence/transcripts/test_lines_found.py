@@ -6,21 +6,31 @@ from typing import Any, cast
 
 import pytest
 
+from scoring.evidence.attribution.sightings import lines_found
 from scoring.evidence.transcripts.facts import LinesFound
-from scoring.evidence.transcripts.sightings import lines_found
 
 
 def file(name: str, ids: list[int], fresh: list[bool] | None = None, first: int = 0) -> Any:
     numbers = range(first, first + len(ids))
     transcript = SimpleNamespace(path=Path(name))
-    return SimpleNamespace(ids=ids, fresh=fresh or [True] * len(ids), numbers=numbers, transcript=transcript)
+    return SimpleNamespace(
+        ids=ids, fresh=fresh or [True] * len(ids), numbers=numbers, transcript=transcript
+    )
 
 
 @pytest.mark.parametrize(
     ("files", "found"),
     [
-        pytest.param([file("a", [0, 1, 2, 3])], [[("a", 1, 2, 2)], [("a", 3, 3, 1)]], id="one after the other"),
-        pytest.param([file("a", [0, 2, 1, 3])], [[("a", 1, 3, 2)], [("a", 2, 2, 1)]], id="one between the other's"),
+        pytest.param(
+            [file("a", [0, 1, 2, 3])],
+            [[("a", 1, 2, 2)], [("a", 3, 3, 1)]],
+            id="one after the other",
+        ),
+        pytest.param(
+            [file("a", [0, 2, 1, 3])],
+            [[("a", 1, 3, 2)], [("a", 2, 2, 1)]],
+            id="one between the other's",
+        ),
         pytest.param(
             [file("a", [0, 1]), file("b", [1, 2], [False, True], first=10)],
             [[("a", 1, 2, 2)], [("b", 12, 12, 1)]],

@@ -10,12 +10,17 @@ from helpers.commands import DaScore
 from helpers.harness_lines import Line, as_bytes, cases, claude, item, meta, output, result, use
 from helpers.histories import History
 
+from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.hunks import line_hash
-from scoring.evidence.transcripts.lines import Lines
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.lines import Lines
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import WROTE
-from scoring.evidence.transcripts.testruns import TestTools as Tools
-from scoring.evidence.transcripts.written import least_share, lines_added, lines_of_documents, lines_patched
+from scoring.evidence.transcripts.written import (
+    least_share,
+    lines_added,
+    lines_of_documents,
+    lines_patched,
+)
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
@@ -35,7 +40,11 @@ def gone(*lines: str) -> tuple[int, ...]:
         "as often as it is more": (f"{OLD}\n{OLD}\n", OLD, hashes(OLD)),
         "another indentation is the same": (f"    {OLD}", f"\t{OLD}\r", ()),
         "and takes away": (NEW, f"{OLD}\n{OLD}", (*gone(OLD, OLD), *hashes(NEW))),
-        "blank lines and those of two characters say nothing": (f"\n  \n}}\n))\n{NEW}", "", hashes(NEW)),
+        "blank lines and those of two characters say nothing": (
+            f"\n  \n}}\n))\n{NEW}",
+            "",
+            hashes(NEW),
+        ),
         "letters that are longer in bytes": ("äö\näöü", "", hashes("äöü")),
     },
 )
@@ -65,8 +74,14 @@ def test_a_patch_adds_lines_to_several_files() -> None:
     "command, found",
     {
         "a file": (f"cat > a.py <<'EOF'\n{NEW}\nEOF\nls", {"a.py": hashes(NEW)}),
-        "the other way round": (f'mkdir -p src && cat <<EOF > "src/a.py"\n{NEW}\nEOF', {"src/a.py": hashes(NEW)}),
-        "one that goes on": (f"cat > a <<E\n{NEW}\nE\ncat >> a <<E\n{MORE}\nE", {"a": hashes(NEW, MORE)}),
+        "the other way round": (
+            f'mkdir -p src && cat <<EOF > "src/a.py"\n{NEW}\nEOF',
+            {"src/a.py": hashes(NEW)},
+        ),
+        "one that goes on": (
+            f"cat > a <<E\n{NEW}\nE\ncat >> a <<E\n{MORE}\nE",
+            {"a": hashes(NEW, MORE)},
+        ),
         "no file": (f"cat <<'EOF'\n{NEW}\nEOF", {}),
         "no end": (f"cat > a.py <<'EOF'\n{NEW}", {}),
         "a name that is not known": (f"cat > $FILE <<'EOF'\n{NEW}\nEOF", {}),
@@ -77,10 +92,15 @@ def test_a_here_document_is_written(command: str, found: dict[str, tuple[int, ..
     assert lines_of_documents(command, ["a.py", "src/a.py", "a", "sub/x"]) == found
 
 
-def call(tool: str, name: str = "t1", printed: str = "Done.", failed: bool = False, **given: Any) -> list[Line]:
+def call(
+    tool: str, name: str = "t1", printed: str = "Done.", failed: bool = False, **given: Any
+) -> list[Line]:
     """A call of a tool and its result."""
     asked = claude(1, use(tool, name, **given), cwd="/work/app")
-    return [asked, claude(2, result(name, content=printed, is_error=failed), kind="user", cwd="/work/app")]
+    return [
+        asked,
+        claude(2, result(name, content=printed, is_error=failed), kind="user", cwd="/work/app"),
+    ]
 
 
 def edit(**given: Any) -> list[Line]:
@@ -99,7 +119,9 @@ def codex(asked: Line, said: str = "Exit code: 0\nWall time: 0 s\nOutput:\nDone.
 
 
 def shell(script: str) -> Line:
-    return item(1, "function_call", name="shell", arguments=json.dumps({"command": ["bash", "-lc", script]}))
+    return item(
+        1, "function_call", name="shell", arguments=json.dumps({"command": ["bash", "-lc", script]})
+    )
 
 
 @cases(
@@ -108,13 +130,20 @@ def shell(script: str) -> Line:
         "an edit": (edit(old_string=OLD, new_string=f"{OLD}\n{NEW}"), [hashes(NEW)]),
         "one that failed": (edit(old_string=OLD, new_string=NEW, failed=True), []),
         "several in one": (
-            call("MultiEdit", file_path="a.py", edits=[{"old_string": OLD, "new_string": NEW}, {"new_string": MORE}]),
+            call(
+                "MultiEdit",
+                file_path="a.py",
+                edits=[{"old_string": OLD, "new_string": NEW}, {"new_string": MORE}],
+            ),
             [(*gone(OLD), *hashes(NEW, MORE))],
         ),
         "one whose text is no text": (edit(old_string=OLD, new_string=5), []),
         "a new file": (write(f"{NEW}\n{MORE}\n"), [hashes(NEW, MORE)]),
         "a file that was read": (
-            [*call("Read", "t0", f"     1→{OLD}\n     2→{NEW}", file_path="/work/app/a.py"), *write(f"{NEW}\n{MORE}")],
+            [
+                *call("Read", "t0", f"     1→{OLD}\n     2→{NEW}", file_path="/work/app/a.py"),
+                *write(f"{NEW}\n{MORE}"),
+            ],
             [(*gone(OLD), *hashes(MORE))],
         ),
         "a file that was read and edited": (
@@ -125,26 +154,45 @@ def shell(script: str) -> Line:
             ],
             [hashes(NEW), hashes(MORE)],
         ),
-        "a file that was written": ([*write(NEW, "t0"), *write(f"{NEW}\n{MORE}")], [hashes(NEW), hashes(MORE)]),
+        "a file that was written": (
+            [*write(NEW, "t0"), *write(f"{NEW}\n{MORE}")],
+            [hashes(NEW), hashes(MORE)],
+        ),
         "a here-document": (
             call("Bash", command=f"cd src && cat > a.py <<'E'\n{NEW}\nE\ngofmt -w a.py"),
             [hashes(NEW)],
         ),
-        "a patch": (codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH)), [(*gone(OLD), *hashes(NEW))]),
+        "a patch": (
+            codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH)),
+            [(*gone(OLD), *hashes(NEW))],
+        ),
         "a patch that failed": (
-            codex(item(1, "custom_tool_call", name="apply_patch", input=PATCH), "Exit code: 1\nOutput:\nNo."),
+            codex(
+                item(1, "custom_tool_call", name="apply_patch", input=PATCH),
+                "Exit code: 1\nOutput:\nNo.",
+            ),
             [],
         ),
-        "a patch in a command": (codex(shell(f"apply_patch <<'E'\n{PATCH}\nE")), [(*gone(OLD), *hashes(NEW))]),
+        "a patch in a command": (
+            codex(shell(f"apply_patch <<'E'\n{PATCH}\nE")),
+            [(*gone(OLD), *hashes(NEW))],
+        ),
         "a patch in a program": (
             codex(
-                item(1, "custom_tool_call", name="exec", input=f"tools.apply_patch({json.dumps(PATCH)}); exec_command")
+                item(
+                    1,
+                    "custom_tool_call",
+                    name="exec",
+                    input=f"tools.apply_patch({json.dumps(PATCH)}); exec_command",
+                )
             ),
             [(*gone(OLD), *hashes(NEW))],
         ),
     },
 )
-def test_readers_note_the_lines_that_are_written(lines: list[Line], wrote: list[tuple[int, ...]]) -> None:
+def test_readers_note_the_lines_that_are_written(
+    lines: list[Line], wrote: list[tuple[int, ...]]
+) -> None:
     reader = Lines(ATTRIBUTED_HARNESSES, Tools())
     reader.block(as_bytes(lines))
     (rows,) = reader.rows().values()
@@ -159,7 +207,11 @@ def test_readers_note_the_lines_that_are_written(lines: list[Line], wrote: list[
         "in the folder": ("/me/app/src/a.py", "/me/app", 0.6),
         "in a folder below": ("/me/app/src/a.py", "/me/app/src", 0.6),
         "by a relative path": ("src/a.py", "", 0.6),
-        "outside of the repository that the folder is in": ("/me/trees/one/src/a.py", "/me/app", None),
+        "outside of the repository that the folder is in": (
+            "/me/trees/one/src/a.py",
+            "/me/app",
+            None,
+        ),
         "a file with the same name": ("/me/app/other/a.py", "/me/app", None),
         "one below a folder with its name": ("/me/app/old/src/a.py", "/me/app", None),
         "another file": ("/me/app/src/b.py", "/me/app", None),
@@ -202,6 +254,10 @@ def test_explain_says_how_much_agents_wrote_at_least(
     arguments = "explain", "1", "--iter-log-dir", history.log, "--no-cache", "--rubric", "3.1.0"
     attribution = json.loads(da_score(*arguments, "--json").out)["attribution"]
     assert attribution["by_people"] is None
-    assert attribution["by_agents"] == (by_agents if by_agents is None else pytest.approx(by_agents))
-    said = f"agents wrote at least {int(100 * (by_agents or 0))} % of the lines that its commit adds"
+    assert attribution["by_agents"] == (
+        by_agents if by_agents is None else pytest.approx(by_agents)
+    )
+    said = (
+        f"agents wrote at least {int(100 * (by_agents or 0))} % of the lines that its commit adds"
+    )
     assert (said in da_score(*arguments).out) is bool(by_agents)

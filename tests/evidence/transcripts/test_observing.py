@@ -5,11 +5,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from helpers.harness_lines import Line, as_bytes, cases, claude, codex, item, meta, output, response, result, turn, use
+from helpers.harness_lines import (
+    Line,
+    as_bytes,
+    cases,
+    claude,
+    codex,
+    item,
+    meta,
+    output,
+    response,
+    result,
+    turn,
+    use,
+)
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.lines import Lines
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES, HARNESSES
+from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses.lines import Lines
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES, HARNESSES
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
@@ -37,7 +51,6 @@ from scoring.evidence.transcripts.rows import (
     pack,
     unpack,
 )
-from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 PASSED = "============ 10 passed in 0.12s ============"
 FAILED = "======= 3 failed, 10 passed in 0.12s ======="
@@ -86,7 +99,9 @@ def bash(command: str, printed: Any = "", name: str = "toolu_1", **ended: Any) -
     return [agent(use("Bash", name, command=command)), user(result(name, content=printed, **ended))]
 
 
-def refused(tool: str, name: str = "toolu_1", response_id: str = "msg_1", **given: Any) -> list[Line]:
+def refused(
+    tool: str, name: str = "toolu_1", response_id: str = "msg_1", **given: Any
+) -> list[Line]:
     called = agent(use(tool, name, **given), name=response_id)
     return [called, user(result(name, content=REFUSAL, is_error=True))]
 
@@ -98,7 +113,9 @@ class TestLines:
         assert len(set(line_keys(rows))) == 2
         assert seen(agent(uuid="a", cwd="/elsewhere")).lines[0][2] == rows.lines[0][2]
 
-    @pytest.mark.parametrize("uuid", [None, "", 5, {}], ids=["none", "empty", "a-number", "an-object"])
+    @pytest.mark.parametrize(
+        "uuid", [None, "", 5, {}], ids=["none", "empty", "a-number", "an-object"]
+    )
     def test_without_an_id_are_known_by_their_bytes(self, uuid: Any) -> None:
         one, other = agent(uuid=uuid), agent(uuid=uuid, cwd="/elsewhere")
         assert line_keys(seen(one)) == line_keys(seen(one))
@@ -106,7 +123,14 @@ class TestLines:
 
     @pytest.mark.parametrize(
         "odd",
-        [b"", b"   ", b"{half", b'{"message": 5}', b'{"type": "summary"}', b'{"type": "summary"}{"type": "summary"}'],
+        [
+            b"",
+            b"   ",
+            b"{half",
+            b'{"message": 5}',
+            b'{"type": "summary"}',
+            b'{"type": "summary"}{"type": "summary"}',
+        ],
     )
     def test_have_the_number_they_have_in_the_file(self, odd: bytes) -> None:
         assert [line[0] for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == [0, 2]
@@ -117,9 +141,15 @@ class TestLines:
 
     @pytest.mark.parametrize(
         ("first", "second", "opens"),
-        [({}, {}, False), ({}, {"parentUuid": None}, True), ({"parentUuid": "x"}, {"parentUuid": None}, False)],
+        [
+            ({}, {}, False),
+            ({}, {"parentUuid": None}, True),
+            ({"parentUuid": "x"}, {"parentUuid": None}, False),
+        ],
     )
-    def test_say_whether_the_session_begins_here(self, first: Line, second: Line, opens: bool) -> None:
+    def test_say_whether_the_session_begins_here(
+        self, first: Line, second: Line, opens: bool
+    ) -> None:
         assert seen({"type": "summary"}, agent() | first, agent() | second).opens is opens
 
     def test_count_as_much_as_where_nothing_is_observed(self) -> None:
@@ -146,10 +176,18 @@ class TestRun:
             "not ended yet": ("Command running in background with ID: b1", {}, (-1, -1, -1)),
         },
     )
-    def test_has_the_verdict_of_its_result(self, printed: Any, ended: Line, expected: tuple[int, ...]) -> None:
+    def test_has_the_verdict_of_its_result(
+        self, printed: Any, ended: Line, expected: tuple[int, ...]
+    ) -> None:
         rows = seen(*bash("cd app && pytest -q", printed, **ended))
         ((line, key, state, label, passed, *numbers, begun),) = table(rows, RUN)
-        assert (begun, line, key, state, rows.texts[label]) == (0, 1, key_of("toolu_1"), WHOLE, "pytest -q")
+        assert (begun, line, key, state, rows.texts[label]) == (
+            0,
+            1,
+            key_of("toolu_1"),
+            WHOLE,
+            "pytest -q",
+        )
         assert (passed, *numbers) == expected
 
     @cases(
@@ -158,11 +196,16 @@ class TestRun:
             "in a message": bash("git commit -m 'run pytest'", FAILED),
             "in a search": bash("grep -rn pytest .", FAILED),
             "an install": bash("pip install pytest", FAILED),
-            "text that another tool shows": [agent(use("Read", file_path="/a")), user(result(content=FAILED))],
+            "text that another tool shows": [
+                agent(use("Read", file_path="/a")),
+                user(result(content=FAILED)),
+            ],
             "a result alone that says nothing": [user(result(content="3 files changed"))],
             "refused": refused("Bash", command="pytest"),
             "denied": bash("pytest", "Permission to use Bash has been denied.", is_error=True),
-            "of a folder that is not there": bash("cd x && pytest", "bash: cd: x: No such file", is_error=True),
+            "of a folder that is not there": bash(
+                "cd x && pytest", "bash: cd: x: No such file", is_error=True
+            ),
             "of other code": bash("cd /tmp/clone && pytest", FAILED),
             "of other code, and it never ended": bash("cd /work/other && pytest", FAILED)[:1],
         },
@@ -193,12 +236,27 @@ class TestRun:
 class TestMade:
     @pytest.mark.parametrize(
         "command",
-        ["git commit -m x", "git -C src cherry-pick abc", "cd a && git commit --no-edit", "git revert --no-edit x"],
+        [
+            "git commit -m x",
+            "git -C src cherry-pick abc",
+            "cd a && git commit --no-edit",
+            "git revert --no-edit x",
+        ],
     )
     @pytest.mark.parametrize("elsewhere", ["", "cd /tmp/scratch && ", "cd ../other && "])
     def test_is_a_line_that_git_printed(self, command: str, elsewhere: str) -> None:
         rows = seen(*bash(elsewhere + command, MADE_ONE))
-        expected = (1, key_of("toolu_1"), WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0, 0, int(bool(elsewhere)))
+        expected = (
+            1,
+            key_of("toolu_1"),
+            WHOLE,
+            0x1A2B3C4D5E6F7A8,
+            15,
+            key_of("Say hello"),
+            0,
+            0,
+            int(bool(elsewhere)),
+        )
         assert table(rows, MADE) == [expected]
 
     @cases(
@@ -206,14 +264,23 @@ class TestMade:
         {
             "one": ("git commit --amend -m x", [1, 1]),
             "the second of two": ("git commit -m x; git commit --amend -m y", [0, 1]),
-            "which of three is not known": ("git commit -m x; git commit --amend -m y; git commit -m z", [0, 0]),
+            "which of three is not known": (
+                "git commit -m x; git commit --amend -m y; git commit -m z",
+                [0, 0],
+            ),
             "none": ("git commit -m --amended", [0, 0]),
         },
     )
-    def test_amends_where_the_command_of_its_line_does(self, command: str, amend: list[int]) -> None:
-        assert [row[-2] for row in table(seen(*bash(command, f"{MADE_ONE}\n{MADE_ONE}")), MADE)] == amend
+    def test_amends_where_the_command_of_its_line_does(
+        self, command: str, amend: list[int]
+    ) -> None:
+        assert [
+            row[-2] for row in table(seen(*bash(command, f"{MADE_ONE}\n{MADE_ONE}")), MADE)
+        ] == amend
 
-    def test_of_a_folder_that_no_word_names_is_elsewhere_where_it_is_the_first_of_a_repository(self) -> None:
+    def test_of_a_folder_that_no_word_names_is_elsewhere_where_it_is_the_first_of_a_repository(
+        self,
+    ) -> None:
         printed = f"{MADE_ONE}\n{MADE_ONE.replace('main', 'main (root-commit)')}"
         rows = seen(*bash("cd $(mktemp -d) && git init && git commit -m x", printed))
         assert [row[-1] for row in table(rows, MADE)] == [0, 1]
@@ -231,7 +298,10 @@ class TestMade:
             "a folder of the session": ("cd app && git commit -m x", 0),
             "no word names the folder": ('cd "$DIR" && git commit -m x', 0),
             "one here, one there": ("git commit -m x && cd /tmp/trial && git commit -m y", 0),
-            "a work tree that the line adds": ("git worktree add ../wt && cd ../wt && git commit -m x", 0),
+            "a work tree that the line adds": (
+                "git worktree add ../wt && cd ../wt && git commit -m x",
+                0,
+            ),
         },
     )
     def test_is_elsewhere_in_no_folder_of_the_session(self, command: str, elsewhere: int) -> None:
@@ -262,11 +332,14 @@ class TestEdit:
         "lines",
         [
             pytest.param([agent(use("Read", file_path="/a")), user(result())], id="read"),
-            pytest.param([agent(use("Edit", file_path="/a")), user(result(is_error=True))], id="failed"),
+            pytest.param(
+                [agent(use("Edit", file_path="/a")), user(result(is_error=True))], id="failed"
+            ),
             pytest.param(refused("Edit", file_path="/a"), id="refused"),
             pytest.param(refused("Edit", file_path="/a")[::-1], id="refused-in-a-line-before-it"),
             pytest.param(
-                [user(result(is_error=True)), agent(use("Edit", file_path="/a"))], id="failed-in-a-line-before"
+                [user(result(is_error=True)), agent(use("Edit", file_path="/a"))],
+                id="failed-in-a-line-before",
             ),
             pytest.param([agent(use("Edit", file_path=5))], id="no-path"),
             pytest.param([agent(use("Edit", file_path="/" + "a" * 5000))], id="a-path-without-end"),
@@ -293,7 +366,9 @@ class TestEdit:
     def test_whose_result_is_in_another_file_is_where_it_was_called(self) -> None:
         called = agent(use("Edit", file_path="/a"))
         assert paths(seen(called)) == [(0, "/a", BY_TOOL)]
-        assert paths(seen(user(result()), user(result("toolu_2", is_error=True)), called)) == [(2, "/a", BY_TOOL)]
+        assert paths(seen(user(result()), user(result("toolu_2", is_error=True)), called)) == [
+            (2, "/a", BY_TOOL)
+        ]
 
 
 class TestBreak:
@@ -316,13 +391,22 @@ class TestBreak:
         assert table(seen(line), BREAK) == []
 
     def test_is_a_refusal_with_the_response_that_was_refused(self) -> None:
-        rows = seen(*refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a"))
-        assert table(rows, BREAK) == [(1, REJECTION, key_of("msg_1")), (3, REJECTION, key_of("msg_2"))]
+        rows = seen(
+            *refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a")
+        )
+        assert table(rows, BREAK) == [
+            (1, REJECTION, key_of("msg_1")),
+            (3, REJECTION, key_of("msg_2")),
+        ]
 
     def test_leaves_no_call_and_no_verdict_of_what_was_refused(self) -> None:
         rows = seen(*refused("Bash", command="mypy > a"), *bash("mypy", name="toolu_2"))
         assert [row[3] for row in rows.tables[1]] == [2]
-        assert [row[2] for row in rows.tables[1]] == [row[2] for row in rows.tables[2]] == [key_of("toolu_2")]
+        assert (
+            [row[2] for row in rows.tables[1]]
+            == [row[2] for row in rows.tables[2]]
+            == [key_of("toolu_2")]
+        )
         assert {line for line, *_ in table(rows, WORD)} == {2}
 
     @pytest.mark.parametrize("tool", ["ExitPlanMode", "AskUserQuestion"])
@@ -330,11 +414,19 @@ class TestBreak:
         rows = seen(*refused(tool), user(text(STOPPED)))
         assert table(rows, BREAK) == []
         assert 1 not in rows.tables
-        assert table(seen(*refused(tool), agent(text("Well.")), user(text(STOPPED))), BREAK) == [(3, INTERRUPT, 0)]
+        assert table(seen(*refused(tool), agent(text("Well.")), user(text(STOPPED))), BREAK) == [
+            (3, INTERRUPT, 0)
+        ]
 
     @pytest.mark.parametrize(
         ("content", "failed"),
-        [(REFUSAL, False), (f"It says: {REFUSAL}", True), ("", True), ([{"type": "image"}], True), (BY_RULE, True)],
+        [
+            (REFUSAL, False),
+            (f"It says: {REFUSAL}", True),
+            ("", True),
+            ([{"type": "image"}], True),
+            (BY_RULE, True),
+        ],
     )
     def test_is_no_other_error(self, content: Any, failed: bool) -> None:
         rows = seen(*bash("ls", content, is_error=failed))
@@ -356,7 +448,9 @@ class TestBreak:
             (f"{OF_A_SUB_AGENT} The user said:\n{reason}", breaks),
             (f"{OF_A_SUB_AGENT} Try a different approach.", 0),
         ):
-            rows = seen(agent(use("Bash", command="pytest")), user(result(content=said, is_error=True)))
+            rows = seen(
+                agent(use("Bash", command="pytest")), user(result(content=said, is_error=True))
+            )
             assert len(table(rows, BREAK)) == count
             assert rows.tables.keys().isdisjoint((1, RUN))
 
@@ -381,7 +475,10 @@ class TestPrompt:
 
     def test_says_nothing_of_work_where_there_was_none(self) -> None:
         assert table(seen(user(text(self.WRONG)), *bash("ls")), PROMPT) == []
-        compacted, wrong = claude(1, kind="system", subtype="compact_boundary"), user(text(self.WRONG))
+        compacted, wrong = (
+            claude(1, kind="system", subtype="compact_boundary"),
+            user(text(self.WRONG)),
+        )
         assert table(seen(compacted, user(text(self.WRONG), parentUuid="x")), PROMPT) == []
         assert table(seen(*bash("ls"), wrong, wrong), PROMPT) == [(2, SAID_WRONG), (3, SAID_WRONG)]
 
@@ -394,8 +491,14 @@ class TestPrompt:
                 {"type": "queued_command", "prompt": [text(WRONG)], "commandMode": "prompt"},
                 True,
             ),
-            "of another kind": ({"type": "queued_command", "prompt": WRONG, "commandMode": "task-notification"}, False),
-            "another attachment": ({"type": "todo", "prompt": WRONG, "commandMode": "prompt"}, False),
+            "of another kind": (
+                {"type": "queued_command", "prompt": WRONG, "commandMode": "task-notification"},
+                False,
+            ),
+            "another attachment": (
+                {"type": "todo", "prompt": WRONG, "commandMode": "prompt"},
+                False,
+            ),
             "by the harness": (user(text(WRONG), isMeta=True), False),
             "a summary": (user(text(WRONG), isCompactSummary=True), False),
             "to a sub-agent": (user(text(WRONG), isSidechain=True), False),
@@ -467,11 +570,18 @@ class TestCodex:
     def codex(self, *lines: Line | bytes) -> Rows:
         return seen(*lines, harness="codex")
 
-    def shell(self, script: str, printed: str = "", name: str = "call_1", **given: Any) -> list[Line]:
+    def shell(
+        self, script: str, printed: str = "", name: str = "call_1", **given: Any
+    ) -> list[Line]:
         arguments = json.dumps({"command": ["bash", "-lc", script], **given})
-        return [item(1, "function_call", name, name="shell", arguments=arguments), output(2, printed, name)]
+        return [
+            item(1, "function_call", name, name="shell", arguments=arguments),
+            output(2, printed, name),
+        ]
 
-    def test_lines_are_known_by_their_bytes_and_open_where_the_first_introduces_the_session(self) -> None:
+    def test_lines_are_known_by_their_bytes_and_open_where_the_first_introduces_the_session(
+        self,
+    ) -> None:
         rows = self.codex(meta(0, "s"), turn(1), turn(1), turn(2))
         assert [number for number, _, _ in rows.lines] == [0, 1, 2, 3]
         keys = line_keys(rows)
@@ -506,7 +616,10 @@ class TestCodex:
             ("function_call", {"name": "exec_command", "arguments": '{"cmd": "pytest"}'}),
             ("function_call", {"name": "container.exec", "arguments": '{"command": ["pytest"]}'}),
             ("local_shell_call", {"action": {"command": ["bash", "-lc", "pytest"]}}),
-            ("custom_tool_call", {"name": "exec", "input": 'await tools.exec_command({cmd: "pytest"})'}),
+            (
+                "custom_tool_call",
+                {"name": "exec", "input": 'await tools.exec_command({cmd: "pytest"})'},
+            ),
         ],
     )
     def test_run_is_one_of_any_tool(self, kind: str, given: Line) -> None:
@@ -529,9 +642,15 @@ class TestCodex:
 
     @cases(
         "printed, passed",
-        {"a summary of failed tests": (FAILED, 0), "of some that passed": (PASSED, -1), "none": ("collecting", -1)},
+        {
+            "a summary of failed tests": (FAILED, 0),
+            "of some that passed": (PASSED, -1),
+            "none": ("collecting", -1),
+        },
     )
-    def test_run_that_never_ended_failed_where_its_output_says_so(self, printed: str, passed: int) -> None:
+    def test_run_that_never_ended_failed_where_its_output_says_so(
+        self, printed: str, passed: int
+    ) -> None:
         call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
         running = output(2, f"Process running with session ID 7\nOutput:\n{printed}")
         ((*_, found, _, _, _),) = table(self.codex(call, running), RUN)
@@ -539,7 +658,15 @@ class TestCodex:
 
     def test_made_is_a_line_that_git_printed(self) -> None:
         rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
-        assert table(rows, MADE)[0][2:] == (WHOLE, 0x1A2B3C4D5E6F7A8, 15, key_of("Say hello"), 0, 0, 0)
+        assert table(rows, MADE)[0][2:] == (
+            WHOLE,
+            0x1A2B3C4D5E6F7A8,
+            15,
+            key_of("Say hello"),
+            0,
+            0,
+            0,
+        )
 
     def test_edit_is_a_file_of_a_patch(self) -> None:
         patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
@@ -553,7 +680,9 @@ class TestCodex:
     def test_edit_is_none_of_a_patch_that_failed(self) -> None:
         call = item(1, "custom_tool_call", name="apply_patch", input="*** Update File: a.py")
         failed = codex(2, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
-        assert paths(self.codex(call, failed, output(3, "no", kind="custom_tool_call_output"))) == []
+        assert (
+            paths(self.codex(call, failed, output(3, "no", kind="custom_tool_call_output"))) == []
+        )
 
     def test_path_is_taken_from_the_folder_of_the_turn(self) -> None:
         rows = self.codex(meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x"))
@@ -586,7 +715,11 @@ class TestCodex:
         "source, kind, noted",
         {
             "of a person": ("cli", "event_msg", True),
-            "to a sub-agent": ({"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}, "event_msg", False),
+            "to a sub-agent": (
+                {"subagent": {"thread_spawn": {"parent_thread_id": "p"}}},
+                "event_msg",
+                False,
+            ),
             "to a reviewer": ({"subagent": "review"}, "event_msg", False),
             "as the model gets it": ("cli", "response_item", False),
         },
@@ -595,7 +728,11 @@ class TestCodex:
         words = "No, that is wrong"
         said: Line = {"type": "user_message", "message": words}
         if kind == "response_item":
-            said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
+            said = {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": words}],
+            }
         rows = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
         assert table(rows, PROMPT) == [(3, SAID_WRONG)] * noted
 
@@ -626,7 +763,11 @@ class TestFork:
     @pytest.mark.parametrize("known", [True, False], ids=["parent-is-there", "parent-is-gone"])
     def test_does_not_repeat_what_was_seen(self, known: bool) -> None:
         parent = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
-        replayed = [meta(100, "c", forked_from_id="p"), meta(100, "p"), *self.work(100, 10, "call_1")]
+        replayed = [
+            meta(100, "c", forked_from_id="p"),
+            meta(100, "p"),
+            *self.work(100, 10, "call_1"),
+        ]
         fork = seen(*replayed, *self.work(200, 30, "call_2"), harness="codex")
         rows = self.original(fork, *([parent] if known else []))
         assert [row[1] for row in table(rows, RUN)] == [key_of("call_2")]
@@ -645,14 +786,26 @@ class TestHostileOutput:
     @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         "piece",
-        ["[main ", "[main 1a2b3c4] x\n", "FAIL\t", "1 failed, ", "\n[", "test result: ", "*** Add File: ", "(" * 50],
+        [
+            "[main ",
+            "[main 1a2b3c4] x\n",
+            "FAIL\t",
+            "1 failed, ",
+            "\n[",
+            "test result: ",
+            "*** Add File: ",
+            "(" * 50,
+        ],
     )
     def test_is_read_in_linear_time(self, piece: str) -> None:
         def read(hostile: str) -> Rows:
             seen(*bash(hostile))
             call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
             seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
-            return seen(*bash("git commit -m x && pytest", hostile), user(result("toolu_9", content=hostile)))
+            return seen(
+                *bash("git commit -m x && pytest", hostile),
+                user(result("toolu_9", content=hostile)),
+            )
 
         assert is_linear(read, piece, 60_000)
         rows = read(piece * (250_000 // len(piece)))

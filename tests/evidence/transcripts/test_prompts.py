@@ -18,12 +18,20 @@ REVIEW = (
     ("prompt", "twin"),
     [
         *tables.cases("prompts", "wrong"),
-        pytest.param(f"It still crashes:\n{OUTPUT}", f"Here is the log:\n{OUTPUT}", id="behind what was pasted"),
         pytest.param(
-            "that is wrong. " + "x " * OWN_LIMIT, "x " * OWN_LIMIT + ". That is wrong.", id="at the beginning"
+            f"It still crashes:\n{OUTPUT}",
+            f"Here is the log:\n{OUTPUT}",
+            id="behind what was pasted",
         ),
         pytest.param(
-            "x " * LONG_LIMIT + ". That is wrong.", "x " * HEAD_LIMIT + "\nThat is wrong.", id="in a short prompt"
+            "that is wrong. " + "x " * OWN_LIMIT,
+            "x " * OWN_LIMIT + ". That is wrong.",
+            id="at the beginning",
+        ),
+        pytest.param(
+            "x " * LONG_LIMIT + ". That is wrong.",
+            "x " * HEAD_LIMIT + "\nThat is wrong.",
+            id="in a short prompt",
         ),
     ],
 )
@@ -38,9 +46,18 @@ def test_is_no_prompt_of_a_person(prompt: str) -> None:
 
 
 def test_is_what_stands_behind_the_words_of_a_harness() -> None:
-    assert said_in("<ide_opened_file>The user opened a.py, no wait</ide_opened_file>\nthat is wrong") == "wrong"
-    assert said_in("# Context from my IDE setup:\n\nstop\n\n## My request for Codex:\nthat is wrong") == "wrong"
-    assert said_in("# Context from my IDE setup:\n\nthat is wrong\n\n## My request for Codex:\ngo on") == ""
+    assert (
+        said_in("<ide_opened_file>The user opened a.py, no wait</ide_opened_file>\nthat is wrong")
+        == "wrong"
+    )
+    assert (
+        said_in("# Context from my IDE setup:\n\nstop\n\n## My request for Codex:\nthat is wrong")
+        == "wrong"
+    )
+    assert (
+        said_in("# Context from my IDE setup:\n\nthat is wrong\n\n## My request for Codex:\ngo on")
+        == ""
+    )
 
 
 @cases(
@@ -48,7 +65,10 @@ def test_is_what_stands_behind_the_words_of_a_harness() -> None:
     {
         "output": (OUTPUT, "an undefined name, one problem"),
         "a shell": ("$ make sail\nnothing to do", "make sail, please"),
-        "a traceback": ('Traceback (most recent call last):\n  File "a.py", line 3', "trace it back"),
+        "a traceback": (
+            'Traceback (most recent call last):\n  File "a.py", line 3',
+            "trace it back",
+        ),
         "code with output": (f"see\n```\n{OUTPUT}\n```", "see\n```\nboat = 1\n```"),
         "a review": (REVIEW, f"I think that {REVIEW}"),
         "a review, led in": (f"can you fix this: {REVIEW}", f"can you fix this: I think {REVIEW}"),
@@ -71,7 +91,20 @@ def test_asks(reason: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["no ", "<a-b>", "```", '"' * 3, "a:b", " is really", "you got a ", "# context ", "still ", "\n", "\n> no "]
+    "part",
+    [
+        "no ",
+        "<a-b>",
+        "```",
+        '"' * 3,
+        "a:b",
+        " is really",
+        "you got a ",
+        "# context ",
+        "still ",
+        "\n",
+        "\n> no ",
+    ],
 )
 def test_takes_no_long_time(part: str) -> None:
     assert is_linear(said_in, part, HEAD_LIMIT // 2)

@@ -10,16 +10,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.harness_lines import as_bytes, claude, item, meta, output, response, result, tokens, use
+from helpers.harness_lines import (
+    as_bytes,
+    claude,
+    item,
+    meta,
+    output,
+    response,
+    result,
+    tokens,
+    use,
+)
 from helpers.harness_lines import counts as counted
 from sessions import claude_cases, codex_cases
 from sessions.world import Truth
 
-from scoring.evidence.transcripts import lines
-from scoring.evidence.transcripts.lines import Copies, Lines, read_parts
-from scoring.evidence.transcripts.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses import lines
+from scoring.evidence.harnesses.lines import Copies, Lines, read_parts
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import FileRows
-from scoring.evidence.transcripts.testruns import TestTools as Tools
 
 PROGRAM = """
 import os, sys, time
@@ -71,18 +81,34 @@ def alone(text: bytes) -> FileRows:
 
 CLAUDE = [
     claude(1, {"type": "text", "text": "hello"}, kind="user"),
-    response(2, "msg_1", "req_1", use("Bash", "toolu_1", command="pytest -q > out; git commit -m x")),
-    response(3, "msg_1", "req_1", use("Write", "toolu_2", file_path="/work/app/a.py", content="a = 1\nb = 22\n")),
-    claude(4, result("toolu_2", is_error=True, content="The user doesn't want to do this"), kind="user"),
+    response(
+        2, "msg_1", "req_1", use("Bash", "toolu_1", command="pytest -q > out; git commit -m x")
+    ),
+    response(
+        3,
+        "msg_1",
+        "req_1",
+        use("Write", "toolu_2", file_path="/work/app/a.py", content="a = 1\nb = 22\n"),
+    ),
+    claude(
+        4, result("toolu_2", is_error=True, content="The user doesn't want to do this"), kind="user"
+    ),
     claude(5, result("toolu_1", content="1 failed in 2 s\n[main abcdef0] x"), kind="user"),
 ]
 CODEX = [
     meta(1, "c1", forked_from_id="c0"),
-    item(2, "function_call", name="shell", arguments=json.dumps({"command": ["go", "test", "./..."]})),
+    item(
+        2, "function_call", name="shell", arguments=json.dumps({"command": ["go", "test", "./..."]})
+    ),
     tokens(3, counted(100, 50, 7)),
     output(4, "Exit code: 1\nOutput:\nFAIL"),
 ]
-SCENARIOS = (claude_cases.checks, claude_cases.sidechain_replay, codex_cases.checks, codex_cases.exit_forms)
+SCENARIOS = (
+    claude_cases.checks,
+    claude_cases.sidechain_replay,
+    codex_cases.checks,
+    codex_cases.exit_forms,
+)
 
 
 class TestCopies:
@@ -105,20 +131,30 @@ class TestCopies:
         for text in texts:
             assert copies.read(text, lambda _: None) == alone(text)
 
-    @pytest.mark.parametrize("break_behind", [True, False], ids=["with the last line break", "without it"])
+    @pytest.mark.parametrize(
+        "break_behind", [True, False], ids=["with the last line break", "without it"]
+    )
     @pytest.mark.parametrize("of", [CLAUDE, CODEX], ids=["Claude", "Codex"])
-    def test_go_on_behind_any_line(self, of: list[dict[str, Any]], break_behind: bool, taken: list[int]) -> None:
+    def test_go_on_behind_any_line(
+        self, of: list[dict[str, Any]], break_behind: bool, taken: list[int]
+    ) -> None:
         texts = [as_bytes(of[:n])[: None if break_behind else -1] for n in range(1, len(of) + 1)]
         copies = Copies(ATTRIBUTED_HARNESSES, Tools())
         found = [copies.read(text, lambda _: None) for text in texts]
         assert sum(taken) <= len(as_bytes(of)) + len(texts[0])
         assert found == [alone(text) for text in texts]
 
-    @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.__module__}-{scenario.__name__}")
-    def test_are_what_each_is_alone(self, scenario: Callable[[Path, int], Truth], tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "scenario", SCENARIOS, ids=lambda scenario: f"{scenario.__module__}-{scenario.__name__}"
+    )
+    def test_are_what_each_is_alone(
+        self, scenario: Callable[[Path, int], Truth], tmp_path: Path
+    ) -> None:
         for path in scenario(tmp_path / "world", 1).home.rglob("*.jsonl"):
             whole = path.read_bytes()
-            self.compared(*(whole[:at] for at in range(300, len(whole), 300 + len(whole) // 12)), whole)
+            self.compared(
+                *(whole[:at] for at in range(300, len(whole), 300 + len(whole) // 12)), whole
+            )
 
     @pytest.mark.parametrize(
         "first, second",
@@ -129,7 +165,13 @@ class TestCopies:
             (as_bytes([b"x" * 9000, *CLAUDE]), as_bytes([b"x" * 9000, *CLAUDE, *CLAUDE])),
             (b"{\n" + as_bytes(CLAUDE)[1:], b"{\n" + as_bytes([*CLAUDE, *CLAUDE])[1:]),
         ],
-        ids=["half a line", "another beginning", "two harnesses", "a line that is too long", "a document"],
+        ids=[
+            "half a line",
+            "another beginning",
+            "two harnesses",
+            "a line that is too long",
+            "a document",
+        ],
     )
     def test_that_do_not_go_on_are_read_whole(
         self, first: bytes, second: bytes, monkeypatch: pytest.MonkeyPatch, taken: list[int]

@@ -105,12 +105,16 @@ SCENARIOS: dict[str, Scenario] = {
     "mixed": mixed,
 }
 
-every = pytest.mark.parametrize("scenario", [pytest.param(made, id=name) for name, made in SCENARIOS.items()])
+every = pytest.mark.parametrize(
+    "scenario", [pytest.param(made, id=name) for name, made in SCENARIOS.items()]
+)
 seeds = pytest.mark.parametrize("seed", range(4))
 HARNESSES = (CLAUDE, CODEX)
 
 
-def differences(truth: Truth, found: Callable[[Window, str], tuple[Totals, bool]], *, here: bool) -> list[str]:
+def differences(
+    truth: Truth, found: Callable[[Window, str], tuple[Totals, bool]], *, here: bool
+) -> list[str]:
     """Return where a reading of windows, which says totals and whether anything was there, is not the truth."""
     wrong = []
     for n, window in enumerate([*truth.windows, truth.everything]):
@@ -129,7 +133,9 @@ def read(
     rules: EvidenceRules, places: TranscriptPlaces, truth: Truth, **reading: Unpack[ReadingOptions]
 ) -> Sequence[TranscriptFacts]:
     """Read transcripts under some rules; the last of the facts are those of all windows together."""
-    windows = [IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])]
+    windows = [
+        IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])
+    ]
     with rules.transcripts(places, **reading) as transcripts:
         facts = transcripts.start().facts(windows)
         if rules is CORRECTED:
@@ -162,7 +168,9 @@ def under_the_rules(
     for n, window in enumerate(windows):
         observed = facts[window]
         assert isinstance(observed, TranscriptFacts)
-        dropped = sum(share.duplicates_dropped for share in observed.harnesses if share.name == CLAUDE)
+        dropped = sum(
+            share.duplicates_dropped for share in observed.harnesses if share.name == CLAUDE
+        )
         true = truth.duplicates(window, here=here)
         if dropped != true:
             wrong.append(f"window {n}: {dropped} duplicates, truth {true}")
@@ -214,13 +222,19 @@ class TestCorrected:
             for _ in range(2):
                 assert under_the_rules(truth, places, here=True, cache_dir=cache) == []
             assert (
-                under_the_rules(truth, TranscriptPlaces(truth.repository, truth.folders), here=False, cache_dir=cache)
+                under_the_rules(
+                    truth,
+                    TranscriptPlaces(truth.repository, truth.folders),
+                    here=False,
+                    cache_dir=cache,
+                )
                 == []
             )
 
     @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
-        "name", ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"]
+        "name",
+        ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"],
     )
     def test_sessions_and_files_count_where_they_were_at_work(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -231,7 +245,10 @@ class TestCorrected:
         for window, observed in zip([*truth.windows, truth.everything], facts, strict=True):
             assert isinstance(observed, TranscriptFacts)
             found = {share.name: (share.sessions, share.files) for share in observed.harnesses}
-            true = {name: (truth.sessions(window, name), truth.files(window, name)) for name in HARNESSES}
+            true = {
+                name: (truth.sessions(window, name), truth.files(window, name))
+                for name in HARNESSES
+            }
             assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
 
     @pytest.mark.sampled(9)
@@ -243,23 +260,39 @@ class TestCorrected:
             pytest.param(("claude", "codex", "link"), id="one-by-another-name"),
         ],
     )
-    def test_a_file_that_is_found_twice_counts_once(self, directories: Sequence[str], tmp_path: Path) -> None:
+    def test_a_file_that_is_found_twice_counts_once(
+        self, directories: Sequence[str], tmp_path: Path
+    ) -> None:
         one = claude_cases.without_ids(tmp_path / "all" / "claude", 1)
         two = codex_cases.exit_forms(tmp_path / "all" / "codex", 1)
-        (tmp_path / "all" / "link").symlink_to(tmp_path / "all" / "claude" / "home", target_is_directory=True)
-        places = TranscriptPlaces(one.repository, tuple(tmp_path / "all" / name for name in directories))
+        (tmp_path / "all" / "link").symlink_to(
+            tmp_path / "all" / "claude" / "home", target_is_directory=True
+        )
+        places = TranscriptPlaces(
+            one.repository, tuple(tmp_path / "all" / name for name in directories)
+        )
         found = read(CORRECTED, places, two)[-1]
         true = one.totals(one.everything).plus(two.totals(two.everything))
-        assert (found.turns, found.tool_calls, found.input_tokens) == (true.turns, true.tool_calls, true.input_tokens)
+        assert (found.turns, found.tool_calls, found.input_tokens) == (
+            true.turns,
+            true.tool_calls,
+            true.input_tokens,
+        )
 
     @pytest.mark.slow
     @seeds
     def test_any_windows_whatever_their_order(self, seed: int, tmp_path: Path) -> None:
         truth, rng = mixed(tmp_path / "world", seed), Random(seed)
         times = [deed.time + rng.choice((-1, 0, 0, 1)) for deed in rng.sample(truth.deeds, 30)]
-        windows = [Window(rng.choice((None, start)), end) for start, end in zip(times[:15], times[15:], strict=True)]
+        windows = [
+            Window(rng.choice((None, start)), end)
+            for start, end in zip(times[:15], times[15:], strict=True)
+        ]
         asked = dataclasses.replace(truth, windows=(*windows, truth.everything))
-        assert under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False) == []
+        assert (
+            under_the_rules(asked, TranscriptPlaces(truth.repository, truth.folders), here=False)
+            == []
+        )
 
 
 SESSIONS: dict[str, tuple[Scenario, str]] = {
@@ -283,7 +316,9 @@ class TestReference:
         truth = scenario(tmp_path / "world", 1)
         found, corrected = (read_leaves(rules, truth)[-1].turns for rules in (REFERENCE, CORRECTED))
         assert corrected == truth.totals(truth.everything).turns
-        assert ("same" if found == corrected else "more" if found > corrected else "fewer") == compared
+        assert (
+            "same" if found == corrected else "more" if found > corrected else "fewer"
+        ) == compared
 
     def test_codex_calls_no_tools_for_it(self, tmp_path: Path) -> None:
         truth = codex_cases.exit_forms(tmp_path / "world", 1)
@@ -315,11 +350,16 @@ class TestLog:
         present = 0
         for window, iteration in zip(truth.windows, scored.iterations, strict=True):
             true = truth.totals(window)
-            efficiency, objective = iteration.signals.value("token_efficiency"), iteration.signals.objective
+            efficiency, objective = (
+                iteration.signals.value("token_efficiency"),
+                iteration.signals.objective,
+            )
             assert efficiency.present == (true.turns > 0)
             if efficiency.present:
                 present += 1
-                rate = true.cache_read_tokens / (true.cache_read_tokens + true.cache_creation_tokens)
+                rate = true.cache_read_tokens / (
+                    true.cache_read_tokens + true.cache_creation_tokens
+                )
                 assert efficiency.sub_score == pytest.approx(rate)
                 assert f"from {true.turns} transcript turn(s)" in efficiency.detail
             assert iteration.provenance is not None
@@ -333,9 +373,13 @@ class TestLog:
                 assert observed.sub_score == bool(true.checks & bit)
         assert present > 2
 
-    def test_the_reference_finds_nothing_where_its_guide_points(self, truth: Truth, tmp_path: Path) -> None:
+    def test_the_reference_finds_nothing_where_its_guide_points(
+        self, truth: Truth, tmp_path: Path
+    ) -> None:
         named = truth.home / ".claude" / "projects"
-        scored = score_log(tmp_path / "log", truth.repository, named, rubric=released_rubric("2.2.0"))
+        scored = score_log(
+            tmp_path / "log", truth.repository, named, rubric=released_rubric("2.2.0")
+        )
         assert {i.signals.value("token_efficiency").detail for i in scored.iterations} == {
             "no transcript covers the iteration window"
         }

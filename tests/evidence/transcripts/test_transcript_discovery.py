@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.harness_lines import ALWAYS, as_bytes, cases, counts, meta, read, response, tokens, turn, write
+from helpers.harness_lines import (
+    ALWAYS,
+    as_bytes,
+    cases,
+    counts,
+    meta,
+    read,
+    response,
+    tokens,
+    turn,
+    write,
+)
 from helpers.repos import Repo
 
 if sys.version_info >= (3, 14):
@@ -15,7 +26,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-from scoring.evidence.transcripts import lines as reading
+from scoring.evidence.harnesses import lines as reading
 from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
 
 
@@ -59,13 +70,18 @@ class TestFolder:
             ("empty", "no *.jsonl"),
         ],
     )
-    def test_that_is_named_and_gives_nothing_is_warned_of(self, tmp_path: Path, name: str, problem: str) -> None:
+    def test_that_is_named_and_gives_nothing_is_warned_of(
+        self, tmp_path: Path, name: str, problem: str
+    ) -> None:
         (tmp_path / "empty").mkdir()
         write(tmp_path / "file.jsonl", response(1))
         warnings: list[str] = []
         (found,), survey = read(tmp_path / name, warn=warnings.append)
         assert found.turns == 0
-        assert [text.startswith(f"transcript directory {tmp_path / name}: {problem}") for text in warnings] == [True]
+        assert [
+            text.startswith(f"transcript directory {tmp_path / name}: {problem}")
+            for text in warnings
+        ] == [True]
         assert survey.roots[0].problem
 
     def test_that_cannot_be_listed_is_skipped_with_a_warning(
@@ -83,7 +99,9 @@ class TestFolder:
         monkeypatch.setattr(os, "scandir", refuse)
         warnings: list[str] = []
         assert turns(tmp_path / "t", warn=warnings.append) == 1
-        assert warnings == [f"transcript directory {tmp_path / 't' / 'closed'}: permission denied; skipped"]
+        assert warnings == [
+            f"transcript directory {tmp_path / 't' / 'closed'}: permission denied; skipped"
+        ]
 
 
 class TestFile:
@@ -91,7 +109,9 @@ class TestFile:
         path = rollout(tmp_path / "t" / "a.jsonl")
         os.link(path, tmp_path / "t" / "b.jsonl")
         (tmp_path / "t" / "c.jsonl").symlink_to(path)
-        (found,), survey = read(TranscriptPlaces(Path("/nowhere"), (tmp_path / "t", tmp_path / "t" / "..", tmp_path)))
+        (found,), survey = read(
+            TranscriptPlaces(Path("/nowhere"), (tmp_path / "t", tmp_path / "t" / "..", tmp_path))
+        )
         assert found.turns == 1
         assert set(left_out(survey).values()) == {"another name of a file that is read"}
 
@@ -112,7 +132,9 @@ class TestFile:
         path.write_bytes(zstd.compress(as_bytes([response(1), response(2, "msg_2")])[:-1]))
         for _ in range(2):
             assert turns(tmp_path / "t", cache_dir=tmp_path / "cache") == 2
-        path.write_bytes(path.read_bytes() + zstd.compress(b"\n" + as_bytes([response(3, "msg_3")])))
+        path.write_bytes(
+            path.read_bytes() + zstd.compress(b"\n" + as_bytes([response(3, "msg_3")]))
+        )
         assert turns(tmp_path / "t", cache_dir=tmp_path / "cache") == 3
 
     @pytest.mark.sampled(100)
@@ -122,14 +144,21 @@ class TestFile:
             "garbage": (b"no zstd", {}, "no zstd data that can be read"),
             "bomb": (zstd.compress(b"{}\n" * 100_000), {"LIMIT": 200_000}, "more than 0 gib"),
             "window": (
-                zstd.compress(os.urandom(1 << 20) * 9, options={zstd.CompressionParameter.window_log: 24}),
+                zstd.compress(
+                    os.urandom(1 << 20) * 9, options={zstd.CompressionParameter.window_log: 24}
+                ),
                 {"WINDOW_LOG_LIMIT": 20},
                 "no zstd data that can be read",
             ),
         },
     )
     def test_that_cannot_be_decompressed_is_skipped(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, limits: dict[str, int], said: str
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        data: bytes,
+        limits: dict[str, int],
+        said: str,
     ) -> None:
         for name, value in limits.items():
             monkeypatch.setattr(reading, name, value)
@@ -153,13 +182,17 @@ class TestRollout:
                 compress(path)
         (found,), survey = read(tmp_path / "t")
         assert (found.turns, found.input_tokens) == (1, 100)
-        assert list(left_out(survey).values()) == ["an archived or second copy of a rollout that is read"]
+        assert list(left_out(survey).values()) == [
+            "an archived or second copy of a rollout that is read"
+        ]
 
 
 class TestAutomatic:
     def test_places_are_those_of_the_harnesses(self, home: Path, repo: Repo) -> None:
         cwd = str(repo.path)
-        for n, place in enumerate((".claude/projects/-x", ".config/claude/projects/-x/s/subagents/deep")):
+        for n, place in enumerate(
+            (".claude/projects/-x", ".config/claude/projects/-x/s/subagents/deep")
+        ):
             write(home / place / f"{n}.jsonl", response(n, f"msg_{n}", cwd=cwd))
         write(home / ".claude" / "history.jsonl", response(8, "msg_8", cwd=cwd))
         rollout(home / ".codex" / "sessions" / "2026" / "rollout-1.jsonl", "1", cwd)
@@ -174,14 +207,18 @@ class TestAutomatic:
             ("~/.codex", "codex", 1),
         ]
 
-    def test_places_that_are_not_there_are_told_without_a_warning(self, home: Path, repo: Repo) -> None:
+    def test_places_that_are_not_there_are_told_without_a_warning(
+        self, home: Path, repo: Repo
+    ) -> None:
         warnings: list[str] = []
         _, survey = read(auto(repo), warn=warnings.append)
         assert {root.problem for root in survey.roots} == {"no such directory"}
         assert not warnings
         assert not list(home.iterdir())
 
-    def test_places_may_be_moved(self, home: Path, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_places_may_be_moved(
+        self, home: Path, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         cwd = str(repo.path)
         write(home / ".claude" / "projects" / "a.jsonl", response(1, "msg_usual", cwd=cwd))
         write(home / "own" / "projects" / "b.jsonl", response(2, "msg_own", cwd=cwd))
@@ -212,7 +249,9 @@ class TestWorkTrees:
 
         return counts_for
 
-    def test_is_done_in_the_repository_or_below(self, work: Any, repo: Repo, tmp_path: Path) -> None:
+    def test_is_done_in_the_repository_or_below(
+        self, work: Any, repo: Repo, tmp_path: Path
+    ) -> None:
         (repo.path / "src" / "deep").mkdir(parents=True)
         (repo.path / "empty" / ".git").mkdir(parents=True)
         (repo.path / "text").mkdir()
@@ -240,14 +279,24 @@ class TestWorkTrees:
         assert work(repo.path, named=tmp_path / "link")
 
     @pytest.mark.slow
-    def test_is_not_done_in_another_repository_inside(self, work: Any, repo: Repo, tmp_path: Path) -> None:
+    def test_is_not_done_in_another_repository_inside(
+        self, work: Any, repo: Repo, tmp_path: Path
+    ) -> None:
         other = Repo(repo.path / "vendor" / "other")
         assert not work(other.path)
         assert not work(other.path / "src" / "gone")
         assert work(repo.path / "vendor")
         module = Repo(tmp_path / "module")
         module.commit({"a": "b"}, "begin")
-        repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(module.path), "sub")
+        repo.git(
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            str(module.path),
+            "sub",
+        )
         assert not work(repo.path / "sub" / "src")
 
     def test_cannot_be_told_where_no_folder_is_named(self, home: Path, repo: Repo) -> None:

@@ -33,9 +33,9 @@ from helpers.harness_lines import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scoring.evidence.harnesses.lines import read_whole
+from scoring.evidence.reference.transcripts import reference_scan
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts, TranscriptPlaces
-from scoring.evidence.transcripts.lines import read_whole
-from scoring.evidence.transcripts.reference import reference_scan
 from scoring.evidence.transcripts.rows import RESPONSE, key_of, pack, read_kept
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
@@ -70,7 +70,9 @@ claude_lines = st.lists(st.one_of(responses, uses, results), max_size=25)
 
 events = st.one_of(
     st.builds(
-        lambda n, kind: (kind, n), st.integers(0, 4), st.sampled_from(["more", "again", "alone", "anew", "part"])
+        lambda n, kind: (kind, n),
+        st.integers(0, 4),
+        st.sampled_from(["more", "again", "alone", "anew", "part"]),
     ),
     st.builds(lambda n, failed: ("call", n, failed), st.integers(0, 3), st.booleans()),
     st.builds(lambda n: ("turn", n), st.integers(0, 1)),
@@ -97,28 +99,39 @@ def rollout(happened: list[tuple[Any, ...]], name: str = "1") -> list[Line]:
     return lines
 
 
-def found(root: Path, windows: list[IterationWindow] = WINDOWS, **reading: Any) -> list[TranscriptFacts]:
+def found(
+    root: Path, windows: list[IterationWindow] = WINDOWS, **reading: Any
+) -> list[TranscriptFacts]:
     return read(root, windows, **reading)[0]
 
 
 def totals(facts: list[TranscriptFacts]) -> list[Any]:
     """What does not depend on how many files there are."""
-    return [(summary(f), f.flags, [msgspec.structs.replace(h, files=0) for h in f.harnesses]) for f in facts]
+    return [
+        (summary(f), f.flags, [msgspec.structs.replace(h, files=0) for h in f.harnesses])
+        for f in facts
+    ]
 
 
 class TestSums:
     @pytest.mark.slow
     @small
     @given(claude_lines, st.data())
-    def test_are_the_same_however_lines_are_spread(self, lines: list[Line], data: st.DataObject) -> None:
+    def test_are_the_same_however_lines_are_spread(
+        self, lines: list[Line], data: st.DataObject
+    ) -> None:
         shuffled = data.draw(st.permutations(lines))
-        names = data.draw(st.lists(st.sampled_from("abc"), min_size=len(lines), max_size=len(lines)))
+        names = data.draw(
+            st.lists(st.sampled_from("abc"), min_size=len(lines), max_size=len(lines))
+        )
         with TemporaryDirectory() as temporary:
             root = Path(temporary)
             write(root / "one" / "a.jsonl", *lines)
             (root / "many").mkdir()
             for name in set(names):
-                chosen = [line for line, where in zip(shuffled, names, strict=True) if where == name]
+                chosen = [
+                    line for line, where in zip(shuffled, names, strict=True) if where == name
+                ]
                 write(root / "many" / f"{name}.jsonl", *chosen)
             assert totals(found(root / "many")) == totals(found(root / "one"))
 
@@ -171,12 +184,19 @@ class TestWhatIsKept:
 
     def kept(self, root: Path) -> list[tuple[bytes, bytes]]:
         with contextlib.closing(sqlite3.connect(root / "cache" / NAME)) as connection:
-            return connection.execute("SELECT key, value FROM kept WHERE kind = 'transcript'").fetchall()
+            return connection.execute(
+                "SELECT key, value FROM kept WHERE kind = 'transcript'"
+            ).fetchall()
 
-    def test_saves_the_reading_of_what_has_not_changed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_saves_the_reading_of_what_has_not_changed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         write(tmp_path / "t" / "a.jsonl", response(1), claude(2, use("Bash", command="pytest")))
         write(
-            tmp_path / "t" / "b.jsonl", meta(1, "1"), tokens(2, counts(10, 5, 1)), output(3, "Exit code: 1\nOutput:\n")
+            tmp_path / "t" / "b.jsonl",
+            meta(1, "1"),
+            tokens(2, counts(10, 5, 1)),
+            output(3, "Exit code: 1\nOutput:\n"),
         )
         places = TranscriptPlaces(tmp_path, (tmp_path / "t",))
 
@@ -189,9 +209,13 @@ class TestWhatIsKept:
         for keep in (True, False):
             assert self.once(tmp_path, keep=keep) == first
             assert as_the_reference(keep) == by_the_reference
-        assert found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache") == [TranscriptFacts()]
+        assert found(tmp_path / "t", [window(5, 6)], cache_dir=tmp_path / "cache") == [
+            TranscriptFacts()
+        ]
 
-    @pytest.mark.parametrize("bounds", [(None, 3), (0, 1), (0, 0), (1, 2), (3, 9), (9, 12), (10, 12), (5, 6)])
+    @pytest.mark.parametrize(
+        "bounds", [(None, 3), (0, 1), (0, 0), (1, 2), (3, 9), (9, 12), (10, 12), (5, 6)]
+    )
     def test_is_left_out_only_where_no_line_is_in_a_window(
         self, tmp_path: Path, bounds: tuple[int | None, int]
     ) -> None:
@@ -200,11 +224,15 @@ class TestWhatIsKept:
         write(tmp_path / "t" / "c.jsonl", b"{}")
         counted = []
         for whole in (True, True, False):
-            with reference_scan(TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache") as scan:
+            with reference_scan(
+                TranscriptPlaces(tmp_path, (tmp_path / "t",)), cache_dir=tmp_path / "cache"
+            ) as scan:
                 counted.append(scan.facts([window(*bounds)], whole))
         assert counted[0] == counted[1] == counted[2]
 
-    def test_has_no_word_of_a_conversation_and_no_hash_that_can_be_compared(self, tmp_path: Path) -> None:
+    def test_has_no_word_of_a_conversation_and_no_hash_that_can_be_compared(
+        self, tmp_path: Path
+    ) -> None:
         said = {"type": "text", "text": "SECRET words"}
         path = write(
             tmp_path / "t" / "a.jsonl",
@@ -230,8 +258,12 @@ class TestWhatIsKept:
             assert file.stat().st_mode & 0o077 == 0
 
     @pytest.mark.parametrize("value", [b"", b"x", bytes(500)])
-    def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, value: bytes) -> None:
-        path = write(tmp_path / "t" / "a.jsonl", response(1), meta(2, "1"), tokens(3, counts(10, 5, 1)))
+    def test_that_is_not_whole_is_as_if_it_were_not_there(
+        self, tmp_path: Path, value: bytes
+    ) -> None:
+        path = write(
+            tmp_path / "t" / "a.jsonl", response(1), meta(2, "1"), tokens(3, counts(10, 5, 1))
+        )
         first = self.once(tmp_path)
         ((key, before),) = self.kept(tmp_path)
         with Store(tmp_path / "cache") as store:
@@ -243,9 +275,13 @@ class TestWhatIsKept:
         "change",
         [
             pytest.param(lambda path, data: path.write_bytes(data), id="shorter"),
-            pytest.param(lambda path, data: path.write_bytes(data + b"x" * 300 + b"\n"), id="longer-and-different"),
             pytest.param(
-                lambda path, data: path.rename(path.with_name("old")) and path.write_bytes(data), id="replaced"
+                lambda path, data: path.write_bytes(data + b"x" * 300 + b"\n"),
+                id="longer-and-different",
+            ),
+            pytest.param(
+                lambda path, data: path.rename(path.with_name("old")) and path.write_bytes(data),
+                id="replaced",
             ),
         ],
     )
@@ -257,7 +293,9 @@ class TestWhatIsKept:
         change(path, as_bytes([response(1, output=7)]))
         assert (self.once(tmp_path).turns, self.once(tmp_path).output_tokens) == (1, 7)
 
-    def test_is_nothing_of_a_file_that_was_just_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_nothing_of_a_file_that_was_just_written(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("scoring.store.SETTLED", SETTLED)
         write(tmp_path / "t" / "a.jsonl", response(1))
         assert self.once(tmp_path).turns == 1
@@ -265,7 +303,9 @@ class TestWhatIsKept:
 
 
 class TestWorkers:
-    def test_that_are_killed_are_made_up_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_that_are_killed_are_made_up_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         here = os.getpid()
 
         def dies(fd: int, *how: Any) -> Any:

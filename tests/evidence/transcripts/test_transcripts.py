@@ -17,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from scoring.evidence.harnesses.lines import chunks
+from scoring.evidence.reference.transcripts import Event, read_exactly, reference_scan
 from scoring.evidence.transcripts.facts import (
     BASH,
     COVERED,
@@ -28,8 +30,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.lines import chunks
-from scoring.evidence.transcripts.reference import Event, read_exactly, reference_scan
 from scoring.evidence.transcripts.scan import Scan
 
 pytestmark = pytest.mark.sampled(3)
@@ -53,15 +53,23 @@ class TestTimes:
             pytest.param("1970-01-01T00:00:00Z", 0, id="start-of-the-epoch"),
             pytest.param("1969-12-31T23:59:59Z", -NS, id="before-the-epoch"),
             pytest.param("2026-04-12T14:10:00.123Z", TIME + 123_000_000, id="milliseconds"),
-            pytest.param(f"2026-04-12T14:10:00.5{'0' * 500}Z", TIME + 500_000_000, id="many-digits"),
-            pytest.param("2026-04-12T14:10:00,123Z", TIME + 123_000_000, id="comma-and-milliseconds"),
+            pytest.param(
+                f"2026-04-12T14:10:00.5{'0' * 500}Z", TIME + 500_000_000, id="many-digits"
+            ),
+            pytest.param(
+                "2026-04-12T14:10:00,123Z", TIME + 123_000_000, id="comma-and-milliseconds"
+            ),
             pytest.param("2026-04-12T16:10:00+02:00", TIME, id="east"),
-            pytest.param("2026-04-12T08:40:00.25-05:30", TIME + 250_000_000, id="west-with-a-fraction"),
+            pytest.param(
+                "2026-04-12T08:40:00.25-05:30", TIME + 250_000_000, id="west-with-a-fraction"
+            ),
             pytest.param("2026-04-12T15:10:00+00:60", TIME, id="offset-of-sixty-minutes"),
             pytest.param("2026-04-12T4:10:00Z", TIME - 36_000 * NS, id="hour-of-one-digit"),
             pytest.param("2262-04-11T23:47:16.854775807Z", LARGEST, id="largest"),
             pytest.param("2262-04-11T23:47:16.854775808Z", LARGEST, id="beyond-the-largest"),
-            pytest.param("9999-12-31T23:59:59.999Z", LARGEST, id="far-beyond-the-largest-with-milliseconds"),
+            pytest.param(
+                "9999-12-31T23:59:59.999Z", LARGEST, id="far-beyond-the-largest-with-milliseconds"
+            ),
             pytest.param("1677-09-21T00:12:43.145224193Z", -LARGEST, id="smallest"),
             pytest.param("0000-02-29T00:00:00Z", -LARGEST, id="year-zero-is-a-leap-year"),
         ],
@@ -72,7 +80,10 @@ class TestTimes:
 
     @pytest.mark.parametrize("text", tables.cases("transcripts", "no times"))
     def test_that_do_not(self, text: str) -> None:
-        for form in (text, text.replace("00Z", "00.123Z").replace("60Z", "60.123Z").replace("00z", "00.123z")):
+        for form in (
+            text,
+            text.replace("00Z", "00.123Z").replace("60Z", "60.123Z").replace("00z", "00.123z"),
+        ):
             assert timestamp_ns(form) is None
             assert timestamp_ns(form) is None
 
@@ -189,13 +200,22 @@ LINES: dict[str, tuple[bytes, Event | None]] = {
     "other item": (items({"type": "text", "is_error": True}), SEEN),
     "item without a type": (items({"is_error": True}), SEEN),
     "item type keeps its case": (items({"type": "Tool_Result"}), SEEN),
-    "several": (items(CALL | {"is_error": True}, {"type": "text"}, CALL), said(tool_calls=2, tool_errors=1)),
+    "several": (
+        items(CALL | {"is_error": True}, {"type": "text"}, CALL),
+        said(tool_calls=2, tool_errors=1),
+    ),
     "no items": (items(), SEEN),
     "codex, empty usage is a turn": (codex_usage(), said(1)),
-    "codex, null count": (codex_usage(cached_input_tokens=None, input_tokens=7), said(1, 7, 0, 0, 7)),
+    "codex, null count": (
+        codex_usage(cached_input_tokens=None, input_tokens=7),
+        said(1, 7, 0, 0, 7),
+    ),
     "codex, no info": (codex(type="token_count"), SEEN),
     "codex, payload without a type": (codex(info={"last_token_usage": LAST}), SEEN),
-    "payload beside a message": (line(type="assistant", payload={"type": "x"}, message={"usage": USAGE}), SEEN),
+    "payload beside a message": (
+        line(type="assistant", payload={"type": "x"}, message={"usage": USAGE}),
+        SEEN,
+    ),
     "codex turn beside a message": (line(payload=COUNTED, message={"content": []}), CODEX_TURN),
 }
 """What lines contribute in which every field has its type."""
@@ -221,8 +241,14 @@ NO_LINE = {
 
 ONE_VIEW: dict[str, tuple[bytes, Event | None]] = {
     "is_error": (items(CALL | {"is_error": 0}, TEST_RUN), said(bash=1, tests=1)),
-    "usage of no turn": (line(message={"usage": {"input_tokens": "x"}, "content": [TEST_RUN]}), said(bash=1, tests=1)),
-    "content of a codex line": (line(payload=COUNTED, message={"content": "x"}), CODEX_TURN._replace(flags=0)),
+    "usage of no turn": (
+        line(message={"usage": {"input_tokens": "x"}, "content": [TEST_RUN]}),
+        said(bash=1, tests=1),
+    ),
+    "content of a codex line": (
+        line(payload=COUNTED, message={"content": "x"}),
+        CODEX_TURN._replace(flags=0),
+    ),
 }
 """A wrong type spoils tokens or checks, and leaves the other."""
 
@@ -250,7 +276,10 @@ class TestChecks:
     @pytest.mark.parametrize(
         "given",
         [
-            *({"command": command} for command in ("go  test", "PYTEST", "npm run test", "", 5, ["pytest"], None)),
+            *(
+                {"command": command}
+                for command in ("go  test", "PYTEST", "npm run test", "", 5, ["pytest"], None)
+            ),
             {"description": "pytest"},
             {"file_path": "pytest"},
             "pytest",
@@ -287,7 +316,9 @@ class TestChecks:
 
 
 def usage(reads: int, creations: int) -> str:
-    return f'"usage":{{"cache_read_input_tokens":{reads},"cache_creation_input_tokens":{creations}}}'
+    return (
+        f'"usage":{{"cache_read_input_tokens":{reads},"cache_creation_input_tokens":{creations}}}'
+    )
 
 
 def content(*lists: str) -> bytes:
@@ -312,7 +343,10 @@ TWICE: dict[str, tuple[bytes, Event | None]] = {
     ),
     "shorter list wins": (content("[R]", "[]"), SEEN),
     "longer list wins": (content("[R]", '[{"type":"text"},R]'), said(tool_calls=1)),
-    "items past the end of a shorter list come back": (content("[R,R]", "[{}]", "[{},{}]"), said(tool_calls=2)),
+    "items past the end of a shorter list come back": (
+        content("[R,R]", "[{}]", "[{},{}]"),
+        said(tool_calls=2),
+    ),
     "but not after an empty one": (content("[R]", "[]", "[{}]"), SEEN),
     "nor after null": (content("[R]", "null", "[{}]"), SEEN),
     "earlier content of a wrong type spoils": (content('"x"', "[]"), None),
@@ -320,7 +354,10 @@ TWICE: dict[str, tuple[bytes, Event | None]] = {
     "later timestamp wins": (f'{{"timestamp":"yesterday","timestamp":"{STAMP}"}}'.encode(), SEEN),
     "even when it is no time": (raw('"timestamp":"yesterday"'), None),
     "null leaves a timestamp": (raw('"timestamp":null'), SEEN),
-    "payload that was taken away is a payload": (raw('"message":{"usage":{}},"payload":{},"payload":null'), SEEN),
+    "payload that was taken away is a payload": (
+        raw('"message":{"usage":{}},"payload":{},"payload":null'),
+        SEEN,
+    ),
     "payloads merge": (
         payload('"payload":{"type":"token_count"},"payload":{"info":{"last_token_usage":{}}}'),
         said(1),
@@ -350,8 +387,13 @@ SPELT: dict[str, tuple[str, Event | None]] = {
 """Keys match without regard to case."""
 
 
-@cases("given, expected", TWICE | {name: (given.encode(), event) for name, (given, event) in SPELT.items()})
-def test_odd_keys_are_read_as_the_reference_reads_them(given: bytes, expected: Event | None) -> None:
+@cases(
+    "given, expected",
+    TWICE | {name: (given.encode(), event) for name, (given, event) in SPELT.items()},
+)
+def test_odd_keys_are_read_as_the_reference_reads_them(
+    given: bytes, expected: Event | None
+) -> None:
     assert read_exactly(given) == expected
 
 
@@ -364,7 +406,10 @@ class TestText:
     @cases(
         "given",
         {
-            **{text: text.encode() for text in ("", " \t\r", "null", "5", '"x"', "[]", "{}", "not json")},
+            **{
+                text: text.encode()
+                for text in ("", " \t\r", "null", "5", '"x"', "[]", "{}", "not json")
+            },
             "line in a list": b"[" + of_usage() + b"]",
             "two objects": of_usage() + b"{}",
             "trailing comma": of_usage() + b",",
@@ -378,9 +423,24 @@ class TestText:
         }
         | {
             f"value {value!r}": turn_with(f'"x":{value}')
-            for value in ("NaN", "-Infinity", "01", "+1", ".5", "1.", "True", '"a\tb"', '"\x01"', '"\\x41"', '"\\u12"')
+            for value in (
+                "NaN",
+                "-Infinity",
+                "01",
+                "+1",
+                ".5",
+                "1.",
+                "True",
+                '"a\tb"',
+                '"\x01"',
+                '"\\x41"',
+                '"\\u12"',
+            )
         }
-        | {f"value {value!r}": turn_with(f'"x":{value}') for value in ('"\\u 123"', "1//comment", "\u0661")},
+        | {
+            f"value {value!r}": turn_with(f'"x":{value}')
+            for value in ('"\\u 123"', "1//comment", "\u0661")
+        },
     )
     def test_that_is_not_one_json_object_contributes_nothing(self, given: bytes) -> None:
         assert read_exactly(given) is None
@@ -404,16 +464,34 @@ class TestText:
         }
         | {
             f"key {key!r}": turn_with(f'"{key}":1')
-            for key in ('\\"', "\\\\", "\\t", "\\u0000", "", " ", "\u2028", "class", "__init__", "other_0", "1")
+            for key in (
+                '\\"',
+                "\\\\",
+                "\\t",
+                "\\u0000",
+                "",
+                " ",
+                "\u2028",
+                "class",
+                "__init__",
+                "other_0",
+                "1",
+            )
         },
     )
     def test_that_is_odd_but_json_counts(self, given: bytes) -> None:
         assert read_exactly(given) == TURN
 
     @pytest.mark.parametrize("depth", [500, 1_010, 9_000])
-    @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
-    def test_that_is_nested_deep_in_another_key_counts(self, depth: int, opening: str, closing: str) -> None:
-        assert read_exactly(turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')) == TURN
+    @pytest.mark.parametrize(
+        ("opening", "closing"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"]
+    )
+    def test_that_is_nested_deep_in_another_key_counts(
+        self, depth: int, opening: str, closing: str
+    ) -> None:
+        assert (
+            read_exactly(turn_with(f'"toolUseResult":{opening * depth}1{closing * depth}')) == TURN
+        )
 
     @pytest.mark.parametrize("core", ["tru", "01", '"open', "[}", "]", '{"a" 1}', "1,"])
     def test_that_is_broken_deep_down_contributes_nothing(self, core: str) -> None:
@@ -444,13 +522,17 @@ def transcript(directory: Path, name: str, *lines: bytes, end: bytes = b"\n") ->
 
 
 def window(start: float | None, end: float, iteration: int = 1) -> IterationWindow:
-    return IterationWindow(iteration, None if start is None else TIME + round(start * NS), TIME + round(end * NS))
+    return IterationWindow(
+        iteration, None if start is None else TIME + round(start * NS), TIME + round(end * NS)
+    )
 
 
 ALWAYS = IterationWindow(1, None, LARGEST)
 
 
-def facts(directories: Sequence[Path], *windows: IterationWindow) -> tuple[list[TranscriptFacts], list[str]]:
+def facts(
+    directories: Sequence[Path], *windows: IterationWindow
+) -> tuple[list[TranscriptFacts], list[str]]:
     """What is in each window, and the warnings."""
     warnings: list[str] = []
     with transcript_scan(*directories, warn=warnings.append) as scan:
@@ -465,9 +547,12 @@ def turns(directory: Path, *windows: IterationWindow) -> list[int]:
 
 class TestWindows:
     @pytest.mark.parametrize(
-        ("seconds", "expected"), [(0, 0), (10, 0), (10.000000001, 1), (20, 1), (20.000000001, 0), (30, 0)]
+        ("seconds", "expected"),
+        [(0, 0), (10, 0), (10.000000001, 1), (20, 1), (20.000000001, 0), (30, 0)],
     )
-    def test_are_open_at_the_start_and_closed_at_the_end(self, tmp_path: Path, seconds: float, expected: int) -> None:
+    def test_are_open_at_the_start_and_closed_at_the_end(
+        self, tmp_path: Path, seconds: float, expected: int
+    ) -> None:
         transcript(tmp_path, "a.jsonl", at(seconds))
         assert turns(tmp_path, window(10, 20)) == [expected]
 
@@ -488,8 +573,15 @@ class TestWindows:
         assert turns(tmp_path, *(window(*bounds) for bounds in windows)) == expected
 
     def test_add_up_every_count(self, tmp_path: Path) -> None:
-        uses = [TEST_RUN, {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}}]
-        lines = (items(CALL | {"is_error": True}, CALL, usage=USAGE), items(*uses, usage=USAGE), codex_usage(**LAST))
+        uses = [
+            TEST_RUN,
+            {"type": "tool_use", "name": "Read", "input": {"file_path": "loop-state.md"}},
+        ]
+        lines = (
+            items(CALL | {"is_error": True}, CALL, usage=USAGE),
+            items(*uses, usage=USAGE),
+            codex_usage(**LAST),
+        )
         transcript(tmp_path, "a.jsonl", *lines, line(type="other"))
         found, _ = facts([tmp_path])
         assert [replace(one, spent=(), began=None, ended=None) for one in found] == [
@@ -522,7 +614,9 @@ class TestRates:
     def test_of_cache_hits(self, reads: int, creations: int, rate: float) -> None:
         assert TranscriptFacts(cache_reads=reads, cache_creations=creations).cache_hit_rate == rate
 
-    @pytest.mark.parametrize(("calls", "errors", "rate"), [(0, 0, None), (4, 0, 0.0), (4, 1, 0.25), (2, 2, 1.0)])
+    @pytest.mark.parametrize(
+        ("calls", "errors", "rate"), [(0, 0, None), (4, 0, 0.0), (4, 1, 0.25), (2, 2, 1.0)]
+    )
     def test_of_tool_errors(self, calls: int, errors: int, rate: float | None) -> None:
         assert TranscriptFacts(tool_calls=calls, tool_errors=errors).tool_error_rate == rate
 
@@ -531,7 +625,15 @@ class TestFiles:
     def test_directly_inside_are_read_and_no_others(self, tmp_path: Path) -> None:
         for name in ("a.jsonl", ".jsonl", "with [x] space.jsonl", "\udcff.jsonl"):
             transcript(tmp_path, name, at(1))
-        for name in ("UPPER.JSONL", "a.json", "a.jsonl.bak", "a.jsonl.zst", "jsonl", "sub/b.jsonl", "x.jsonl/b.jsonl"):
+        for name in (
+            "UPPER.JSONL",
+            "a.json",
+            "a.jsonl.bak",
+            "a.jsonl.zst",
+            "jsonl",
+            "sub/b.jsonl",
+            "x.jsonl/b.jsonl",
+        ):
             transcript((tmp_path / name).parent, Path(name).name, at(1))
         (tmp_path / "link.jsonl").symlink_to("jsonl")
         assert turns(tmp_path) == [5]
@@ -544,7 +646,10 @@ class TestFiles:
             "no line end at the end": (at(1) + b"\n" + at(2), 2),
             "carriage returns": (at(1) + b"\r\n" + at(2) + b"\r\n", 2),
             "carriage returns alone end no line": (at(1) + b"\r" + at(2) + b"\r", 0),
-            "byte order mark costs the first line": (b"\xef\xbb\xbf" + at(1) + b"\n" + at(2) + b"\n", 1),
+            "byte order mark costs the first line": (
+                b"\xef\xbb\xbf" + at(1) + b"\n" + at(2) + b"\n",
+                1,
+            ),
             "broken line between": (at(1) + b"\nnot json\n\x00\x00\n" + at(2) + b"\n", 2),
             "cut short": (at(1) + b"\n" + at(2)[:20], 1),
             "line separator ends no line": (at(1) + b"\xe2\x80\xa8" + at(2), 0),
@@ -568,7 +673,11 @@ class TestLongLines:
         path = transcript(tmp_path, "a.jsonl", at(1), long, end=end)
         found, warnings = facts([tmp_path])
         assert found[0].turns == 2 - more
-        assert warnings == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"] * more
+        assert (
+            warnings
+            == [f"transcript {path}: the line at byte {len(at(1)) + 1} is over 16 MiB; skipped"]
+            * more
+        )
 
     @pytest.mark.slow
     def test_of_many_blocks_are_skipped_and_the_lines_around_are_read(self, tmp_path: Path) -> None:
@@ -582,13 +691,16 @@ class TestLongLines:
         found, warnings = facts([tmp_path])
         assert found[0].turns == 3
         assert warnings == [
-            f"transcript {path}: the line at byte {start} is over 16 MiB; skipped" for start in (before, between)
+            f"transcript {path}: the line at byte {start} is over 16 MiB; skipped"
+            for start in (before, between)
         ]
 
     @pytest.mark.sampled(10)
     @pytest.mark.parametrize("size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB])
     @pytest.mark.parametrize("first", [b"", at(1) + b"\n"], ids=["alone", "second"])
-    def test_that_end_the_file_are_warned_of_once(self, tmp_path: Path, size: int, first: bytes) -> None:
+    def test_that_end_the_file_are_warned_of_once(
+        self, tmp_path: Path, size: int, first: bytes
+    ) -> None:
         path = tmp_path / "a.jsonl"
         path.write_bytes(first)
         os.truncate(path, size - 1)
@@ -596,7 +708,9 @@ class TestLongLines:
             file.write(b"\n")
         found, warnings = facts([tmp_path])
         assert found[0].turns == len(first.splitlines())
-        assert warnings == [f"transcript {path}: the line at byte {len(first)} is over 16 MiB; skipped"]
+        assert warnings == [
+            f"transcript {path}: the line at byte {len(first)} is over 16 MiB; skipped"
+        ]
 
 
 class TestUnreadable:
@@ -604,7 +718,9 @@ class TestUnreadable:
         ("name", "reason"),
         [("missing", "no such file or directory"), ("t/a.jsonl", "not a directory"), ("a\0b", "")],
     )
-    def test_directory_is_skipped_with_a_warning(self, tmp_path: Path, name: str, reason: str) -> None:
+    def test_directory_is_skipped_with_a_warning(
+        self, tmp_path: Path, name: str, reason: str
+    ) -> None:
         transcript(tmp_path / "t", "a.jsonl", at(1))
         found, warnings = facts([tmp_path / name, tmp_path / "t"])
         assert found[0].turns == 1
@@ -630,13 +746,18 @@ class TestUnreadable:
             f"transcript {tmp_path / 'c.jsonl'}: no such file or directory; skipped",
             f"transcript {tmp_path / 'd.jsonl'}: too many levels of symbolic links; skipped",
         ]
-        assert [warning.startswith(f"transcript {tmp_path / 'e.jsonl'}: ") for warning in warnings[3:]] == [True]
+        assert [
+            warning.startswith(f"transcript {tmp_path / 'e.jsonl'}: ") for warning in warnings[3:]
+        ] == [True]
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
     def test_file_that_may_not_be_read_is_skipped_with_one_warning(self, tmp_path: Path) -> None:
         path = transcript(tmp_path, "b.jsonl", at(1))
         path.chmod(0)
-        assert facts([tmp_path]) == ([TranscriptFacts()], [f"transcript {path}: permission denied; skipped"])
+        assert facts([tmp_path]) == (
+            [TranscriptFacts()],
+            [f"transcript {path}: permission denied; skipped"],
+        )
 
     def test_file_that_fails_while_it_is_read_is_skipped_with_one_warning(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -649,7 +770,7 @@ class TestUnreadable:
                 raise OSError(errno.EIO, "Input/output error")
             return chunks(fd, *arguments)
 
-        monkeypatch.setattr("scoring.evidence.transcripts.lines.chunks", failing)
+        monkeypatch.setattr("scoring.evidence.harnesses.lines.chunks", failing)
         found, warnings = facts([tmp_path])
         assert found[0].turns == 1
         assert warnings == [f"transcript {broken}: input/output error; skipped"]
@@ -659,7 +780,13 @@ class TestProcesses:
     @pytest.mark.parametrize("processes", [1, 2, 3])
     def test_add_up_to_the_same(self, tmp_path: Path, processes: int) -> None:
         for number in range(5):
-            transcript(tmp_path, f"{number}.jsonl", *(at(second) for second in range(number, 20)), b"not json", at(20))
+            transcript(
+                tmp_path,
+                f"{number}.jsonl",
+                *(at(second) for second in range(number, 20)),
+                b"not json",
+                at(20),
+            )
         make_fifo(tmp_path / "5.jsonl")
         long = transcript(tmp_path, "6.jsonl", at(1), b"x" * (16 * MIB + 1), at(2))
         warnings: list[str] = []

@@ -12,19 +12,36 @@ import msgspec
 import pytest
 from helpers.checkpoints import BRANCH, about, name, record
 from helpers.doors import watched_doors
-from helpers.harness_lines import ALWAYS, as_bytes, cases, claude, meta, read, response, result, tokens, use, write
+from helpers.harness_lines import (
+    ALWAYS,
+    as_bytes,
+    cases,
+    claude,
+    meta,
+    read,
+    response,
+    result,
+    tokens,
+    use,
+    write,
+)
 from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts import lines
-from scoring.evidence.transcripts.discovery import NOT_HERE, Discovery, checkpoint_transcripts, discover
+from scoring.evidence.harnesses import lines
+from scoring.evidence.harnesses.fields import keys_of
+from scoring.evidence.harnesses.harness import FileNames, Harness, JsonReader
+from scoring.evidence.harnesses.lines import read_parts
+from scoring.evidence.harnesses.readers import HARNESS_TRANSCRIPTS
+from scoring.evidence.transcripts.discovery import (
+    NOT_HERE,
+    Discovery,
+    checkpoint_transcripts,
+    discover,
+)
 from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces, TranscriptSurvey
-from scoring.evidence.transcripts.fields import keys_of
-from scoring.evidence.transcripts.harness import FileNames, Harness, JsonReader
-from scoring.evidence.transcripts.lines import read_parts
-from scoring.evidence.transcripts.readers import HARNESS_TRANSCRIPTS
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules
 
@@ -47,7 +64,9 @@ def found_in(repo: Repo) -> Discovery:
 
 def beside(extra: Discovery) -> TranscriptRules:
     """Rules under which these transcripts are read beside those on disk."""
-    return HARNESS_TRANSCRIPTS._replace(discover=lambda *asked: Discovery(*map(add, discover(*asked), extra)))
+    return HARNESS_TRANSCRIPTS._replace(
+        discover=lambda *asked: Discovery(*map(add, discover(*asked), extra))
+    )
 
 
 def scanned(extra: Discovery, **reading: Any) -> TranscriptSurvey:
@@ -58,7 +77,13 @@ def scanned(extra: Discovery, **reading: Any) -> TranscriptSurvey:
 
 def stored(repo: Repo, *contents: bytes) -> Discovery:
     """Put each content into a checkpoint of its own."""
-    record(repo, {name(n): {"0/metadata.json": about(), "0/full.jsonl": data} for n, data in enumerate(contents)})
+    record(
+        repo,
+        {
+            name(n): {"0/metadata.json": about(), "0/full.jsonl": data}
+            for n, data in enumerate(contents)
+        },
+    )
     return found_in(repo)
 
 
@@ -96,7 +121,9 @@ class TestRows:
             "blank": b"\n",
         },
     )
-    def test_are_those_of_the_same_bytes_in_a_file(self, repo: Repo, tmp_path: Path, content: bytes) -> None:
+    def test_are_those_of_the_same_bytes_in_a_file(
+        self, repo: Repo, tmp_path: Path, content: bytes
+    ) -> None:
         assert says(scanned(stored(repo, content))) == says(from_file(tmp_path, content))
 
     def test_are_the_same_beside_files(self, repo: Repo, tmp_path: Path) -> None:
@@ -117,7 +144,9 @@ class TestRows:
         warnings: list[str] = []
         survey = scanned(stored(repo, content), warn=warnings.append)
         assert says(survey) == says(from_file(tmp_path, content))
-        assert [f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings] == [True]
+        assert [f"{BRANCH.removeprefix('refs/heads/')}:" in warning for warning in warnings] == [
+            True
+        ]
 
 
 class TestParts:
@@ -127,7 +156,10 @@ class TestParts:
         assert says(scanned(extra)) == says(from_file(tmp_path, as_bytes(CODEX)))
         (transcript,) = extra.transcripts
         assert (len(transcript.blobs), transcript.size) == (3, len(b"".join(parts)))
-        assert str(transcript.path) == f"entire/checkpoints/v1:{name(1)[:2]}/{name(1)[2:]}/0/full.jsonl"
+        assert (
+            str(transcript.path)
+            == f"entire/checkpoints/v1:{name(1)[:2]}/{name(1)[2:]}/0/full.jsonl"
+        )
 
 
 class TestIndex:
@@ -157,7 +189,10 @@ class TestObjectsThatAreNotHere:
         stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
         repo.lose(f"{BRANCH}:{name(0)[:2]}/{name(0)[2:]}/0/full.jsonl")
         survey = scanned(found_in(repo))
-        assert [(file.harness, file.left_out) for file in survey.files] == [("", NOT_HERE), ("codex", "")]
+        assert [(file.harness, file.left_out) for file in survey.files] == [
+            ("", NOT_HERE),
+            ("codex", ""),
+        ]
         assert survey.roots == (RootFound(Path("entire/checkpoints/v1"), "checkpoints", files=2),)
 
     def test_and_go_while_they_are_read_are_warned_of(self, repo: Repo, tmp_path: Path) -> None:
@@ -165,7 +200,10 @@ class TestObjectsThatAreNotHere:
         repo.lose(f"{BRANCH}:{name(0)[:2]}/{name(0)[2:]}/0/full.jsonl")
         warnings: list[str] = []
         survey = scanned(extra, warn=warnings.append, cache_dir=tmp_path / "cache")
-        assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
+        assert [(file.harness, file.left_out) for file in survey.files] == [
+            ("", UNREADABLE),
+            ("codex", ""),
+        ]
         assert len(warnings) == 1
         assert "0/full.jsonl: " in warnings[0]
 
@@ -174,15 +212,26 @@ class TestObjectsThatAreNotHere:
         stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
         repo.commit({"a": "1"})
         repo.config("uploadpack.allowFilter", "true")
-        repo.git("clone", "-q", "--filter=blob:none", "--no-local", f"file://{repo.path}", str(tmp_path / "clone"))
+        repo.git(
+            "clone",
+            "-q",
+            "--filter=blob:none",
+            "--no-local",
+            f"file://{repo.path}",
+            str(tmp_path / "clone"),
+        )
         clone = Repo.at(tmp_path / "clone")
         survey = scanned(found_in(clone))
         assert [file.left_out for file in survey.files] == [NOT_HERE, NOT_HERE]
         # Nor when they were thought to be there.
         opened = GitRepository(clone.path)
-        believed = Discovery(tuple(one._replace(repository=opened) for one in found_in(repo).transcripts))
+        believed = Discovery(
+            tuple(one._replace(repository=opened) for one in found_in(repo).transcripts)
+        )
         assert [file.left_out for file in scanned(believed).files] == [UNREADABLE, UNREADABLE]
-        assert clone.git("rev-list", "--objects", "--missing=print", "--all").count("?") == 3  # the metadata is alike
+        assert (
+            clone.git("rev-list", "--objects", "--missing=print", "--all").count("?") == 3
+        )  # the metadata is alike
 
 
 class TestCopies:
@@ -250,12 +299,17 @@ class TestDocuments:
         warnings: list[str] = []
         extra = stored(repo, b"{\n" + b" " * (2 << 20) + b"}", as_bytes(CODEX))
         survey = scanned(extra, warn=warnings.append)
-        assert [(file.harness, file.left_out) for file in survey.files] == [("", UNREADABLE), ("codex", "")]
+        assert [(file.harness, file.left_out) for file in survey.files] == [
+            ("", UNREADABLE),
+            ("codex", ""),
+        ]
         assert "a document over 1 mib" in warnings[0].lower()
 
 
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
-@pytest.mark.parametrize(("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)])
+@pytest.mark.parametrize(
+    ("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)]
+)
 @pytest.mark.slow
 def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int) -> None:
     clone = tmp_path / "clone"
@@ -264,7 +318,9 @@ def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int
     extra = found_in(repo)
     survey = scanned(extra)
     assert len(survey.files) == len(extra.transcripts)
-    assert sum(bool(file.left_out) for file in survey.files if file.harness != "gemini") <= documents
+    assert (
+        sum(bool(file.left_out) for file in survey.files if file.harness != "gemini") <= documents
+    )
     assert not extra.left_out
     files = tmp_path / "files"
     files.mkdir()
@@ -274,4 +330,6 @@ def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int
         if not content.startswith(b"{\n"):
             (files / f"{n}.jsonl").write_bytes(content)
     _, beside = read(files)
-    assert [harness for harness in survey.harnesses if harness.name != "gemini"] == list(beside.harnesses)
+    assert [harness for harness in survey.harnesses if harness.name != "gemini"] == list(
+        beside.harnesses
+    )

@@ -12,7 +12,14 @@ from helpers.commands import DaScore, Outcome, one_line
 from helpers.deliberations import BLOCKED, document, outputs, round_line, write_json
 
 from scoring.meters.dr import Embed, semantic
-from scoring.meters.dr.calibrate import SIGNALS, Calibration, Label, Setting, calibrate, read_collection
+from scoring.meters.dr.calibrate import (
+    SIGNALS,
+    Calibration,
+    Label,
+    Setting,
+    calibrate,
+    read_collection,
+)
 from scoring.statistics import wilson
 
 pytestmark = pytest.mark.sampled(3)
@@ -22,7 +29,9 @@ PAGE = ROOT / "docs" / "DIMINISHING_RETURNS.md"
 EXAMPLE_FOLDER = ROOT / "testdata" / "dr" / "examples"
 PUBLIC = EXAMPLE_FOLDER / "calibration"
 
-needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
+needs_model = pytest.mark.skipif(
+    not semantic.is_installed(), reason="the extra semantic is not installed"
+)
 
 K_1, K_2, K_1_L2, K_2_L2 = (Setting(k, semantic) for semantic in (False, True) for k in (1, 2))
 
@@ -34,7 +43,10 @@ def calibration(da_score: DaScore, tmp_path: Path) -> DaScore:
 
 
 def labelled(path: Path, signal: str, *rounds: Mapping[str, Any], **classes: str) -> Path:
-    label = {"stop_recommendation": signal, **{f"{name}_classification": value for name, value in classes.items()}}
+    label = {
+        "stop_recommendation": signal,
+        **{f"{name}_classification": value for name, value in classes.items()},
+    }
     return write_json(path, {**document(*map(dict, rounds)), "_expected": label})
 
 
@@ -64,7 +76,9 @@ def embedder() -> Embed:
 
 @cache
 def public(setting: Setting) -> Calibration:
-    (found,) = calibrate(read_collection(PUBLIC).labelled, [setting], embedder() if setting.semantic else None)
+    (found,) = calibrate(
+        read_collection(PUBLIC).labelled, [setting], embedder() if setting.semantic else None
+    )
     return found
 
 
@@ -84,7 +98,9 @@ class TestPublicSet:
 
 def rows(kind: str) -> Iterator[list[str]]:
     """Return the rows of a table of the page, without back quotes and its head."""
-    (block,) = re.findall(rf"<!-- calibration: {kind} -->\n(.*?)<!-- /calibration -->", PAGE.read_text("utf-8"), re.S)
+    (block,) = re.findall(
+        rf"<!-- calibration: {kind} -->\n(.*?)<!-- /calibration -->", PAGE.read_text("utf-8"), re.S
+    )
     for line in block.strip().splitlines()[2:]:
         yield [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
 
@@ -97,11 +113,18 @@ class TestPage:
         low, high = found.agreement.interval
         classes = [found.agreement_on("novelty"), found.agreement_on("readiness")]
         counts = [f"{a.agreed} of {a.total}" for a in (found.agreement, *classes)]
-        assert row[1:-1] == [counts[0], f"{found.agreement.share:.3f}", f"{low:.3f} to {high:.3f}", *counts[1:]]
+        assert row[1:-1] == [
+            counts[0],
+            f"{found.agreement.share:.3f}",
+            f"{low:.3f} to {high:.3f}",
+            *counts[1:],
+        ]
         assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
 
 
-EXAMPLES = re.findall(r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$", PAGE.read_text("utf-8"), re.S | re.M)
+EXAMPLES = re.findall(
+    r"<!-- example(.*?) -->\n```(?:text|json)\n(.*?)```$", PAGE.read_text("utf-8"), re.S | re.M
+)
 
 
 def test_the_example_shows_what_the_command_prints(
@@ -121,9 +144,17 @@ def test_the_example_shows_what_the_command_prints(
 class TestWilson:
     @pytest.mark.parametrize(
         ("agreed", "total", "low", "high"),
-        [(8, 9, 0.5650, 0.9801), (6, 9, 0.3542, 0.8794), (0, 10, 0, 0.2775), (10, 10, 0.7225, 1), (0, 0, 0, 1)],
+        [
+            (8, 9, 0.5650, 0.9801),
+            (6, 9, 0.3542, 0.8794),
+            (0, 10, 0, 0.2775),
+            (10, 10, 0.7225, 1),
+            (0, 0, 0, 1),
+        ],
     )
-    def test_is_the_published_formula(self, agreed: int, total: int, low: float, high: float) -> None:
+    def test_is_the_published_formula(
+        self, agreed: int, total: int, low: float, high: float
+    ) -> None:
         assert wilson(agreed, total) == pytest.approx((low, high), abs=5e-5)
 
 
@@ -135,7 +166,9 @@ class TestCalibration:
     def test_can_use_meanings(self, tmp_path: Path) -> None:
         labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
         collection = read_collection(tmp_path).labelled
-        words, meanings = calibrate(collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts])
+        words, meanings = calibrate(
+            collection, [K_1, K_1_L2], lambda texts: [[1.0, 0.0] for _ in texts]
+        )
         assert (words.agreement.agreed, meanings.agreement.agreed) == (0, 1)
 
 
@@ -160,12 +193,17 @@ class TestCollection:
         [
             ("SHIP", '_expected: "SHIP" where an object belongs'),
             ({}, "_expected: stop_recommendation: is missing"),
-            *(({"stop_recommendation": s}, "_expected: stop_recommendation: ") for s in ("STOP", None, ["SHIP"])),
+            *(
+                ({"stop_recommendation": s}, "_expected: stop_recommendation: ")
+                for s in ("STOP", None, ["SHIP"])
+            ),
             ({**SHIP, "novelty_classification": "low"}, '_expected: novelty_classification: "low"'),
             ({**SHIP, "readiness_classification": 1}, "_expected: readiness_classification: 1"),
         ],
     )
-    def test_refuses_a_label_that_says_nothing(self, tmp_path: Path, label: object, why: str) -> None:
+    def test_refuses_a_label_that_says_nothing(
+        self, tmp_path: Path, label: object, why: str
+    ) -> None:
         write_json(tmp_path / "a.json", {**document(NEW), "_expected": label})
         ((file, reason),) = read_collection(tmp_path).broken
         assert file == "a.json"
@@ -213,15 +251,28 @@ class TestCommand:
         (directory / "notes.md").touch()
         found = calibration(directory, "--no-semantic", "--k", "2", "--json").json
         assert found["labelled"] == ["continue.json", "ship.json", "stuck.json"]
-        assert (found["unlabelled"], found["broken"], found["others"]) == (["plain.json"], [], ["notes.md"])
+        assert (found["unlabelled"], found["broken"], found["others"]) == (
+            ["plain.json"],
+            [],
+            ["notes.md"],
+        )
         assert found["semantic_left_out"] == "--no-semantic"
         (setting,) = found["settings"]
         assert (setting["k"], setting["levels"]) == (2, ["L0", "L1"])
-        assert setting["agreement"] == {"agreed": 2, "of": 3, "share": 0.6667, "interval_95": [0.2077, 0.9385]}
+        assert setting["agreement"] == {
+            "agreed": 2,
+            "of": 3,
+            "share": 0.6667,
+            "interval_95": [0.2077, 0.9385],
+        }
         assert setting["readiness_agreement"]["agreed"] == 0
         assert setting["confusion"]["ESCALATE"] == {"CONTINUE": 1, "SHIP": 0, "ESCALATE": 0}
         stuck = setting["files"][2]
-        assert (stuck["file"], stuck["agrees"], stuck["rule"]) == ("stuck.json", False, "novelty_not_low")
+        assert (stuck["file"], stuck["agrees"], stuck["rule"]) == (
+            "stuck.json",
+            False,
+            "novelty_not_low",
+        )
         assert stuck["expected"] == {"signal": "ESCALATE", "novelty": "LOW", "readiness": None}
         assert stuck["found"] == {"signal": "CONTINUE", "novelty": "MEDIUM", "readiness": "MEDIUM"}
 

@@ -63,7 +63,9 @@ class TestScore:
         (tmp_path / "bad.jsonl").write_text(round_line(1, "a") + '{"type": "round", "round": 2}\n')
         message = one_line(dr(command, "bad.jsonl"))
         assert message == "bad.jsonl: line 2: outputs: is missing"
-        assert one_line(dr(command, "none.jsonl")).startswith("none.jsonl: no such file; name a transcript")
+        assert one_line(dr(command, "none.jsonl")).startswith(
+            "none.jsonl: no such file; name a transcript"
+        )
         assert one_line(dr(command, tmp_path)).startswith(f"{tmp_path}: ")
 
 
@@ -78,14 +80,26 @@ class TestStop:
         assert head == "SHIP  as of round 8"
         assert [line[:7].strip() for line in lines] == ["1", "2", "3", "Next", "Flags", "Note"]
         assert lines[3] == f'Next   Converged. Ship the decision and verify. First: "{OWNED[0]}"'
-        assert lines[4] == "Flags  premature_readiness in round 1; claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
+        assert (
+            lines[4]
+            == "Flags  premature_readiness in round 1; claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
+        )
         assert "does not say that anything is correct" in lines[5]
 
     def test_is_data_with_json(self, dr: DaScore, tmp_path: Path) -> None:
         path = write_json(tmp_path / "t.json", converged(BLOCKED))
         found = dr("stop", path, "--json").json
         assert list(found) == [
-            *("signal", "round", "reasons", "next_action", "change", "first_next_action", "flags", "does_not_claim")
+            *(
+                "signal",
+                "round",
+                "reasons",
+                "next_action",
+                "change",
+                "first_next_action",
+                "flags",
+                "does_not_claim",
+            )
         ]
         assert (found["signal"], found["round"], len(found["reasons"])) == ("ESCALATE", 3, 3)
         assert found["first_next_action"] is None
@@ -115,15 +129,24 @@ class TestTuning:
         assert tuning_from([]) == (Profile(), Words())
         assert tuning_from([("here", TUNED)]) == (Profile(3, thresholds=limits), words)
         stronger = Profile(1, thresholds=replace(limits, paraphrase=1.0))
-        assert tuning_from([("weak", TUNED), ("strong", strong)]) == (stronger, replace(words, vague=()))
+        assert tuning_from([("weak", TUNED), ("strong", strong)]) == (
+            stronger,
+            replace(words, vague=()),
+        )
 
     @pytest.mark.parametrize(
         ("table", "message"),
         [
             (7, "x: 7 where a table belongs"),
             ({"K": 1}, "x: unknown setting 'K'; known: k, [thresholds], [words]"),
-            ({"thresholds": {"novelty-low": 1.1}}, "x: thresholds.novelty-low is 1.1, not a number from 0 to 1"),
-            ({"thresholds": {"readiness-high": 0.1}}, "x: thresholds.readiness-medium is above thresholds."),
+            (
+                {"thresholds": {"novelty-low": 1.1}},
+                "x: thresholds.novelty-low is 1.1, not a number from 0 to 1",
+            ),
+            (
+                {"thresholds": {"readiness-high": 0.1}},
+                "x: thresholds.readiness-medium is above thresholds.",
+            ),
             ({"words": {"verbs": ["a", " "]}}, 'x: words.verbs[1] is " ", not a word or phrase'),
         ],
     )
@@ -133,12 +156,18 @@ class TestTuning:
         assert str(raised.value).startswith(message)
 
     def test_is_read_from_the_settings_of_the_repository(self, dr: DaScore, tmp_path: Path) -> None:
-        path = write_json(tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0))))
+        path = write_json(
+            tmp_path / "t.json", document(*(outputs(c, OWNED) for c in new_claims(3, 0, 0)))
+        )
         repository = tmp_path / "repository"
         (repository / ".agents").mkdir(parents=True)
 
         def signal_of(*options: str | Path) -> str:
-            return str(dr("score", path, "--repo-dir", repository, *options).json["stop_recommendation"]["signal"])
+            return str(
+                dr("score", path, "--repo-dir", repository, *options).json["stop_recommendation"][
+                    "signal"
+                ]
+            )
 
         assert signal_of() == "SHIP"
         (repository / "pyproject.toml").write_text("[tool.da-score.dr]\nk = 3\n")

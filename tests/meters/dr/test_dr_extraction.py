@@ -28,7 +28,9 @@ class TestSentences:
 
 class TestRoundsOfText:
     def test_begin_with_a_line_that_says_so(self) -> None:
-        found = transcript_of("## Round 1\nIt is late now.\n**Round 2:** We go home now.\nround 3 is what we wait for")
+        found = transcript_of(
+            "## Round 1\nIt is late now.\n**Round 2:** We go home now.\nround 3 is what we wait for"
+        )
         assert [(r["round"], r["outputs"]["claims"]) for r in found["rounds"]] == [
             (1, ["It is late now."]),
             (2, ["We go home now."]),
@@ -40,22 +42,34 @@ class TestRoundsOfText:
 
 
 def text_rounds(*texts: str, **more: Any) -> dict[str, Any]:
-    return {"rounds": [{"round": n, "outputs": {"text": text, **more}} for n, text in enumerate(texts, 1)]}
+    return {
+        "rounds": [
+            {"round": n, "outputs": {"text": text, **more}} for n, text in enumerate(texts, 1)
+        ]
+    }
 
 
 class TestClaimsFromText:
     """Claim extraction from raw text."""
 
-    def test_are_used_where_no_claims_are_given_and_said_to_be_rough(self, da_score: DaScore, tmp_path: Path) -> None:
-        path = write_json(tmp_path / "t.json", text_rounds("It is late now. Is it?", "It is late now."))
+    def test_are_used_where_no_claims_are_given_and_said_to_be_rough(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
+        path = write_json(
+            tmp_path / "t.json", text_rounds("It is late now. Is it?", "It is late now.")
+        )
         found = da_score("dr", "score", path).json
         assert [row["claims"] for row in found["novelty_by_round"]] == [1, 1]
         assert found["claims_from_text"]["rounds"] == [1, 2]
         assert "cut out of text by rough rules" in da_score("dr", "stop", path).out
 
     @pytest.mark.parametrize("claims", [["ducks fly south"], []], ids=["some", "none"])
-    def test_are_never_used_when_claims_are_given(self, da_score: DaScore, tmp_path: Path, claims: list[str]) -> None:
-        path = write_json(tmp_path / "t.json", text_rounds("It is late now. Very late indeed.", claims=claims))
+    def test_are_never_used_when_claims_are_given(
+        self, da_score: DaScore, tmp_path: Path, claims: list[str]
+    ) -> None:
+        path = write_json(
+            tmp_path / "t.json", text_rounds("It is late now. Very late indeed.", claims=claims)
+        )
         found = da_score("dr", "score", path).json
         assert found["novelty_by_round"][0]["claims"] == len(claims)
         assert "claims_from_text" not in found
@@ -73,14 +87,22 @@ class TestClaimsFromText:
 
 def between(*said: tuple[str, list[str]]) -> Transcript:
     """Rounds of one agent each."""
-    rounds = [{"round": n, "agent": who, "outputs": {"claims": claims}} for n, (who, claims) in enumerate(said, 1)]
+    rounds = [
+        {"round": n, "agent": who, "outputs": {"claims": claims}}
+        for n, (who, claims) in enumerate(said, 1)
+    ]
     return Transcript.model_validate({"rounds": rounds})
 
 
 def together(**said: list[str]) -> Transcript:
     """One round with what each agent answered in it."""
-    responses = {name: " ".join(f"{claim.capitalize()}." for claim in claims) for name, claims in said.items()}
-    return Transcript.model_validate({"rounds": [{"round": 1, "outputs": {"claims": [], "responses": responses}}]})
+    responses = {
+        name: " ".join(f"{claim.capitalize()}." for claim in claims)
+        for name, claims in said.items()
+    }
+    return Transcript.model_validate(
+        {"rounds": [{"round": 1, "outputs": {"claims": [], "responses": responses}}]}
+    )
 
 
 class TestStructuralAgreement:
@@ -92,31 +114,53 @@ class TestStructuralAgreement:
             pytest.param(FOUR[:2], "rephrase", id="nothing new"),
             pytest.param([*FOUR[:3], "and a small thing more"], "endorse", id="a small addition"),
             pytest.param([*FOUR[:3], "but take owls instead"], "modify", id="a word of change"),
-            pytest.param([FOUR[0], "owls are better birds", "nobody likes geese"], "modify", id="mostly new"),
+            pytest.param(
+                [FOUR[0], "owls are better birds", "nobody likes geese"], "modify", id="mostly new"
+            ),
         ],
     )
     def test_is_read_by_counts_and_words(self, second: list[str], agreement: str) -> None:
         for given in (between(("ann", FOUR), ("bob", second)), together(ann=FOUR, bob=second)):
             last = len(given.rounds)
-            assert [tuple(row) for row in agreement_by_round(given)] == [(last, "bob", "ann", agreement)]
+            assert [tuple(row) for row in agreement_by_round(given)] == [
+                (last, "bob", "ann", agreement)
+            ]
 
     POOL = "We should put PgBouncer before the database."
 
     @pytest.mark.parametrize(
         ("first", "second", "agreement"),
         [
-            pytest.param(POOL, "We should not put PgBouncer before the database.", "modify", id="denied"),
-            pytest.param(POOL, "Put PgBouncer there, but in transaction mode instead.", "modify", id="changed"),
-            pytest.param("Try uploads three times.", "Try uploads five times.", "modify", id="another number"),
+            pytest.param(
+                POOL, "We should not put PgBouncer before the database.", "modify", id="denied"
+            ),
+            pytest.param(
+                POOL,
+                "Put PgBouncer there, but in transaction mode instead.",
+                "modify",
+                id="changed",
+            ),
+            pytest.param(
+                "Try uploads three times.", "Try uploads five times.", "modify", id="another number"
+            ),
             pytest.param(POOL, "I don't agree with that.", "modify", id="disagreed"),
             pytest.param(
-                POOL, "I agree with that. Let us count waiting clients too.", "endorse", id="agreed, and more"
+                POOL,
+                "I agree with that. Let us count waiting clients too.",
+                "endorse",
+                id="agreed, and more",
             ),
-            pytest.param(POOL, f"{POOL[:-1]}, and count the clients that wait.", "endorse", id="extended"),
-            pytest.param(POOL, "Before the database we should put PgBouncer.", "rephrase", id="another order"),
+            pytest.param(
+                POOL, f"{POOL[:-1]}, and count the clients that wait.", "endorse", id="extended"
+            ),
+            pytest.param(
+                POOL, "Before the database we should put PgBouncer.", "rephrase", id="another order"
+            ),
         ],
     )
-    def test_is_read_in_the_sentences_of_the_answer(self, first: str, second: str, agreement: str) -> None:
+    def test_is_read_in_the_sentences_of_the_answer(
+        self, first: str, second: str, agreement: str
+    ) -> None:
         said = {"claims": [], "responses": {"ann": first, "bob": second}}
         given = Transcript.model_validate({"rounds": [{"round": 1, "outputs": said}]})
         assert [row.agreement for row in agreement_by_round(given)] == [agreement]
@@ -127,11 +171,21 @@ class TestStructuralAgreement:
             *(("bob", "ann", "rephrase"), ("bob", "ann", "rephrase"), ("ann", "bob", "endorse")),
         ]
 
-    def test_does_not_change_the_signal_and_is_shown_when_asked_for(self, da_score: DaScore, tmp_path: Path) -> None:
+    def test_does_not_change_the_signal_and_is_shown_when_asked_for(
+        self, da_score: DaScore, tmp_path: Path
+    ) -> None:
         rounds = document(*[outputs(FOUR, OWNED)] * 3)["rounds"]
-        given = {"rounds": [{**row, "agent": who} for row, who in zip(rounds, ("ann", "bob", "ann"), strict=True)]}
+        given = {
+            "rounds": [
+                {**row, "agent": who}
+                for row, who in zip(rounds, ("ann", "bob", "ann"), strict=True)
+            ]
+        }
         path = write_json(tmp_path / "t.json", given)
-        plain, seen = da_score("dr", "score", path).json, da_score("dr", "score", path, "--observe").json
+        plain, seen = (
+            da_score("dr", "score", path).json,
+            da_score("dr", "score", path, "--observe").json,
+        )
         row = {"round": 3, "agent": "ann", "first": "bob", "agreement": "rephrase"}
         assert seen.pop("observations")["structural_agreement_by_round"][1] == row
         assert seen == plain
@@ -141,7 +195,10 @@ class TestStructuralAgreement:
 
 
 def turns(*said: tuple[str, str]) -> Transcript:
-    rounds = [{"round": n, "agent": who, "outputs": {"claims": [what]}} for n, (who, what) in enumerate(said, 1)]
+    rounds = [
+        {"round": n, "agent": who, "outputs": {"claims": [what]}}
+        for n, (who, what) in enumerate(said, 1)
+    ]
     return Transcript.model_validate({"rounds": rounds})
 
 
@@ -149,22 +206,32 @@ class TestTwoAgents:
     """Between two agents' latest responses."""
 
     def test_are_compared_by_their_latest_words(self) -> None:
-        given = turns(("ann", "all of it"), ("bob", "take the red one"), ("ann", "take the red two"))
+        given = turns(
+            ("ann", "all of it"), ("bob", "take the red one"), ("ann", "take the red two")
+        )
         found = similarity_of(given, ("ann", "bob"))
         assert (found.rounds, found.similarity, found.measured_by) == ((3, 2), 3 / 5, "words")
 
     def test_may_answer_in_one_round(self, da_score: DaScore, tmp_path: Path) -> None:
         given = document(outputs(FOUR))
-        given["rounds"][0]["outputs"]["responses"] = {"ann": "take the red one", "bob": "take the red one", "x": 3}
+        given["rounds"][0]["outputs"]["responses"] = {
+            "ann": "take the red one",
+            "bob": "take the red one",
+            "x": 3,
+        }
         path = write_json(tmp_path / "t.json", given)
-        agents = da_score("dr", "score", path, "--agents", "ann", "bob").json["observations"]["agents"]
+        agents = da_score("dr", "score", path, "--agents", "ann", "bob").json["observations"][
+            "agents"
+        ]
         assert (agents["rounds"], agents["similarity"]) == ([1, 1], 1)
         said = one_line(da_score("dr", "score", path, "--agents", "ann", "x"))
         assert said == "no response of an agent x; known: ann, bob"
 
     def test_are_compared_by_meaning_with_an_embedder(self) -> None:
         pytest.importorskip("numpy")
-        found = similarity_of(turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts])
+        found = similarity_of(
+            turns(("a", "x"), ("b", "y")), ("a", "b"), lambda texts: [[1.0, 0.0] for _ in texts]
+        )
         assert (found.similarity, found.measured_by) == (1, "meaning")
 
 

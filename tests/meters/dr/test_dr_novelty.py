@@ -32,7 +32,14 @@ class TestComparisons:
 
     @pytest.mark.parametrize(
         ("rate", "level"),
-        [(1, "HIGH"), (0.51, "HIGH"), (0.5, "MEDIUM"), (0.1 + 0.05, "MEDIUM"), (0.1499, "LOW"), (0, "LOW")],
+        [
+            (1, "HIGH"),
+            (0.51, "HIGH"),
+            (0.5, "MEDIUM"),
+            (0.1 + 0.05, "MEDIUM"),
+            (0.1499, "LOW"),
+            (0, "LOW"),
+        ],
     )
     def test_class_a_novelty_rate(self, rate: float, level: str) -> None:
         assert novelty_level(rate) == level
@@ -44,12 +51,19 @@ class TestNormalising:
         assert normalize(claim) == normalized
 
     def test_keeps_the_first_of_those_that_are_the_same_and_none_that_says_nothing(self) -> None:
-        assert distinct(["B is so.", "a", "b  is SO", "...", "A!"]) == (Claim("B is so.", "b is so"), Claim("a", "a"))
+        assert distinct(["B is so.", "a", "b  is SO", "...", "A!"]) == (
+            Claim("B is so.", "b is so"),
+            Claim("a", "a"),
+        )
 
 
 class TestWords:
-    @pytest.mark.parametrize(("earlier", "later", "is_new"), tables.cases("dr_novelty", "paraphrases"))
-    def test_at_the_threshold_a_claim_is_a_paraphrase(self, earlier: str, later: str, is_new: bool) -> None:
+    @pytest.mark.parametrize(
+        ("earlier", "later", "is_new"), tables.cases("dr_novelty", "paraphrases")
+    )
+    def test_at_the_threshold_a_claim_is_a_paraphrase(
+        self, earlier: str, later: str, is_new: bool
+    ) -> None:
         assert new_by_words([[earlier], [later]], 0.6)[1] == [is_new]
 
     def test_a_claim_may_be_like_a_paraphrase_and_unlike_what_that_repeats(self) -> None:
@@ -73,7 +87,9 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
     earlier: list[frozenset[str]] = []
     for claims in rounds:
         sets = [frozenset(claim.split()) for claim in claims]
-        answers.append([all(Fraction(len(s & e), len(s | e)) < limit for e in earlier) for s in sets])
+        answers.append(
+            [all(Fraction(len(s & e), len(s | e)) < limit for e in earlier) for s in sets]
+        )
         earlier += sets
     return answers
 
@@ -113,12 +129,14 @@ class TestLow:
 
 class TestMeaning:
     @pytest.mark.parametrize(
-        ("cosine", "is_new"), [(0.82, False), (0.82 - 5e-10, False), (0.8199, True), (0.9, False), (-1, True)]
+        ("cosine", "is_new"),
+        [(0.82, False), (0.82 - 5e-10, False), (0.8199, True), (0.9, False), (-1, True)],
     )
     def test_at_the_threshold_a_claim_is_no_new_one(self, cosine: float, is_new: bool) -> None:
         vectors = {"one": [1.0, 0.0], "two": [cosine, math.sqrt(1 - cosine**2)]}
         result = score_transcript(
-            transcript(outputs(["one"]), outputs(["two"])), embed=lambda texts: [vectors[text] for text in texts]
+            transcript(outputs(["one"]), outputs(["two"])),
+            embed=lambda texts: [vectors[text] for text in texts],
         )
         assert result.novelty[1].new == {"L0": 1, "L1": 1, "L2": int(is_new)}
         assert result.novelty[1].new_claims == int(is_new)
@@ -130,7 +148,9 @@ class TestMeaning:
             asked.extend(texts)
             return [[3.0, 4.0], [30.0, 40.0]]
 
-        result = score_transcript(transcript(outputs(["One  thing.", "one thing"]), outputs(["Another!"])), embed=embed)
+        result = score_transcript(
+            transcript(outputs(["One  thing.", "one thing"]), outputs(["Another!"])), embed=embed
+        )
         assert asked == ["One  thing.", "Another!"]
         assert result.novelty[1].new == {"L0": 1, "L1": 1, "L2": 0}
 
@@ -138,7 +158,9 @@ class TestMeaning:
         monkeypatch.setattr("scoring.meters.dr.semantic._VECTORS_OF_A_BLOCK", 2)
         names = [f"n{i}" for i in range(7)]
         vectors = {name: [float(i == j) for j in range(8)] for i, name in enumerate(names)}
-        meanings = Meanings([*names, "like"], lambda texts: [vectors.get(t, vectors["n5"]) for t in texts])
+        meanings = Meanings(
+            [*names, "like"], lambda texts: [vectors.get(t, vectors["n5"]) for t in texts]
+        )
         assert meanings.new_claims([names, ["like", *names]], 0.82) == [[True] * 7, [False] * 8]
         assert meanings.new_claims([names[:5], ["n6", "like"]], 0.82)[1] == [True, True]
 

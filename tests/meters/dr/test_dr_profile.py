@@ -24,20 +24,59 @@ FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of 
 ACTIONS = ["I will run the whole of it now", "We will look into src/a.py and/or run it"]
 GIVEN = {
     "open": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ACTIONS, ["?"])),
-    "labelled": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Todo: run the whole of it", "Run it all again"])),
-    "a team": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["The QA team will run it all", "Run it all again"])),
-    "a tool": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Rerun pytest over all of it"], ["?", "?"])),
+    "labelled": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Todo: run the whole of it", "Run it all again"]),
+    ),
+    "a team": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["The QA team will run it all", "Run it all again"]),
+    ),
+    "a tool": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Rerun pytest over all of it"], ["?", "?"]),
+    ),
     "converged": (outputs(FOUR), outputs(FOUR[:1]), outputs(FOUR[1:2], ACTIONS)),
     "one low round": (outputs(FOUR, ACTIONS), outputs(FOUR[:1], ACTIONS)),
     "a quarter is new": (outputs(FOUR), outputs([*FOUR, "five and no more birds"], ACTIONS)),
-    "half is new": (outputs(FOUR), outputs(["an altogether different matter", "plus yet another thing"], ACTIONS)),
-    "said again in other words": (outputs(["a b c d e", *FOUR]), outputs(["a b c d f"]), outputs(["a b c e f"])),
-    "four words and no verb": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Read docs/a.md very carefully", "End"])),
-    "two alternatives": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Say this and/or that to all of them"], ["?"])),
-    "vague": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Possibly ship the whole of it today"], ["?", "?"])),
-    "a vague start": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Explore how to ship it all today"], ["?"])),
+    "half is new": (
+        outputs(FOUR),
+        outputs(["an altogether different matter", "plus yet another thing"], ACTIONS),
+    ),
+    "said again in other words": (
+        outputs(["a b c d e", *FOUR]),
+        outputs(["a b c d f"]),
+        outputs(["a b c e f"]),
+    ),
+    "four words and no verb": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Read docs/a.md very carefully", "End"]),
+    ),
+    "two alternatives": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Say this and/or that to all of them"], ["?"]),
+    ),
+    "vague": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Possibly ship the whole of it today"], ["?", "?"]),
+    ),
+    "a vague start": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Explore how to ship it all today"], ["?"]),
+    ),
     "blocked": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Waiting on the keys", *ACTIONS])),
-    "a thing": (outputs(FOUR), outputs(FOUR), outputs(FOUR, ["Look at that branch of ours again"], ["?"])),
+    "a thing": (
+        outputs(FOUR),
+        outputs(FOUR),
+        outputs(FOUR, ["Look at that branch of ours again"], ["?"]),
+    ),
     "stuck": tuple(outputs(FOUR, ["End."]) for _ in range(4)),
 }
 """Transcripts such that every default decides about one of them at least."""
@@ -55,7 +94,13 @@ CHANGES: Mapping[str, Any] = {
     "addressed": ("qa",),
     "sentences": False,
 }
-LIMITS = {"novelty_high": 0.2, "novelty_low": 0.3, "paraphrase": 0.9, "readiness_high": 1.0, "readiness_medium": 0.7}
+LIMITS = {
+    "novelty_high": 0.2,
+    "novelty_low": 0.3,
+    "paraphrase": 0.9,
+    "readiness_high": 1.0,
+    "readiness_medium": 0.7,
+}
 LISTS = ("verbs", "vague_starts", "vague", "blockers", "ownership")
 TUNED: Mapping[str, Profile] = {
     **{name: replace(DEFAULT, **{name: value}) for name, value in CHANGES.items()},
@@ -78,7 +123,9 @@ def log(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = repo.path / ".agents/active/iteration-log"
     path.mkdir(parents=True)
     for n, rounds in enumerate(GIVEN.values(), 1):
-        (path / f"iter-{n}.yaml").write_text(f"schema_version: 2\niteration: {n}\nimpl: {{retries: 1}}\n")
+        (path / f"iter-{n}.yaml").write_text(
+            f"schema_version: 2\niteration: {n}\nimpl: {{retries: 1}}\n"
+        )
         (path / f"iter-{n}.dr.json").write_text(json.dumps(document(*rounds)))
     return path
 
@@ -90,7 +137,9 @@ def tune(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
 
 
 @pytest.mark.parametrize("profile", TUNED.values(), ids=TUNED)
-def test_each_default_moves_results_that_no_profile_freezes(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
+def test_each_default_moves_results_that_no_profile_freezes(
+    monkeypatch: pytest.MonkeyPatch, profile: Profile
+) -> None:
     before = results()
     tune(monkeypatch, profile)
     assert results() != before
@@ -103,7 +152,9 @@ def test_no_default_moves_a_released_score(
     log: Path, repo: Repo, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def scores() -> list[Any]:
-        return [i.score for i in score_log(log, repo.path, rubric=released_rubric(version)).iterations]
+        return [
+            i.score for i in score_log(log, repo.path, rubric=released_rubric(version)).iterations
+        ]
 
     before = scores()
     assert len({score.value for score in before}) > 3
@@ -111,8 +162,22 @@ def test_no_default_moves_a_released_score(
     for profile in TUNED.values():
         tune(monkeypatch, profile)
         assert scores() == before
-    every = Profile(9, ("L0",), 9, 99, DRThresholds(0.2, 0.1, 0.9, 0.1, 0.1, 1.0, 0.9), DEFAULT.words, ("x",), ("y",))
-    tune(monkeypatch, replace(every, words=replace(DEFAULT.words, verbs=("x",), blockers=("run",), ownership=("y",))))
+    every = Profile(
+        9,
+        ("L0",),
+        9,
+        99,
+        DRThresholds(0.2, 0.1, 0.9, 0.1, 0.1, 1.0, 0.9),
+        DEFAULT.words,
+        ("x",),
+        ("y",),
+    )
+    tune(
+        monkeypatch,
+        replace(
+            every, words=replace(DEFAULT.words, verbs=("x",), blockers=("run",), ownership=("y",))
+        ),
+    )
     assert scores() == before
 
 
@@ -140,7 +205,9 @@ def without(*path: str) -> dict[str, Any]:
 )
 def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
     where = "".join(f": {name}" for name in path[:-1])
-    with pytest.raises(SettingsError, match=rf"^mine{where}: {path[-1]} missing; nothing may be left out$"):
+    with pytest.raises(
+        SettingsError, match=rf"^mine{where}: {path[-1]} missing; nothing may be left out$"
+    ):
         Profile.from_data(without(*path), "mine")
 
 
@@ -153,8 +220,14 @@ def test_a_profile_leaves_nothing_out(path: tuple[str, ...]) -> None:
         ({"levels": []}, "levels is empty, not L0, L1 or both"),
         ({"levels": ["L0", "L2"]}, 'levels[1] is "L2", not L0 or L1'),
         ({"artifacts": [1]}, "artifacts[0] is 1, not a word or phrase"),
-        ({"thresholds": {**DATA["thresholds"], "paraphrase": 0}}, "thresholds.paraphrase is 0, not a number above 0"),
-        ({"thresholds": {**DATA["thresholds"], "novelty-low": 0.6}}, "thresholds.novelty-low is above"),
+        (
+            {"thresholds": {**DATA["thresholds"], "paraphrase": 0}},
+            "thresholds.paraphrase is 0, not a number above 0",
+        ),
+        (
+            {"thresholds": {**DATA["thresholds"], "novelty-low": 0.6}},
+            "thresholds.novelty-low is above",
+        ),
         ({"words": {**DATA["words"], "nouns": []}}, "words: unknown setting 'nouns'"),
         ({"weights": {}}, "unknown setting 'weights'"),
         ({"sentences": 1}, "sentences is 1, not true or false"),

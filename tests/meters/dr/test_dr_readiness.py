@@ -8,8 +8,17 @@ from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, rate_questions
 
 METER = ReadinessMeter()
-has_verb, is_owned, is_specific, is_vague = METER.has_verb, METER.is_owned, METER.is_specific, METER.is_vague
-names_artifact, find_blocker, rate_actions = METER.names_artifact, METER.find_blocker, METER.rate_actions
+has_verb, is_owned, is_specific, is_vague = (
+    METER.has_verb,
+    METER.is_owned,
+    METER.is_specific,
+    METER.is_vague,
+)
+names_artifact, find_blocker, rate_actions = (
+    METER.names_artifact,
+    METER.find_blocker,
+    METER.rate_actions,
+)
 LISTS = DEFAULT.words
 
 LONG = "the migration of all the accounts"
@@ -59,8 +68,24 @@ class TestSpecific:
     @pytest.mark.parametrize(
         "artifact",
         [
-            *("https://example.org", "HTTP://x", "ssh://host/a", "www.example.org", "src/api", "/healthz"),
-            *("(docs/a.md),", "a/b", "README.md", "health.py.", "x_1.c", "ab.mp3", "archive.7z", "`make`"),
+            *(
+                "https://example.org",
+                "HTTP://x",
+                "ssh://host/a",
+                "www.example.org",
+                "src/api",
+                "/healthz",
+            ),
+            *(
+                "(docs/a.md),",
+                "a/b",
+                "README.md",
+                "health.py.",
+                "x_1.c",
+                "ab.mp3",
+                "archive.7z",
+                "`make`",
+            ),
             *("`make all`", "#12", "(#7)", "the PR", "a pull  request", "that branch", "one file"),
             *("the command", "a Tool", "its url", "curl", "Docker Compose", "pytest"),
         ],
@@ -72,7 +97,18 @@ class TestSpecific:
     @pytest.mark.parametrize(
         "text",
         [
-            *("and/or", "Either/Or,", "(he/she)", "n/a", "24/7", "1/2", "/", "e.g.", "i.e.", "e.g. this"),
+            *(
+                "and/or",
+                "Either/Or,",
+                "(he/she)",
+                "n/a",
+                "24/7",
+                "1/2",
+                "/",
+                "e.g.",
+                "i.e.",
+                "e.g. this",
+            ),
             *("10.5", "a.py", "so.Longer", "no. Not", "``", "` `", "#x", "C#7", "# 7", "files"),
             *("branching", "tools", "curly", "pull the request", "approve"),
         ],
@@ -93,7 +129,9 @@ class TestOwned:
         assert not is_owned(f"Write it, x{phrase} x")
         assert not is_owned(f"Write it, {phrase}x x")
 
-    @pytest.mark.parametrize("action", ["ask @anna", "@bob: write", "Anna: x", "  Zoë: x", "O'Neil: x", "Jean-Luc: x"])
+    @pytest.mark.parametrize(
+        "action", ["ask @anna", "@bob: write", "Anna: x", "  Zoë: x", "O'Neil: x", "Jean-Luc: x"]
+    )
     def test_is_what_names_a_person(self, action: str) -> None:
         assert is_owned(action)
 
@@ -127,7 +165,12 @@ class TestActions:
 class TestBlockers:
     @pytest.mark.parametrize("word", LISTS.blockers)
     def test_are_found_from_a_left_word_boundary(self, word: str) -> None:
-        for text in (f"It is {word} it", f"{word.upper()}: x", f"({word}ing)", f"the {word.replace(' ', '  ')}"):
+        for text in (
+            f"It is {word} it",
+            f"{word.upper()}: x",
+            f"({word}ing)",
+            f"the {word.replace(' ', '  ')}",
+        ):
             assert find_blocker([text]) == text
         assert find_blocker([f"un{word}"]) is None
 
@@ -141,14 +184,28 @@ class TestBlockers:
 class TestQuestions:
     @pytest.mark.parametrize(
         ("count", "before", "score"),
-        [(0, None, 1), (0, 3, 1), (1, 2, 0.7), (2, 2, 0.4), (3, 2, 0.1), (1, 0, 0.1), (1, None, 0.3), (9, None, 0.3)],
+        [
+            (0, None, 1),
+            (0, 3, 1),
+            (1, 2, 0.7),
+            (2, 2, 0.4),
+            (3, 2, 0.1),
+            (1, 0, 0.1),
+            (1, None, 0.3),
+            (9, None, 0.3),
+        ],
     )
     def test_are_rated(self, count: int, before: int | None, score: float) -> None:
         assert rate_questions(count, before).score == score
 
     def test_are_compared_with_the_round_before_and_blank_ones_do_not_count(self) -> None:
         result = score_transcript(
-            transcript(*(outputs(questions=q) for q in (["a?", "b?"], ["a?", "  "], ["a?", "", "c?"], [" "], ["d?"])))
+            transcript(
+                *(
+                    outputs(questions=q)
+                    for q in (["a?", "b?"], ["a?", "  "], ["a?", "", "c?"], [" "], ["d?"])
+                )
+            )
         )
         assert [r.open_questions.score for r in result.readiness] == [0.3, 0.7, 0.1, 1, 0.1]
 
@@ -165,16 +222,24 @@ class TestAddedWords:
     METER = ReadinessMeter(added=WORDS)
 
     def test_add_to_the_lists_and_take_nothing_away(self) -> None:
-        assert (self.METER.is_specific(f"ROLL  back {LONG}"), is_specific(f"Roll back {LONG}")) == (True, False)
+        assert (self.METER.is_specific(f"ROLL  back {LONG}"), is_specific(f"Roll back {LONG}")) == (
+            True,
+            False,
+        )
         assert self.METER.is_specific(f"Deploy {LONG}")
         assert self.METER.is_vague(f"Ponder how to run {LONG}")
-        assert (self.METER.is_vague(f"Run {LONG} someday"), is_vague(f"Run {LONG} someday")) == (True, False)
+        assert (self.METER.is_vague(f"Run {LONG} someday"), is_vague(f"Run {LONG} someday")) == (
+            True,
+            False,
+        )
         assert (self.METER.is_owned("Run it, on me"), is_owned("Run it, on me")) == (True, False)
         for text in ("Needs Sign-offs", f"We don{CURLY}t know"):
             assert (self.METER.find_blocker([text]), find_blocker([text])) == (text, None)
 
     def test_that_matched_are_listed(self) -> None:
-        found = self.METER.added_words(7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"])
+        found = self.METER.added_words(
+            7, [f"Run {LONG} someday, on me", "Ponder it"], ["Who needs sign-off?"]
+        )
         matched = {"verbs": "run", "vague_starts": "ponder", "vague": "someday"}
         matched |= {"blockers": "needs sign-off", "ownership": "on me"}
         assert found == [AddedWord(name, word, 7) for name, word in matched.items()]

@@ -19,7 +19,9 @@ LOW: Rest = (["Consider it"], [QUESTION, QUESTION])
 
 def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
     """Score rounds of claims, and of actions and questions."""
-    return score_transcript(transcript(*(outputs(claims, *rest) for claims, rest in rounds)), profile=Profile(k))
+    return score_transcript(
+        transcript(*(outputs(claims, *rest) for claims, rest in rounds)), profile=Profile(k)
+    )
 
 
 def after(counts: Sequence[int], *last: Rest, k: int = 2) -> DRResult:
@@ -67,8 +69,12 @@ class TestRules:
         assert after([4, 0, 0], blocker, HIGH).signal == "SHIP"
         assert after([4, 1], HIGH, blocker).signal == "CONTINUE"
 
-    @pytest.mark.parametrize(("counts", "ready", "signal"), tables.cases("dr_recommendation", "long runs"))
-    def test_a_long_run_without_readiness_escalates(self, counts: list[int], ready: str, signal: str) -> None:
+    @pytest.mark.parametrize(
+        ("counts", "ready", "signal"), tables.cases("dr_recommendation", "long runs")
+    )
+    def test_a_long_run_without_readiness_escalates(
+        self, counts: list[int], ready: str, signal: str
+    ) -> None:
         rest = {"H": HIGH, "M": MEDIUM}
         assert after(counts, *(rest[r] for r in ready)).signal == signal
 
@@ -107,7 +113,12 @@ class TestFlags:
         before = (self.claims(*range(20)), *(self.claims(0, 1) for _ in range(8)))
         flagged = self.of(*before, self.claims(0, *range(5, 11), 30))
         assert ("claim_inflation", 10) in flagged
-        assert score_transcript(transcript(*before, self.claims(0, *range(5, 11), 30))).novelty[-1].new_claims == 1
+        assert (
+            score_transcript(transcript(*before, self.claims(0, *range(5, 11), 30)))
+            .novelty[-1]
+            .new_claims
+            == 1
+        )
         assert ("claim_inflation", 10) not in self.of(*before, self.claims(0, *range(5, 9), 30))
 
     @pytest.mark.parametrize(
@@ -119,14 +130,22 @@ class TestFlags:
             (0, 0, ["new one"], False),
         ],
     )
-    def test_tell_of_questions_that_are_gone(self, before: int, now: int, claims: list[str], dropped: bool) -> None:
-        flags = self.of(outputs(["a"], questions=[QUESTION] * before), outputs(claims, questions=[QUESTION] * now))
+    def test_tell_of_questions_that_are_gone(
+        self, before: int, now: int, claims: list[str], dropped: bool
+    ) -> None:
+        flags = self.of(
+            outputs(["a"], questions=[QUESTION] * before),
+            outputs(claims, questions=[QUESTION] * now),
+        )
         assert (("questions_dropped", 2) in flags) == dropped
 
     @pytest.mark.parametrize(
-        ("counts", "rest", "premature"), [([2, 2], HIGH, True), ([2, 2], MEDIUM, False), ([4, 1], HIGH, False)]
+        ("counts", "rest", "premature"),
+        [([2, 2], HIGH, True), ([2, 2], MEDIUM, False), ([4, 1], HIGH, False)],
     )
-    def test_tell_of_readiness_while_much_is_new(self, counts: list[int], rest: Rest, premature: bool) -> None:
+    def test_tell_of_readiness_while_much_is_new(
+        self, counts: list[int], rest: Rest, premature: bool
+    ) -> None:
         flags = after(counts, MEDIUM, rest).flags
         assert (("premature_readiness", 2) in [(f.flag, f.round) for f in flags]) == premature
 
@@ -148,16 +167,25 @@ class TestSimilarity:
     def test_is_that_of_the_last_two_summaries(self) -> None:
         rounds = [outputs(["e"], summary=s) for s in ("north", "east", "ne")]
         found = score_transcript(transcript(*rounds), embed=embed).payload()["components"]
-        assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (0.7071, "summaries")
+        assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (
+            0.7071,
+            "summaries",
+        )
 
     @pytest.mark.parametrize("summary", [None, "", "  "])
     def test_is_that_of_the_claims_when_one_has_no_summary(self, summary: str | None) -> None:
-        rounds = transcript(outputs(["east", "north"], summary="east"), outputs(["e"], summary=summary))
+        rounds = transcript(
+            outputs(["east", "north"], summary="east"), outputs(["e"], summary=summary)
+        )
         found = score_transcript(rounds, embed=embed).payload()["components"]
         assert (found["semantic_similarity"], found["semantic_similarity_of"]) == (0.7071, "claims")
 
-    @pytest.mark.parametrize("rounds", [[outputs(["e"])], [outputs(["e"]), outputs()]], ids=["one round", "no claims"])
-    def test_is_unknown_when_there_is_nothing_to_compare(self, rounds: list[dict[str, Any]]) -> None:
+    @pytest.mark.parametrize(
+        "rounds", [[outputs(["e"])], [outputs(["e"]), outputs()]], ids=["one round", "no claims"]
+    )
+    def test_is_unknown_when_there_is_nothing_to_compare(
+        self, rounds: list[dict[str, Any]]
+    ) -> None:
         found = score_transcript(transcript(*rounds), embed=embed).payload()
         assert found["components"]["semantic_similarity"] is None
         assert "semantic_similarity_of" not in found["components"]
@@ -167,15 +195,25 @@ class TestSimilarity:
 
 class TestComposite:
     @staticmethod
-    def of(*summaries: str, k: int = 2, last: Sequence[str] = (), stability: float = 0.82) -> dict[str, Any]:
+    def of(
+        *summaries: str, k: int = 2, last: Sequence[str] = (), stability: float = 0.82
+    ) -> dict[str, Any]:
         rounds = [outputs(["east"], summary=s) for s in summaries[:-1]]
         given = transcript(*rounds, outputs(["east"], last, summary=summaries[-1]))
         profile = Profile(k, thresholds=DRThresholds(stability=stability))
-        found: dict[str, Any] = score_transcript(given, profile=profile, embed=embed).payload()["composite"]
+        found: dict[str, Any] = score_transcript(given, profile=profile, embed=embed).payload()[
+            "composite"
+        ]
         return found
 
     def test_stops_after_k_rounds_that_are_low_stable_and_free(self) -> None:
-        wanted = {"novelty_low": True, "stability_high": True, "not_blocked": True, "rounds_held": 2, "stop": True}
+        wanted = {
+            "novelty_low": True,
+            "stability_high": True,
+            "not_blocked": True,
+            "rounds_held": 2,
+            "stop": True,
+        }
         assert self.of("east", "e", "east") == wanted
 
     @pytest.mark.parametrize(
@@ -194,7 +232,13 @@ class TestComposite:
 
     def test_is_unknown_without_meanings_and_changes_no_signal(self) -> None:
         found = score_transcript(MEETING).payload()
-        wanted = {"novelty_low": True, "stability_high": None, "not_blocked": True, "rounds_held": None, "stop": None}
+        wanted = {
+            "novelty_low": True,
+            "stability_high": None,
+            "not_blocked": True,
+            "rounds_held": None,
+            "stop": None,
+        }
         assert found["composite"] == wanted
         assert found["stop_recommendation"]["signal"] == "SHIP"
         assert self.of("east", "north", "east")["stop"] is False
@@ -204,13 +248,32 @@ class TestPayload:
     def test_has_its_keys_in_order(self) -> None:
         found = score_transcript(MEETING).payload()
         assert list(found) == [
-            *("score", "components", "novelty_by_round", "readiness_by_round", "stop_recommendation", "composite"),
+            *(
+                "score",
+                "components",
+                "novelty_by_round",
+                "readiness_by_round",
+                "stop_recommendation",
+                "composite",
+            ),
             *("flags", "hint"),
         ]
         assert list(found["components"]) == [
-            *("novelty_rate", "novelty_rate_L0", "novelty_rate_L1", "action_readiness", "action_readiness_detail"),
+            *(
+                "novelty_rate",
+                "novelty_rate_L0",
+                "novelty_rate_L1",
+                "action_readiness",
+                "action_readiness_detail",
+            ),
             *("semantic_similarity", "structural_agreement"),
         ]
         assert list(found["stop_recommendation"]) == [
-            *("signal", "novelty_classification", "readiness_classification", "k_consecutive_low_novelty", "rationale")
+            *(
+                "signal",
+                "novelty_classification",
+                "readiness_classification",
+                "k_consecutive_low_novelty",
+                "rationale",
+            )
         ]

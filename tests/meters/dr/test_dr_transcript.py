@@ -15,7 +15,12 @@ from scoring.errors import InputError, TranscriptError
 from scoring.meters.dr import Round, Transcript, parse_transcript, read_transcript
 from scoring.meters.dr.transcript import line_schema, transcript_schema
 
-HEADER = json.dumps({"type": "transcript_header", "conversation_id": "c1", "topic": "pools", "version": "0.1"}) + "\n"
+HEADER = (
+    json.dumps(
+        {"type": "transcript_header", "conversation_id": "c1", "topic": "pools", "version": "0.1"}
+    )
+    + "\n"
+)
 
 
 def error_of(text: str, source: str = "t.json") -> str:
@@ -35,7 +40,13 @@ class TestReading:
             "version": "0.1",
             "conversation_id": "c1",
             "topic": "pools",
-            **document({**outputs(["a"], ["b"], ["c"], "d"), "decisions": ["e"], "citations": [{"url": "f"}]}),
+            **document(
+                {
+                    **outputs(["a"], ["b"], ["c"], "d"),
+                    "decisions": ["e"],
+                    "citations": [{"url": "f"}],
+                }
+            ),
             "_expected": {"signal": "SHIP"},
         }
         found = read_transcript(write_json(tmp_path / "t.json", given))
@@ -54,7 +65,9 @@ class TestReading:
         assert [(r.round, r.outputs.claims) for r in found.rounds] == [(1, ("a",)), (2, ("b",))]
 
     def test_breaks_lines_only_where_json_does(self) -> None:
-        text = '{"type":"round","round":1,"outputs":{"claims":["a\u2028b\x85c"]}}\n' + round_line(2, "d")
+        text = '{"type":"round","round":1,"outputs":{"claims":["a\u2028b\x85c"]}}\n' + round_line(
+            2, "d"
+        )
         assert parse_transcript(text, "t.jsonl").rounds[0].outputs.claims == ("a\u2028b\x85c",)
 
     def test_drops_blank_items(self) -> None:
@@ -79,7 +92,10 @@ class TestErrors:
         ("text", "said"),
         [
             (HEADER, "no rounds; a transcript has at least one"),
-            (round_line(1) + "{oops\n" + round_line(2), "line 2, column 2: not JSON: expecting property name"),
+            (
+                round_line(1) + "{oops\n" + round_line(2),
+                "line 2, column 2: not JSON: expecting property name",
+            ),
             (round_line(1) + round_line(2)[:20], "line 2, column "),
             (round_line(1) + "[1]\n", "line 2: a list where an object belongs"),
             (round_line(1) + "[" * 100_000 + "\n", "line 2: nested too deep"),
@@ -87,8 +103,14 @@ class TestErrors:
                 round_line(1) + '{"round": 2, "outputs": {}}',
                 'line 2: type: is missing; a line of a round has "type": "round"',
             ),
-            ('{"type": "transcript_header", "topic": []}\n' + round_line(1), "line 1: topic: a list: "),
-            (round_line(3) + HEADER + round_line(3), "line 3: round 3 is given already by line 1; number each once"),
+            (
+                '{"type": "transcript_header", "topic": []}\n' + round_line(1),
+                "line 1: topic: a list: ",
+            ),
+            (
+                round_line(3) + HEADER + round_line(3),
+                "line 3: round 3 is given already by line 1; number each once",
+            ),
         ],
     )
     def test_of_jsonl(self, text: str, said: str) -> None:
@@ -96,7 +118,9 @@ class TestErrors:
 
     def test_of_a_round_that_is_given_twice(self) -> None:
         text = json.dumps({"rounds": [{"round": n, "outputs": {"claims": []}} for n in (2, 1, 2)]})
-        assert error_of(text) == "rounds[2]: round 2 is given already by rounds[0]; number each once"
+        assert (
+            error_of(text) == "rounds[2]: round 2 is given already by rounds[0]; number each once"
+        )
 
     @pytest.mark.parametrize(
         ("prepare", "said"),

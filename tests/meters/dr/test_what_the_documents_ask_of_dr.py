@@ -23,10 +23,22 @@ class TestNext:
         [
             pytest.param([(FOUR, OWNED)] * 2, 2, ONE_MORE, ONE_MORE, id="the first low round"),
             pytest.param(
-                [(FOUR, [])] * 2, 3, f"{ONE_MORE[:-1]} (2 until it counts).", "(2 until it counts).", id="one of three"
+                [(FOUR, [])] * 2,
+                3,
+                f"{ONE_MORE[:-1]} (2 until it counts).",
+                "(2 until it counts).",
+                id="one of three",
             ),
-            pytest.param([(FOUR, []), (NEWS, OWNED)], 2, HINTS["CONTINUE"], "so much.", id="much is new"),
-            pytest.param([(FOUR, []), (NEWS[:1], [])], 2, HINTS["CONTINUE"], "finding something.", id="a quarter is"),
+            pytest.param(
+                [(FOUR, []), (NEWS, OWNED)], 2, HINTS["CONTINUE"], "so much.", id="much is new"
+            ),
+            pytest.param(
+                [(FOUR, []), (NEWS[:1], [])],
+                2,
+                HINTS["CONTINUE"],
+                "finding something.",
+                id="a quarter is",
+            ),
             pytest.param(
                 [(FOUR, [BLOCKED])] * 3,
                 2,
@@ -42,15 +54,27 @@ class TestNext:
                 id="the first low round is blocked",
             ),
             pytest.param(
-                [(FOUR, [BLOCKED])], 2, HINTS["CONTINUE"], f'It is blocked, by "{BLOCKED}".', id="new and blocked"
+                [(FOUR, [BLOCKED])],
+                2,
+                HINTS["CONTINUE"],
+                f'It is blocked, by "{BLOCKED}".',
+                id="new and blocked",
             ),
-            pytest.param([(FOUR, [])] * 4, 2, HINTS["ESCALATE"], "the loop is stuck.", id="stuck, and not blocked"),
+            pytest.param(
+                [(FOUR, [])] * 4,
+                2,
+                HINTS["ESCALATE"],
+                "the loop is stuck.",
+                id="stuck, and not blocked",
+            ),
         ],
     )
     def test_is_what_the_rounds_so_far_call_for(
         self, rounds: list[tuple[list[str], list[str]]], k: int, hint: str, follows: str
     ) -> None:
-        payload = score_transcript(transcript(*(outputs(*given) for given in rounds)), profile=Profile(k)).payload()
+        payload = score_transcript(
+            transcript(*(outputs(*given) for given in rounds)), profile=Profile(k)
+        ).payload()
         assert payload["hint"] == hint
         assert payload["stop_recommendation"]["rationale"].endswith(follows)
 
@@ -75,17 +99,26 @@ BY_THE_LISTS = ReadinessMeter(Profile.from_data(released_profile("dr-1"), "dr-1"
 class TestBeyondTheLists:
     """Owners, things and blockers that the first profile takes otherwise."""
 
-    @pytest.mark.parametrize("action", ["Nadia will raise the time-out", "Ops will deploy it", "O'Brien  will test it"])
+    @pytest.mark.parametrize(
+        "action", ["Nadia will raise the time-out", "Ops will deploy it", "O'Brien  will test it"]
+    )
     def test_a_name_and_will_says_who_acts(self, action: str) -> None:
         assert (METER.is_owned(action), BY_THE_LISTS.is_owned(action)) == (True, False)
 
-    NO_OWNER = ("It will deploy itself", "Nothing will change", "nadia will raise it", "Raise it, Nadia will not mind")
+    NO_OWNER = (
+        "It will deploy itself",
+        "Nothing will change",
+        "nadia will raise it",
+        "Raise it, Nadia will not mind",
+    )
 
     @pytest.mark.parametrize("action", [*NO_OWNER, "Nadia willingly agrees"])
     def test_a_sentence_about_something_else_does_not(self, action: str) -> None:
         assert not METER.is_owned(action)
 
-    @pytest.mark.parametrize("action", ["proxy.yaml", "`upload.py`", "Makefile", "guide/README.md."])
+    @pytest.mark.parametrize(
+        "action", ["proxy.yaml", "`upload.py`", "Makefile", "guide/README.md."]
+    )
     def test_a_file_name_alone_is_an_artifact(self, action: str) -> None:
         assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (True, False)
 
@@ -102,7 +135,9 @@ class TestBeyondTheLists:
             "Report all the missing columns",
         ],
     )
-    def test_a_blocker_word_in_another_sense_blocks_all_the_same_and_that_is_said(self, text: str) -> None:
+    def test_a_blocker_word_in_another_sense_blocks_all_the_same_and_that_is_said(
+        self, text: str
+    ) -> None:
         assert METER.find_blocker([text]) == BY_THE_LISTS.find_blocker([text]) == text
         found = METER.measure(1, [text], [], None).blockers
         assert found.score == 0
@@ -111,10 +146,14 @@ class TestBeyondTheLists:
     @pytest.mark.parametrize(
         "text",
         [
-            pytest.param("The credentials are missing", id="what is said is that something is missing"),
+            pytest.param(
+                "The credentials are missing", id="what is said is that something is missing"
+            ),
             pytest.param("Missing values from the team", id="nothing is done about them"),
             pytest.param("Handle the missing access", id="what is missing is access"),
-            pytest.param("Handle missing values once we get the missing key", id="one sense of two"),
+            pytest.param(
+                "Handle missing values once we get the missing key", id="one sense of two"
+            ),
             pytest.param("Handling depends on the vendor", id="another word of the list"),
             pytest.param("It is _blocked_ by legal", id="in marks of Markdown"),
         ],
@@ -128,24 +167,74 @@ class TestOwners:
     """An owner is a person, a role or a team."""
 
     LABELS = (
-        *("Next", "Then", "Todo", "TODO", "Note", "Decision", "Prerequisite", "Follow-up", "Step", "Friday", "API"),
-        *("Heads-up", "Backlog", "Impact", "Tradeoff", "Eventually", "Uploads", "Policy", "Users", "Rollback"),
-        *("Step 1", "Option B", "Next Steps", "Dark Mode", "Open Question", "- Todo", "**Next**", "1. Then", "Owner"),
+        *(
+            "Next",
+            "Then",
+            "Todo",
+            "TODO",
+            "Note",
+            "Decision",
+            "Prerequisite",
+            "Follow-up",
+            "Step",
+            "Friday",
+            "API",
+        ),
+        *(
+            "Heads-up",
+            "Backlog",
+            "Impact",
+            "Tradeoff",
+            "Eventually",
+            "Uploads",
+            "Policy",
+            "Users",
+            "Rollback",
+        ),
+        *(
+            "Step 1",
+            "Option B",
+            "Next Steps",
+            "Dark Mode",
+            "Open Question",
+            "- Todo",
+            "**Next**",
+            "1. Then",
+            "Owner",
+        ),
     )
     PEOPLE = (
-        *("Nadia", "O'Neil", "QA", "Legal", "The QA team", "Release manager", "platform engineers", "Ada and Omar"),
+        *(
+            "Nadia",
+            "O'Neil",
+            "QA",
+            "Legal",
+            "The QA team",
+            "Release manager",
+            "platform engineers",
+            "Ada and Omar",
+        ),
         *("Nadia Haddad", "Dr. Patel", "Ada/Omar", "Agent 2", "Team B", "Data scientist"),
     )
 
-    @pytest.mark.parametrize("label", [*LABELS, "Migration", "Next step", "Deploy", "Terraform", "Redis"])
+    @pytest.mark.parametrize(
+        "label", [*LABELS, "Migration", "Next step", "Deploy", "Terraform", "Redis"]
+    )
     def test_a_label_is_none(self, label: str) -> None:
         for action in (f"{label}: run the load test", f"{label} will run the load test"):
             assert not METER.is_owned(action)
-        assert METER.rate_actions([f"{label}: run the load test", "Write proxy.yaml anew"]).score == 0.7
+        assert (
+            METER.rate_actions([f"{label}: run the load test", "Write proxy.yaml anew"]).score
+            == 0.7
+        )
 
     @pytest.mark.parametrize("owner", PEOPLE)
     def test_a_person_a_role_and_a_team_are(self, owner: str) -> None:
-        for action in (f"{owner}: run the load test", f"{owner} will run the load test", f"Run it, owned by {owner}"):
+        for action in (
+            f"{owner}: run the load test",
+            f"{owner} will run the load test",
+            f"Run it, owned by {owner}",
+        ):
             assert METER.is_owned(action)
 
     @pytest.mark.parametrize(
@@ -155,7 +244,13 @@ class TestOwners:
         assert METER.is_owned(action)
 
     @pytest.mark.parametrize(
-        "action", ["Run it. Owner: Nadia", "Run it (assigned to the QA team)", "I'll run it", "Run it. DRI: Nadia"]
+        "action",
+        [
+            "Run it. Owner: Nadia",
+            "Run it (assigned to the QA team)",
+            "I'll run it",
+            "Run it. DRI: Nadia",
+        ],
     )
     def test_an_owner_may_be_named_at_the_end(self, action: str) -> None:
         assert METER.is_owned(action)
@@ -181,11 +276,15 @@ class TestOwners:
 class TestTools:
     """A tool's name with an action is something concrete."""
 
-    @pytest.mark.parametrize("action", ["Rerun pytest", "Profile the parser with hyperfine", "kubectl drain node 7"])
+    @pytest.mark.parametrize(
+        "action", ["Rerun pytest", "Profile the parser with hyperfine", "kubectl drain node 7"]
+    )
     def test_makes_a_step_specific(self, action: str) -> None:
         assert (METER.is_specific(action), BY_THE_LISTS.is_specific(action)) == (True, False)
 
-    @pytest.mark.parametrize("action", ["pytest", "Consider docker", "Maybe pytest then", "Use helmets for it all"])
+    @pytest.mark.parametrize(
+        "action", ["pytest", "Consider docker", "Maybe pytest then", "Use helmets for it all"]
+    )
     def test_alone_or_in_a_vague_step_it_does_not(self, action: str) -> None:
         assert not METER.is_specific(action)
 
@@ -196,17 +295,25 @@ class TestTools:
         pytest.param([[BLOCKED]] * 3, [0, 0, 0], "human", "Bring in a human", id="blocked"),
         pytest.param([["End."]] * 4, [0] * 4, "agent", "another agent", id="never ready"),
         pytest.param([[]] * 3, [1, 1, 1], "prompt", "Change the prompt", id="no action"),
-        pytest.param([["Maybe this one"]] * 3, [1, 2, 3], "scope", "Narrow the scope", id="questions grow"),
+        pytest.param(
+            [["Maybe this one"]] * 3, [1, 2, 3], "scope", "Narrow the scope", id="questions grow"
+        ),
     ],
 )
 def test_escalating_says_which_of_four_changes_it_means(
     actions: list[list[str]], questions: list[int], change: str, said: str
 ) -> None:
-    rounds = [outputs(FOUR, acts, ["Why?", "When?", "Where?"][:n]) for acts, n in zip(actions, questions, strict=True)]
+    rounds = [
+        outputs(FOUR, acts, ["Why?", "When?", "Where?"][:n])
+        for acts, n in zip(actions, questions, strict=True)
+    ]
     advice = (result := score_transcript(given := transcript(*rounds))).advice(given)
     assert (result.signal, advice["change"]) == ("ESCALATE", change)
     assert said in advice["next_action"]
-    assert sum(other in advice["next_action"] for other in ("a human", "agent", "prompt", "scope")) == 1
+    assert (
+        sum(other in advice["next_action"] for other in ("a human", "agent", "prompt", "scope"))
+        == 1
+    )
 
 
 class TestAsking:
@@ -214,6 +321,9 @@ class TestAsking:
         given = transcript(*[outputs(FOUR, OWNED, ["Which region first?", "And then?"])] * 3)
         advice = (result := score_transcript(given)).advice(given)
         assert (result.signal, result.recommendations[-1].rule) == ("ASK", "open_question")
-        assert (advice["next_action"], advice["first_next_action"]) == ("ASK: Which region first?", None)
+        assert (advice["next_action"], advice["first_next_action"]) == (
+            "ASK: Which region first?",
+            None,
+        )
         first = score_transcript(given, profile=Profile.from_data(released_profile("dr-1"), "dr-1"))
         assert first.signal == "SHIP"

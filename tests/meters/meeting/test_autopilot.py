@@ -14,7 +14,14 @@ import pytest
 from helpers.commands import DaScore, one_line
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, record
 
-from scoring.meters.meeting.autopilot import ANSWER_LIMIT, EXPERTS, Ask, command_asked, example, hold
+from scoring.meters.meeting.autopilot import (
+    ANSWER_LIMIT,
+    EXPERTS,
+    Ask,
+    command_asked,
+    example,
+    hold,
+)
 from scoring.meters.meeting.driver import (
     MeetingState,
     as_markdown,
@@ -66,7 +73,9 @@ class Script:
         self._ask("judge", prompt)
         return json.dumps(self.records[json.loads(prompt)["next_round"] - 1])
 
-    def run(self, path: Path, state: MeetingState | None = None, most: int | None = None) -> MeetingState:
+    def run(
+        self, path: Path, state: MeetingState | None = None, most: int | None = None
+    ) -> MeetingState:
         return hold(path, state or open_state(path), self.experts, self.judge, most)
 
 
@@ -83,18 +92,31 @@ ENDS: Mapping[str, tuple[list[dict[str, Any]], tuple[tuple[str, Any], ...], int,
 
 @pytest.mark.parametrize(("records", "settings", "last", "status"), ENDS.values(), ids=ENDS)
 def test_a_meeting_ends_by_each_of_its_rules(
-    request: pytest.FixtureRequest, tmp_path: Path, records: Any, settings: Any, last: int, status: str
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    records: Any,
+    settings: Any,
+    last: int,
+    status: str,
 ) -> None:
-    state = Script(records).run(tmp_path / "m.json", open_state(tmp_path / "m.json", config(*settings)))
+    state = Script(records).run(
+        tmp_path / "m.json", open_state(tmp_path / "m.json", config(*settings))
+    )
     verdict = state.verdicts[-1]
     assert (state.phase, verdict.round_index, verdict.status) == ("needs_answer", last, status)
     assert verdict.rule == request.node.callspec.id.split()[0]
 
 
 @pytest.mark.parametrize("levels", [ALL_NONE, ALL_SHALLOW], ids=["must go on", "early consensus"])
-def test_what_is_no_end_goes_on_to_the_last_round(tmp_path: Path, levels: Mapping[str, str]) -> None:
+def test_what_is_no_end_goes_on_to_the_last_round(
+    tmp_path: Path, levels: Mapping[str, str]
+) -> None:
     state = Script(rounds(levels=levels, points=(9, 1))).run(tmp_path / "m.json")
-    assert (state.phase, state.verdicts[-1].rule, len(state.records)) == ("needs_answer", "round_limit", 10)
+    assert (state.phase, state.verdicts[-1].rule, len(state.records)) == (
+        "needs_answer",
+        "round_limit",
+        10,
+    )
     assert take_answer(state, yes=False).phase == "no_decision"
 
 
@@ -109,7 +131,9 @@ def test_it_is_interrupted_and_continued_at_every_point(tmp_path: Path) -> None:
             first.run(path)
         second = Script(rounds())
         assert second.run(path).model_dump() == state.model_dump()
-        assert [*first.asked[:-1], *second.asked] == whole.asked, "nobody is asked twice, nor something else"
+        assert [*first.asked[:-1], *second.asked] == whole.asked, (
+            "nobody is asked twice, nor something else"
+        )
 
 
 def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> None:
@@ -123,7 +147,12 @@ def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> Non
     assert [name for name, _ in script.asked] == ["ann", "bob", "judge"]
     assert all("any remaining doubts or risks?" in prompt for _, prompt in script.asked)
     assert (again.phase, len(again.records)) == ("needs_answer", 3)
-    assert [said["speaker_id"] for said in again.records[-1]["messages"]] == ["ann", "bob", "ann", "bob"]
+    assert [said["speaker_id"] for said in again.records[-1]["messages"]] == [
+        "ann",
+        "bob",
+        "ann",
+        "bob",
+    ]
     twice = take_answer(again, yes=False)
     assert (twice.phase, twice.next_round, twice.doubts) == ("needs_record", 4, False)
     assert twice.verdicts[-1].status == "continue_targeted"
@@ -138,11 +167,19 @@ def test_a_refusal_costs_no_round_and_is_asked_about_once(tmp_path: Path) -> Non
 
 def test_the_judge_gets_the_transcript_the_earlier_rounds_and_all_metrics(tmp_path: Path) -> None:
     state = Script(rounds()).run(tmp_path / "m.json", most=2)
-    question = judge_question(state.model_copy(update={"topic": "which road", "messages": [{"text": "so"}]}))
-    assert (question["topic"], question["messages"], question["next_round"]) == ("which road", [{"text": "so"}], 3)
+    question = judge_question(
+        state.model_copy(update={"topic": "which road", "messages": [{"text": "so"}]})
+    )
+    assert (question["topic"], question["messages"], question["next_round"]) == (
+        "which road",
+        [{"text": "so"}],
+        3,
+    )
     assert question["history"] == [{"round_index": n, **SUMMARY} for n in (1, 2)]
     bare = state.model_copy(update={"records": [record(1)]})
-    assert judge_question(bare)["history"][0]["round_brief"].startswith("e0 prefers A (0.8); e1 prefers A (0.8)")
+    assert judge_question(bare)["history"][0]["round_brief"].startswith(
+        "e0 prefers A (0.8); e1 prefers A (0.8)"
+    )
     assert [metric["scores"]["convergence"] for metric in question["metrics"]] == [0.8, 0.8]
     assert "expert_positions" in json.dumps(question["schema"])
 
@@ -182,16 +219,27 @@ class TestEnding:
         assert take_answer(asked, yes=True).decision == "A"
         assert take_answer(asked, yes=False).next_round == 4
 
-    @pytest.mark.parametrize(("notes", "blocker"), [("B is untested", "B is untested"), (None, "stalled: recent")])
+    @pytest.mark.parametrize(
+        ("notes", "blocker"), [("B is untested", "B is untested"), (None, "stalled: recent")]
+    )
     def test_circles_ask_to_decide_now_or_to_record_no_decision(
         self, tmp_path: Path, notes: str | None, blocker: str
     ) -> None:
         experts = (("A", 0.9), ("A", 0.9), ("A", 0.9), ("B", 0.9))
-        given = rounds(experts=experts, convergence__disagreement_notes=notes, levels=ALL_DEEP, points=(3, 7))
+        given = rounds(
+            experts=experts, convergence__disagreement_notes=notes, levels=ALL_DEEP, points=(3, 7)
+        )
         state = Script(given).run(tmp_path / "m.json")
         verdict = state.verdicts[-1]
-        assert (verdict.rule, verdict.status, verdict.ending_allowed) == ("stalled", "ready_to_decide", True)
-        assert 'decide between A and B now, or record "no decision" with these blockers: ' in verdict.facilitator_prompt
+        assert (verdict.rule, verdict.status, verdict.ending_allowed) == (
+            "stalled",
+            "ready_to_decide",
+            True,
+        )
+        assert (
+            'decide between A and B now, or record "no decision" with these blockers: '
+            in verdict.facilitator_prompt
+        )
         assert blocker in verdict.facilitator_prompt
         assert take_answer(state, yes=True, option="B").decision == "B"
         assert what_next(state)["answers"].keys() == {"yes", "no", "park"}
@@ -207,10 +255,15 @@ class TestEnding:
             park(park(Script(rounds()).run(tmp_path / "m.json")))
 
     @pytest.mark.parametrize(("count", "goes_on"), [(2, True), (3, False)])
-    def test_no_decision_has_the_brief_and_the_key_points(self, tmp_path: Path, count: int, goes_on: bool) -> None:
+    def test_no_decision_has_the_brief_and_the_key_points(
+        self, tmp_path: Path, count: int, goes_on: bool
+    ) -> None:
         state = Script(rounds()).run(tmp_path / "m.json", most=count)
         found = no_decision(state.records, state.verdicts)
-        assert (found["round_brief"], found["key_points"]) == (SUMMARY["round_brief"], SUMMARY["key_new_points"])
+        assert (found["round_brief"], found["key_points"]) == (
+            SUMMARY["round_brief"],
+            SUMMARY["key_new_points"],
+        )
         assert found["may_go_on"] is goes_on
         text = as_markdown(found)
         assert ("The meeting may go on" in text) is goes_on
@@ -221,17 +274,23 @@ class TestCommands:
     """Commands are asked on standard input and answer on standard output, within their time."""
 
     @pytest.mark.slow
-    def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(self, tmp_path: Path) -> None:
+    def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(
+        self, tmp_path: Path
+    ) -> None:
         late = tmp_path / "late"
         started = time.monotonic()
         with pytest.raises(ValueError, match=r"--expert ann: .* no answer within 0\.5 s"):
-            command_asked("--expert ann:", f"sh -c {shlex.quote(f'(sleep 2; touch {late}) & sleep 60')}", 0.5)("")
+            command_asked(
+                "--expert ann:", f"sh -c {shlex.quote(f'(sleep 2; touch {late}) & sleep 60')}", 0.5
+            )("")
         assert time.monotonic() - started < 30
         time.sleep(2.5)
         assert not late.exists()
 
     def test_an_answer_without_an_end_is_none(self) -> None:
-        with pytest.raises(ValueError, match=rf"--judge yes: an answer of more than {ANSWER_LIMIT >> 20} MiB"):
+        with pytest.raises(
+            ValueError, match=rf"--judge yes: an answer of more than {ANSWER_LIMIT >> 20} MiB"
+        ):
             command_asked("--judge", "yes")("")
 
     @pytest.mark.slow
@@ -243,23 +302,53 @@ class TestCommands:
         )
         judge = shlex.join([sys.executable, str(tmp_path / "judge.py")])
         path = str(tmp_path / "m.json")
-        where = ["meeting", "run", "--state", path, "--judge", judge, "--expert", "ann=cat", "--topic", "which road"]
+        where = [
+            "meeting",
+            "run",
+            "--state",
+            path,
+            "--judge",
+            judge,
+            "--expert",
+            "ann=cat",
+            "--topic",
+            "which road",
+        ]
         first = da_score(*where, "--rounds", "1", "--json").json
         assert (first["phase"], first["next_round"]) == ("needs_record", 2)
         assert da_score(*where).status == 0
         said = json.loads(Path(path).read_text())["records"][0]["messages"][0]
         assert said["speaker_id"] == "ann"
         assert "which road" in said["text"]
-        assert da_score("meeting", "run", "--state", path, "--answer", "park").out.endswith("no decision, parked\n")
+        assert da_score("meeting", "run", "--state", path, "--answer", "park").out.endswith(
+            "no decision, parked\n"
+        )
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT], ids=lambda s: s.name)
-    def test_a_process_that_is_ended_while_it_waits_is_taken_up_again(self, tmp_path: Path, number: int) -> None:
+    @pytest.mark.parametrize(
+        "number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT], ids=lambda s: s.name
+    )
+    def test_a_process_that_is_ended_while_it_waits_is_taken_up_again(
+        self, tmp_path: Path, number: int
+    ) -> None:
         state, waiting = tmp_path / "m.json", tmp_path / "waiting"
         slow = shlex.join(["sh", "-c", f"touch {waiting}; exec sleep 5"])
-        asked = [sys.executable, "-m", "scoring", "meeting", "run", "--state", str(state), "--expert", "ann=cat"]
+        asked = [
+            sys.executable,
+            "-m",
+            "scoring",
+            "meeting",
+            "run",
+            "--state",
+            str(state),
+            "--expert",
+            "ann=cat",
+        ]
         errors = tmp_path / "errors"
-        with errors.open("w") as err, subprocess.Popen([*asked, "--expert", f"bob={slow}"], stderr=err) as running:
+        with (
+            errors.open("w") as err,
+            subprocess.Popen([*asked, "--expert", f"bob={slow}"], stderr=err) as running,
+        ):
             while not waiting.exists() and running.poll() is None:
                 time.sleep(0.02)
             running.send_signal(number)
@@ -267,15 +356,26 @@ class TestCommands:
         said = errors.read_text()
         assert running.returncode == (-number if number == signal.SIGKILL else 130)
         assert ("interrupted" in said, "Traceback" in said) == (number != signal.SIGKILL, False)
-        subprocess.run([*asked, "--expert", "bob=cat"], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        assert [m["speaker_id"] for m in json.loads(state.read_text())["messages"]] == ["ann", "bob"]
+        subprocess.run(
+            [*asked, "--expert", "bob=cat"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+        )
+        assert [m["speaker_id"] for m in json.loads(state.read_text())["messages"]] == [
+            "ann",
+            "bob",
+        ]
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
             (["--expert", "ann"], "--expert ann: give each expert once, as NAME=COMMAND"),
             (["--expert", "ann=true", "--expert", "ann=true"], "give each expert once"),
-            (["--expert", "ann=false"], "--expert ann: false: ended with status 1; nothing was taken from it"),
+            (
+                ["--expert", "ann=false"],
+                "--expert ann: false: ended with status 1; nothing was taken from it",
+            ),
             (["--expert", "ann=true"], "ann: said nothing; ask again"),
             (["--example", "--judge", "true"], "leave --expert and --judge out"),
         ],
@@ -293,6 +393,13 @@ def test_the_example_comes_to_a_decision_without_a_model(tmp_path: Path) -> None
     state = hold(path, open_state(path), *example())
     assert (state.phase, state.verdicts[-1].rule) == ("needs_answer", "ready")
     assert {said["speaker_id"] for r in state.records for said in r["messages"]} == set(EXPERTS)
-    ended: Callable[[MeetingState], str | None] = lambda found: take_answer(found, yes=True).decision  # noqa: E731
+    ended: Callable[[MeetingState], str | None] = lambda found: (  # noqa: E731
+        take_answer(found, yes=True).decision
+    )
     assert ended(state) == "cache"
-    assert [verdict.rule for verdict in state.verdicts] == ["must_go_on", "early_consensus", "go_on", "ready"]
+    assert [verdict.rule for verdict in state.verdicts] == [
+        "must_go_on",
+        "early_consensus",
+        "go_on",
+        "ready",
+    ]

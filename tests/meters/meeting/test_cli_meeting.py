@@ -40,10 +40,15 @@ def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_pa
     assert statuses == ["continue_targeted", "must_continue", "ready_to_decide"]
     assert "  why        early consensus: convergence 0.8 in round 1" in lines
     assert "  next focus problem_clarity" in lines
-    assert '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), ' in done.out
+    assert (
+        '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), '
+        in done.out
+    )
 
 
-def test_a_meeting_is_called_by_its_id_and_what_it_states_otherwise_is_shown(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_meeting_is_called_by_its_id_and_what_it_states_otherwise_is_shown(
+    da_score: DaScore, tmp_path: Path
+) -> None:
     given = record(3, meeting_id="budget\x1b[31m", exploration__exploration_score=0.46)
     done = da_score("meeting", write(tmp_path / "r", [given]))
     assert done.out.startswith("Deliberation — budget\\x1b[31m · ")
@@ -52,22 +57,39 @@ def test_a_meeting_is_called_by_its_id_and_what_it_states_otherwise_is_shown(da_
 
 
 @pytest.mark.parametrize(
-    "place", [("--json", "meeting"), ("meeting", "--json"), ("meeting", "score", "--json")], ids=" ".join
+    "place",
+    [("--json", "meeting"), ("meeting", "--json"), ("meeting", "score", "--json")],
+    ids=" ".join,
 )
-def test_data_is_one_object_per_round(place: tuple[str, ...], da_score: DaScore, tmp_path: Path) -> None:
+def test_data_is_one_object_per_round(
+    place: tuple[str, ...], da_score: DaScore, tmp_path: Path
+) -> None:
     found = da_score(*place, write(tmp_path / "r")).json
     assert found == [verdict.as_dict() for verdict in score_meeting(ROUNDS)]
     assert list(found[0]) == [
-        *("round_index", "scores", "status", "strength", "ending_allowed", "reasons", "facilitator_prompt"),
+        *(
+            "round_index",
+            "scores",
+            "status",
+            "strength",
+            "ending_allowed",
+            "reasons",
+            "facilitator_prompt",
+        ),
         *("next_round_focus_prompts", "missing_aspects", "pressure", "stated_differences"),
     ]
 
 
-def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(
+    da_score: DaScore, tmp_path: Path
+) -> None:
     own = tmp_path / "own.toml"
     own.write_text("[round_limits]\nmax_rounds = 3\nmaximum = 4\n", "utf-8")
     done = da_score("meeting", write(tmp_path / "r"), "--config", own)
-    assert done.err == f"da-score: warning: {own}: round_limits.maximum is no key of a config and is ignored\n"
+    assert (
+        done.err
+        == f"da-score: warning: {own}: round_limits.maximum is no key of a config and is ignored\n"
+    )
     assert (done.status, "(rule round_limit)" in done.out) == (0, True)
 
 
@@ -88,14 +110,21 @@ def test_a_file_may_be_called_like_a_command(
     [
         (["nowhere"], "nowhere: no such file; name a judge's records, or - for standard input"),
         (["."], ".: is a directory"),
-        (["r", "--config", "tactcal"], "tactcal: no such config; name one of default, tactical, strategic, or a file"),
+        (
+            ["r", "--config", "tactcal"],
+            "tactcal: no such config; name one of default, tactical, strategic, or a file",
+        ),
         (["r", "--config", "x.toml"], "x.toml: no such file"),
         (["empty"], "empty: is empty; give JSON"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_cannot_be_done_is_an_error_of_one_line(
-    arguments: list[str], error: str, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str],
+    error: str,
+    da_score: DaScore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "r")
@@ -128,7 +157,9 @@ def test_a_schema_is_printed(kind: str, wanted: Callable[[], Any], da_score: DaS
 # What meeting run keeps
 
 
-def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(da_score: DaScore, tmp_path: Path) -> None:
+def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(
+    da_score: DaScore, tmp_path: Path
+) -> None:
     path = tmp_path / "m.json"
     da_score("meeting", "run", "--state", path, "--config", "tactical", "--example")
     found = da_score("meeting", path)
@@ -141,7 +172,10 @@ def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(da_score: 
     da_score("meeting", "run", "--state", parked, "--answer", "park")
     assert "Ended after round 1" in da_score("meeting", "no-decision", parked).out
     da_score("meeting", "run", "--state", path, "--answer", "yes", "--option", "queue")
-    assert one_line(da_score("meeting", "no-decision", path)) == f"{path}: the meeting ended with a decision: queue"
+    assert (
+        one_line(da_score("meeting", "no-decision", path))
+        == f"{path}: the meeting ended with a decision: queue"
+    )
 
 
 # Cost
@@ -156,4 +190,6 @@ def test_help_and_other_commands_do_not_load_the_models() -> None:
         "print([name for name in ('pydantic', 'matplotlib', 'numpy', 'rich') if name in sys.modules])"
     )
     command = [sys.executable, "-W", "error", "-c", code]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.endswith("\n[]\n")
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.endswith(
+        "\n[]\n"
+    )

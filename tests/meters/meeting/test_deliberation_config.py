@@ -25,7 +25,9 @@ from scoring.meters.plaindata import read_config
 def flat(data: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in data.items():
-        found |= flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
+        found |= (
+            flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
+        )
     return found
 
 
@@ -36,8 +38,12 @@ def faults(data: Any) -> tuple[str, ...]:
 
 
 def test_presets_are_files_and_the_only_ones() -> None:
-    assert {path.name for path in module.PRESETS_DIR.iterdir()} == {f"{name}.toml" for name in PRESETS}
-    with pytest.raises(InputError, match=r"^urgent: no such preset; there are default, tactical, strategic$"):
+    assert {path.name for path in module.PRESETS_DIR.iterdir()} == {
+        f"{name}.toml" for name in PRESETS
+    }
+    with pytest.raises(
+        InputError, match=r"^urgent: no such preset; there are default, tactical, strategic$"
+    ):
         preset("urgent")
 
 
@@ -45,7 +51,9 @@ def test_presets_are_files_and_the_only_ones() -> None:
 
 
 @pytest.mark.parametrize("kind", [*PRESETS, "retrospective", None])
-def test_a_partial_config_inherits_from_the_preset_it_names_else_from_default(kind: str | None) -> None:
+def test_a_partial_config_inherits_from_the_preset_it_names_else_from_default(
+    kind: str | None,
+) -> None:
     own: dict[str, Any] = {"thresholds": {"focus": {"target_good": 0.9}}}
     if kind:
         own["meeting_type"] = kind
@@ -58,7 +66,9 @@ def test_a_partial_config_inherits_from_the_preset_it_names_else_from_default(ki
 
 
 def test_weights_are_added_up_after_inheriting() -> None:
-    assert meeting_config({"weights": {"exploration": 0.25, "convergence": 0.45}}).weights.focus == 0.2
+    assert (
+        meeting_config({"weights": {"exploration": 0.25, "convergence": 0.45}}).weights.focus == 0.2
+    )
     assert faults({"weights": {"exploration": 0.25}}) == ("weights: the weights sum to 0.9, not 1",)
     assert meeting_config({"weights": {"exploration": 0.35 + 5e-10}})
     assert faults({"weights": {"exploration": 0.35 + 1e-6}})
@@ -69,7 +79,11 @@ def test_unknown_keys_are_kept_and_can_be_listed() -> None:
     found = meeting_config(own)
     assert found.round_limits.min_rounds == 3
     assert found.model_dump()["round_limits"]["min_round"] == 2
-    assert sorted(unknown_keys(found)) == ["note", "round_limits.min_round", "rules.late_rounds.from"]
+    assert sorted(unknown_keys(found)) == [
+        "note",
+        "round_limits.min_round",
+        "rules.late_rounds.from",
+    ]
     assert list(unknown_keys(preset("tactical"))) == []
 
 
@@ -79,10 +93,16 @@ def test_unknown_keys_are_kept_and_can_be_listed() -> None:
 @pytest.mark.parametrize(
     ("own", "fault"),
     [
-        ({"round_limits": {"min_rounds": 11}}, "round_limits: min_rounds 11 is above max_rounds 10"),
+        (
+            {"round_limits": {"min_rounds": 11}},
+            "round_limits: min_rounds 11 is above max_rounds 10",
+        ),
         ({"round_limits": {"min_rounds": 0}}, "round_limits.min_rounds: 0: "),
         ({"round_limits": {"max_rounds": 7.0}}, "round_limits.max_rounds: 7.0: "),
-        ({"thresholds": {"novelty": {"novelty_floor_recent": 1.1}}}, "thresholds.novelty.novelty_floor_recent: 1.1: "),
+        (
+            {"thresholds": {"novelty": {"novelty_floor_recent": 1.1}}},
+            "thresholds.novelty.novelty_floor_recent: 1.1: ",
+        ),
         ({"weights": {"focus": "0.2"}}, 'weights.focus: "0.2": '),
         ({"weights": {"focus": float("nan")}}, "weights.focus: is not a finite number"),
         ({"version": 2}, "version: 2: "),
@@ -139,7 +159,12 @@ def test_the_schema_is_one_and_takes_whole_and_partial_configs() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     assert '"required":' not in json.dumps(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    for good in (*(preset(name).model_dump() for name in PRESETS), {}, {"weights": {"focus": 0.2}}, {"more": 1}):
+    for good in (
+        *(preset(name).model_dump() for name in PRESETS),
+        {},
+        {"weights": {"focus": 0.2}},
+        {"more": 1},
+    ):
         validator.validate(good)
     wrong: list[Any] = [
         {"weights": {"focus": 2}},

@@ -59,13 +59,18 @@ def test_the_presets_are_those_of_the_data() -> None:
             *(t.convergence.min_to_allow_end, t.convergence.target_good),
             *(t.focus.min_acceptable, t.focus.target_good),
             *(t.novelty.novelty_floor_recent, t.composite.min_index_to_recommend_end),
-            *(t.progress.min_delta_convergence_over_2_rounds, t.progress.min_delta_exploration_over_2_rounds),
+            *(
+                t.progress.min_delta_convergence_over_2_rounds,
+                t.progress.min_delta_exploration_over_2_rounds,
+            ),
         )
         return [f"{number:g}" for number in numbers]
 
     assert block(PAGE, "presets").splitlines()[0] == f"| | {' | '.join(PRESETS)} |"
     stated = [row[1:] for row in table(block(PAGE, "presets"))]
-    assert [list(cells) for cells in zip(*stated, strict=True)] == [column(name) for name in PRESETS]
+    assert [list(cells) for cells in zip(*stated, strict=True)] == [
+        column(name) for name in PRESETS
+    ]
 
 
 def test_the_example_of_a_config_is_one() -> None:
@@ -86,7 +91,9 @@ def worked_meeting() -> list[dict[str, Any]]:
         new, repeated = map(int, points.split())
         votes = [(vote.split()[0], float(vote.split()[1])) for vote in experts.split(", ")]
         levels = dict.fromkeys(shallow.split(), "shallow") | dict.fromkeys(deep.split(), "deep")
-        records.append(record(int(number), levels, votes, (core, context, off_topic), (new, repeated)))
+        records.append(
+            record(int(number), levels, votes, (core, context, off_topic), (new, repeated))
+        )
     records[4]["user_confirmed"] = False
     return records
 
@@ -97,9 +104,17 @@ def test_the_worked_meeting_gives_the_stated_verdicts() -> None:
         names = ("exploration", "convergence", "focus", "novelty", "novelty_recent", "completeness")
         status = f"`{verdict.status}`" + (f", {verdict.strength}" if verdict.strength else "")
         may_end = "yes" if verdict.ending_allowed else "no"
-        return [str(verdict.round_index), *(f"{s[name]:g}" for name in names), may_end, f"`{verdict.rule}`", status]
+        return [
+            str(verdict.round_index),
+            *(f"{s[name]:g}" for name in names),
+            may_end,
+            f"`{verdict.rule}`",
+            status,
+        ]
 
-    assert table(block(PAGE, "verdicts")) == [row(verdict) for verdict in score_meeting(worked_meeting())]
+    assert table(block(PAGE, "verdicts")) == [
+        row(verdict) for verdict in score_meeting(worked_meeting())
+    ]
 
 
 def test_what_is_said_of_the_worked_meeting_is_so() -> None:
@@ -122,7 +137,9 @@ def answers(*records: dict[str, Any]) -> Any:
     return lambda talk: json.dumps(next(given)) if talk else ""
 
 
-def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default") -> tuple[Any, list[Any]]:
+def hold(
+    records: list[dict[str, Any]], confirmed: bool, config: str = "default"
+) -> tuple[Any, list[Any]]:
     """Run the page's loop on prepared records; return its outcome and the prompts that each round was given."""
     names: dict[str, Any] = {}
     exec(compile(code(PAGE, "python")[0], "DELIBERATION.md", "exec"), names)
@@ -132,12 +149,16 @@ def hold(records: list[dict[str, Any]], confirmed: bool, config: str = "default"
         asked.append((number, tuple(prompts)))
         return "talk"
 
-    outcome = names["hold_meeting"](discuss, answers(*records), lambda prompt: confirmed and bool(prompt), config)
+    outcome = names["hold_meeting"](
+        discuss, answers(*records), lambda prompt: confirmed and bool(prompt), config
+    )
     return outcome, asked
 
 
 def test_the_loop_hands_prompts_on_and_ends_with_a_decision() -> None:
-    unanswered = [{k: v for k, v in given.items() if k != "user_confirmed"} for given in worked_meeting()]
+    unanswered = [
+        {k: v for k, v in given.items() if k != "user_confirmed"} for given in worked_meeting()
+    ]
     (outcome, verdict), asked = hold(unanswered, confirmed=True)
     assert (outcome, verdict.round_index, len(asked)) == ("decision", 5, 5)
     assert asked[0] == (1, ())

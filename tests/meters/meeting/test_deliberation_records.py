@@ -11,7 +11,12 @@ from helpers.meetings import record
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters.meeting import score_meeting
-from scoring.meters.meeting.records import JudgeRecord, check_records, read_meeting_records, record_schema
+from scoring.meters.meeting.records import (
+    JudgeRecord,
+    check_records,
+    read_meeting_records,
+    record_schema,
+)
 
 GOOD = json.dumps(record(3))
 
@@ -61,13 +66,31 @@ def test_standard_input_that_is_closed_is_an_error(monkeypatch: pytest.MonkeyPat
 
 OPTIONAL: dict[str, Any] = dict.fromkeys(
     (
-        *("meeting_id", "summary", "cost_time", "composite", "stop_continue_recommendation", "user_confirmed"),
+        *(
+            "meeting_id",
+            "summary",
+            "cost_time",
+            "composite",
+            "stop_continue_recommendation",
+            "user_confirmed",
+        ),
         *("exploration__exploration_score", "exploration__missing_critical_aspects"),
         *("convergence__options_considered", "convergence__leading_option"),
-        *("convergence__leading_option_support_fraction", "convergence__leading_option_avg_confidence"),
-        *("convergence__convergence_score", "convergence__disagreement_notes", "focus__message_annotations"),
+        *(
+            "convergence__leading_option_support_fraction",
+            "convergence__leading_option_avg_confidence",
+        ),
+        *(
+            "convergence__convergence_score",
+            "convergence__disagreement_notes",
+            "focus__message_annotations",
+        ),
         *("focus__focus_score", "focus__focus_drift_notes", "novelty__novelty_score_overall"),
-        *("novelty__novelty_score_recent", "novelty__examples_novel_points", "novelty__examples_repeated_points"),
+        *(
+            "novelty__novelty_score_recent",
+            "novelty__examples_novel_points",
+            "novelty__examples_repeated_points",
+        ),
     )
 )
 
@@ -102,15 +125,36 @@ def with_expert(**fields: Any) -> dict[str, Any]:
         *((record(number), "round_index: ") for number in (10**9 + 1, 10**5000)),
         (record(3, meeting_id=7), "round 3: meeting_id: 7: "),
         (record(3, summary={"key_new_points": []}), "round 3: summary.round_brief: is missing"),
-        *((record(3, focus__core_count=count), "round 3: focus.core_count: ") for count in (True, -1, 10**400)),
-        (record(3, focus__focus_score=float("nan")), "round 3: focus.focus_score: is not a finite number"),
+        *(
+            (record(3, focus__core_count=count), "round 3: focus.core_count: ")
+            for count in (True, -1, 10**400)
+        ),
+        (
+            record(3, focus__focus_score=float("nan")),
+            "round 3: focus.focus_score: is not a finite number",
+        ),
         (record(3, focus=[]), "round 3: focus: a list: "),
-        (record(3, novelty__novelty_score_recent=1.2), "round 3: novelty.novelty_score_recent: 1.2: "),
+        (
+            record(3, novelty__novelty_score_recent=1.2),
+            "round 3: novelty.novelty_score_recent: 1.2: ",
+        ),
         (with_aspect(name=" "), "round 3: exploration.aspects[0].name: is blank"),
-        (with_aspect(coverage_level="Deep"), 'round 3: exploration.aspects[0].coverage_level: "Deep": '),
-        *((with_expert(confidence=c), "round 3: convergence.expert_positions[0].confidence: ") for c in (1.01, -0.1)),
-        (with_expert(preferred_option=""), "round 3: convergence.expert_positions[0].preferred_option: is blank"),
-        (record(3, focus__focus_drift_notes="\ud800"), "round 3: focus.focus_drift_notes: is not text"),
+        (
+            with_aspect(coverage_level="Deep"),
+            'round 3: exploration.aspects[0].coverage_level: "Deep": ',
+        ),
+        *(
+            (with_expert(confidence=c), "round 3: convergence.expert_positions[0].confidence: ")
+            for c in (1.01, -0.1)
+        ),
+        (
+            with_expert(preferred_option=""),
+            "round 3: convergence.expert_positions[0].preferred_option: is blank",
+        ),
+        (
+            record(3, focus__focus_drift_notes="\ud800"),
+            "round 3: focus.focus_drift_notes: is not text",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -135,7 +179,9 @@ def test_every_fault_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    "block", ["exploration", "convergence", "focus", "novelty", "round_index"], ids=lambda block: f"without {block}"
+    "block",
+    ["exploration", "convergence", "focus", "novelty", "round_index"],
+    ids=lambda block: f"without {block}",
 )
 def test_what_is_required_must_be_there(block: str) -> None:
     data = record(3)
@@ -162,9 +208,18 @@ def test_an_aspect_or_an_expert_is_named_once() -> None:
         *((text, "is empty; give JSON") for text in ("", " \n ")),
         ("[]", "no record; a meeting has one for each round"),
         ("7", "record 1: 7 where an object belongs"),
-        (f"```json\n{GOOD}\n```", "line 1, column 1: not JSON: expecting value at '```json'; give the JSON alone"),
-        ("Here is the record:\n{}", "line 1, column 1: not JSON: expecting value at 'Here is the record:'"),
-        (f"{GOOD} I hope it helps.", f"line 1, column {len(GOOD) + 2}: not JSON: extra data at 'I hope it helps.'"),
+        (
+            f"```json\n{GOOD}\n```",
+            "line 1, column 1: not JSON: expecting value at '```json'; give the JSON alone",
+        ),
+        (
+            "Here is the record:\n{}",
+            "line 1, column 1: not JSON: expecting value at 'Here is the record:'",
+        ),
+        (
+            f"{GOOD} I hope it helps.",
+            f"line 1, column {len(GOOD) + 2}: not JSON: extra data at 'I hope it helps.'",
+        ),
         ('{"round_index": 1,\n "x": [1, 2,\n ]}', "line "),
         (b"\xff\xfe{}", "line 1: not UTF-8; save the file as UTF-8"),
         ("[" * 200_000, "line 1: nested too deep; nothing that is read here goes so deep"),
@@ -176,7 +231,9 @@ def test_an_aspect_or_an_expert_is_named_once() -> None:
     ],
     ids=lambda value: ascii(value)[:40],
 )
-def test_what_is_no_record_is_shown_with_its_place(text: str | bytes, fault: str, tmp_path: Path) -> None:
+def test_what_is_no_record_is_shown_with_its_place(
+    text: str | bytes, fault: str, tmp_path: Path
+) -> None:
     (found, *_) = refused(tmp_path, text)
     assert found.startswith(fault)
     assert found.isprintable()
@@ -191,5 +248,12 @@ def test_the_schema_is_one_and_takes_what_the_model_takes() -> None:
     validator = jsonschema.Draft202012Validator(schema)
     for good in (record(3), record(3, **OPTIONAL), record(3, more=1), with_aspect(notes="x")):
         validator.validate(good)
-    for bad in (record(0), record("3"), record(True), with_aspect(coverage_level="x"), with_expert(confidence=2), {}):
+    for bad in (
+        record(0),
+        record("3"),
+        record(True),
+        with_aspect(coverage_level="x"),
+        with_expert(confidence=2),
+        {},
+    ):
         assert not validator.is_valid(bad)

@@ -15,7 +15,12 @@ EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-
 BEYOND = 1e-6
 """Further than that is not equal."""
 
-HALF = {**ALL_DEEP, "constraints": "shallow", "key_assumptions": "shallow", "stakeholders_impact": "none"}
+HALF = {
+    **ALL_DEEP,
+    "constraints": "shallow",
+    "key_assumptions": "shallow",
+    "stakeholders_impact": "none",
+}
 """E is 0.75, and 5 of 8 aspects are deep."""
 
 SPREAD = (("A", 0.8), ("A", 0.8), ("A", 0.8), ("B", 0.8))
@@ -45,7 +50,13 @@ def decided(verdict: MeetingVerdict) -> tuple[str, str]:
     ("given", "path", "score", "status"),
     [
         pytest.param({"levels": HALF}, E_MIN, 0.75, "must_continue", id="exploration"),
-        pytest.param({"levels": HALF}, f"{COVERAGE}.min_fraction_deep_overall", 0.625, "must_continue", id="coverage"),
+        pytest.param(
+            {"levels": HALF},
+            f"{COVERAGE}.min_fraction_deep_overall",
+            0.625,
+            "must_continue",
+            id="coverage",
+        ),
         pytest.param({"experts": SPREAD}, C_MIN, 0.6, "continue_targeted", id="convergence"),
         pytest.param({"messages": (6, 1, 3)}, F_MIN, 0.65, "continue_targeted", id="focus"),
     ],
@@ -53,7 +64,14 @@ def decided(verdict: MeetingVerdict) -> tuple[str, str]:
 def test_a_score_that_equals_its_minimum_reaches_it(
     given: Mapping[str, Any], path: str, score: float, status: str, beyond: float
 ) -> None:
-    target = [(path.replace("min_to_allow_end", "target_good").replace("min_acceptable", "target_good"), 0.9)]
+    target = [
+        (
+            path.replace("min_to_allow_end", "target_good").replace(
+                "min_acceptable", "target_good"
+            ),
+            0.9,
+        )
+    ]
     reached = last([record(**given)], *target, (path, score + beyond))
     assert reached.ending_allowed
     missed = last([record(**given)], *target, (path, score + BEYOND))
@@ -89,15 +107,23 @@ def test_the_last_round_parks_with_what_is_missing() -> None:
 
 
 def test_early_consensus_forces_a_focus() -> None:
-    verdict = last([record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})])
+    verdict = last(
+        [record(1, levels={**ALL_SHALLOW, "objectives": "none", "problem_clarity": "deep"})]
+    )
     assert decided(verdict) == ("early_consensus", "continue_targeted")
-    assert verdict.next_round_focus_prompts == ("objectives", "risks_failure_modes", "options_alternatives")
+    assert verdict.next_round_focus_prompts == (
+        "objectives",
+        "risks_failure_modes",
+        "options_alternatives",
+    )
     assert verdict.reasons == (
         "early consensus: convergence 0.8 in round 1",
         "exploration 0.5 is below 0.55",
         "nothing has been said about objectives",
     )
-    assert verdict.facilitator_prompt.startswith('Most of us like "A". Before we agree this early, let us look at')
+    assert verdict.facilitator_prompt.startswith(
+        'Most of us like "A". Before we agree this early, let us look at'
+    )
     assert verdict.facilitator_prompt.endswith("and at what happens if we do nothing.")
 
 
@@ -107,14 +133,19 @@ def test_early_consensus_forces_a_focus() -> None:
 @pytest.mark.parametrize(
     ("levels", "about"),
     [
-        ({**ALL_DEEP, "objectives": "shallow", "constraints": "shallow"}, "let us go into objectives"),
+        (
+            {**ALL_DEEP, "objectives": "shallow", "constraints": "shallow"},
+            "let us go into objectives",
+        ),
         ({**ALL_DEEP, "constraints": "shallow"}, "let us go into constraints"),
         (ALL_DEEP, "let us use another round"),
     ],
     ids=["a required aspect", "another one", "none"],
 )
 def test_what_must_go_on_goes_into_what_is_not_deep(levels: Mapping[str, str], about: str) -> None:
-    assert last([record(2, levels=levels)]).facilitator_prompt == f"It is too early to end: {about}."
+    assert (
+        last([record(2, levels=levels)]).facilitator_prompt == f"It is too early to end: {about}."
+    )
 
 
 # 4 Ready
@@ -127,8 +158,12 @@ def test_a_refused_end_asks_for_doubts_once_in_the_same_round() -> None:
     assert verdict.next_round_focus_prompts == (DOUBTS,) == ("any remaining doubts or risks?",)
     assert DOUBTS in verdict.facilitator_prompt
     assert (verdict.strength, verdict.ends) == (None, False)
-    assert DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts, "no round follows"
-    assert decided(last([doubt, record(4)])) == ("ready", "ready_to_decide"), "the same refusal is asked about once"
+    assert DOUBTS not in last([record(10, user_confirmed=False)]).next_round_focus_prompts, (
+        "no round follows"
+    )
+    assert decided(last([doubt, record(4)])) == ("ready", "ready_to_decide"), (
+        "the same refusal is asked about once"
+    )
     assert last([doubt, record(4, user_confirmed=False)]).rule == "doubted", "another refusal"
 
 
@@ -156,11 +191,17 @@ def meeting(first: int, gain: float = 0.0, **fields: Any) -> list[dict[str, Any]
     return [earlier, record(first + 2, **later)]
 
 
-def late(first: int, e_gain: bool = False, c_gain: float = 0.0, **fields: Any) -> list[dict[str, Any]]:
+def late(
+    first: int, e_gain: bool = False, c_gain: float = 0.0, **fields: Any
+) -> list[dict[str, Any]]:
     """Two records two rounds apart that still say much that is new; E may gain 0.0625."""
     levels = {**ALL_DEEP, "constraints": "shallow"}
     earlier = record(first, levels=levels, experts=(("A", 0.7),) * 4, points=(9, 1))
-    later = {"levels": ALL_DEEP if e_gain else levels, "experts": (("A", 0.7 + c_gain),) * 4, "points": (9, 1)}
+    later = {
+        "levels": ALL_DEEP if e_gain else levels,
+        "experts": (("A", 0.7 + c_gain),) * 4,
+        "points": (9, 1),
+    }
     return [earlier, record(first + 2, **{**later, **fields})]
 
 
@@ -172,24 +213,66 @@ SHALLOW = record(levels=ALL_SHALLOW)
 @pytest.mark.parametrize(
     ("given", "path", "value", "step", "equal", "unequal"),
     [
-        pytest.param([SHALLOW], f"{EARLY}.convergence_high", 0.8, 1, "early_consensus", "must_go_on", id="high"),
-        pytest.param([SHALLOW], f"{EARLY}.exploration_low", 0.5, 1, "must_go_on", "early_consensus", id="low"),
+        pytest.param(
+            [SHALLOW],
+            f"{EARLY}.convergence_high",
+            0.8,
+            1,
+            "early_consensus",
+            "must_go_on",
+            id="high",
+        ),
+        pytest.param(
+            [SHALLOW], f"{EARLY}.exploration_low", 0.5, 1, "must_go_on", "early_consensus", id="low"
+        ),
         pytest.param([record()], FLOOR, 0.1, -1, "ready", "go_on", id="floor of novelty"),
-        pytest.param(meeting(3), f"{STALLED}.low_novelty_recent", 0.3, -1, "stalled", "go_on", id="low novelty"),
         pytest.param(
-            meeting(3, 0.05), f"{STALLED}.min_delta_convergence_over_2_rounds", 0.05, 1, "go_on", "stalled", id="moved"
+            meeting(3),
+            f"{STALLED}.low_novelty_recent",
+            0.3,
+            -1,
+            "stalled",
+            "go_on",
+            id="low novelty",
         ),
         pytest.param(
-            late(6, e_gain=True), LOW_PROGRESS("exploration"), 0.03125, 1, "go_on", "late_round", id="explored"
+            meeting(3, 0.05),
+            f"{STALLED}.min_delta_convergence_over_2_rounds",
+            0.05,
+            1,
+            "go_on",
+            "stalled",
+            id="moved",
         ),
         pytest.param(
-            late(6, c_gain=0.1), LOW_PROGRESS("convergence"), 0.05, 1, "go_on", "late_round", id="came closer"
+            late(6, e_gain=True),
+            LOW_PROGRESS("exploration"),
+            0.03125,
+            1,
+            "go_on",
+            "late_round",
+            id="explored",
+        ),
+        pytest.param(
+            late(6, c_gain=0.1),
+            LOW_PROGRESS("convergence"),
+            0.05,
+            1,
+            "go_on",
+            "late_round",
+            id="came closer",
         ),
         pytest.param([record()], F_MIN, 0.8, 1, "ready", "go_on", id="focus"),
     ],
 )
 def test_values_within_a_billionth_of_a_limit_equal_it(
-    given: list[dict[str, Any]], path: str, value: float, step: int, equal: str, unequal: str, beyond: float
+    given: list[dict[str, Any]],
+    path: str,
+    value: float,
+    step: int,
+    equal: str,
+    unequal: str,
+    beyond: float,
 ) -> None:
     target: list[Setting] = [(F_GOOD, 0.9)]
     assert last(given, *target, (path, value + step * beyond / 2)).rule == equal
@@ -199,7 +282,11 @@ def test_values_within_a_billionth_of_a_limit_equal_it(
 @pytest.mark.parametrize(
     ("given", "rule", "otherwise"),
     [
-        ([record(6, levels={**ALL_DEEP, "objectives": "none", "constraints": "none"})], COVERAGE, "ready"),
+        (
+            [record(6, levels={**ALL_DEEP, "objectives": "none", "constraints": "none"})],
+            COVERAGE,
+            "ready",
+        ),
         ([SHALLOW], EARLY, "must_go_on"),
         (meeting(3), STALLED, "go_on"),
         (late(6), LATE, "go_on"),
@@ -233,7 +320,8 @@ def test_a_rule_applies_to_its_rounds(given: list[dict[str, Any]], rule: str) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"), [(meeting, "stalled"), (lambda first, **drift: late(first + 3, **drift), "late_round")]
+    ("given", "rule"),
+    [(meeting, "stalled"), (lambda first, **drift: late(first + 3, **drift), "late_round")],
 )
 def test_what_ends_without_gain_is_decided_or_parked(given: Any, rule: str) -> None:
     for drift, status in (({}, "ready_to_decide"), ({"messages": (1, 0, 9)}, "park_or_abort")):
@@ -247,7 +335,9 @@ def test_what_ends_without_gain_is_decided_or_parked(given: Any, rule: str) -> N
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        pytest.param({"experts": SPREAD[2:]}, "convergence 0.4 is below its minimum of 0.6", id="convergence"),
+        pytest.param(
+            {"experts": SPREAD[2:]}, "convergence 0.4 is below its minimum of 0.6", id="convergence"
+        ),
         pytest.param({"messages": (1, 0, 9)}, "focus 0.1 is below its minimum of 0.6", id="focus"),
         pytest.param({"points": (9, 1)}, "ending is allowed", id="novelty"),
     ],
@@ -265,10 +355,19 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
     own = ["Look at B.", "objectives", "come back to the decision: hiring", "Look at B."]
     given = record(
         1,
-        levels={**ALL_DEEP, "objectives": "none", "risks_failure_modes": "shallow", "constraints": "none"},
+        levels={
+            **ALL_DEEP,
+            "objectives": "none",
+            "risks_failure_modes": "shallow",
+            "constraints": "none",
+        },
         messages=(1, 0, 9),
         focus__focus_drift_notes=" hiring\n",
-        stop_continue_recommendation={"status": "must_continue", "rationale": [], "next_round_focus_prompts": own},
+        stop_continue_recommendation={
+            "status": "must_continue",
+            "rationale": [],
+            "next_round_focus_prompts": own,
+        },
     )
     assert last([given]).next_round_focus_prompts == (
         "objectives",
@@ -285,7 +384,11 @@ def test_prompts_come_in_their_order_and_each_once() -> None:
 
 def test_pressure_says_what_is_used() -> None:
     given = record(cost_time=used(3, 1.05, 18, 45))
-    assert last([given]).as_dict()["pressure"] == {"rounds_used": 0.3, "cost_total": 1.05, "time_used": 0.4}
+    assert last([given]).as_dict()["pressure"] == {
+        "rounds_used": 0.3,
+        "cost_total": 1.05,
+        "time_used": 0.4,
+    }
     found = last([record(3)], kind="tactical").as_dict()["pressure"]
     assert found == {"rounds_used": 0.4286, "cost_total": None, "time_used": None}
     for budget in (0, 5e-324):
@@ -294,7 +397,15 @@ def test_pressure_says_what_is_used() -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(0.0, "0"), (-0.0, "0"), (0.6, "0.6"), (1 / 3, "0.3333"), (100.0, "100"), (-0.05, "-0.05"), (1e300, "1e+300")],
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (0.6, "0.6"),
+        (1 / 3, "0.3333"),
+        (100.0, "100"),
+        (-0.05, "-0.05"),
+        (1e300, "1e+300"),
+    ],
 )
 def test_numbers_in_words(number: float, text: str) -> None:
     assert words(number) == text

@@ -24,12 +24,20 @@ def scores(**given: Any) -> Scores:
         pytest.param(ALL_NONE, 0.0, id="none"),
         pytest.param(ALL_SHALLOW, 0.5, id="shallow"),
         pytest.param(ALL_DEEP, 1.0, id="deep"),
-        pytest.param({"objectives": "deep", "constraints": "shallow"}, 1.5 / 8, id="what is not listed is none"),
+        pytest.param(
+            {"objectives": "deep", "constraints": "shallow"},
+            1.5 / 8,
+            id="what is not listed is none",
+        ),
         pytest.param({"legal": "deep"}, 1 / 9, id="a further aspect"),
-        pytest.param({**ALL_DEEP, "legal": "none", "tax": "shallow"}, 8.5 / 10, id="two further aspects"),
+        pytest.param(
+            {**ALL_DEEP, "legal": "none", "tax": "shallow"}, 8.5 / 10, id="two further aspects"
+        ),
     ],
 )
-def test_exploration_is_the_mean_over_the_checklist_and_further_aspects(levels: dict[str, str], score: float) -> None:
+def test_exploration_is_the_mean_over_the_checklist_and_further_aspects(
+    levels: dict[str, str], score: float
+) -> None:
     assert scores(levels=levels).exploration == pytest.approx(score, abs=1e-15)
 
 
@@ -42,13 +50,19 @@ def test_exploration_is_the_mean_over_the_checklist_and_further_aspects(levels: 
         pytest.param((), 0.0, id="no experts"),
         pytest.param((("A", 0.5),), 0.5, id="one"),
         pytest.param((("A", 0.7), ("B", 0.6), ("A", 0.8)), 0.5, id="most experts"),
-        pytest.param((("A", 0.5), ("A", 0.5), ("B", 1.0)), 1 / 3, id="most experts before most confidence"),
+        pytest.param(
+            (("A", 0.5), ("A", 0.5), ("B", 1.0)), 1 / 3, id="most experts before most confidence"
+        ),
         pytest.param((("A", 0.5), ("B", 0.9)), 0.45, id="as many experts: the surer ones"),
-        pytest.param((("defer decision", 0.9), ("defer decision", 0.9)), 0.9, id="deferring is an option"),
+        pytest.param(
+            (("defer decision", 0.9), ("defer decision", 0.9)), 0.9, id="deferring is an option"
+        ),
         pytest.param((("A", 0.0),), 0.0, id="not sure at all"),
     ],
 )
-def test_convergence_is_support_times_confidence(experts: tuple[tuple[str, float], ...], score: float) -> None:
+def test_convergence_is_support_times_confidence(
+    experts: tuple[tuple[str, float], ...], score: float
+) -> None:
     assert scores(experts=experts).convergence == pytest.approx(score, abs=1e-15)
 
 
@@ -60,7 +74,9 @@ def test_convergence_is_support_times_confidence(experts: tuple[tuple[str, float
         pytest.param((("B", 0.3), ("A", 0.31)), "A", id="surer"),
     ],
 )
-def test_the_leading_option_is_the_first_named_of_equals(experts: tuple[tuple[str, float], ...], option: str) -> None:
+def test_the_leading_option_is_the_first_named_of_equals(
+    experts: tuple[tuple[str, float], ...], option: str
+) -> None:
     assert f'"{option}" (1 of 2 experts' in last([record(experts=experts)]).facilitator_prompt
 
 
@@ -71,7 +87,11 @@ def test_the_leading_option_is_the_first_named_of_equals(experts: tuple[tuple[st
         pytest.param("AAAA", 0.0, id="one option"),
         pytest.param("AB", 1.0, id="evenly over two"),
         pytest.param("ABC", 1.0, id="evenly over three"),
-        pytest.param("AAB", -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3)) / math.log(2), id="two to one"),
+        pytest.param(
+            "AAB",
+            -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3)) / math.log(2),
+            id="two to one",
+        ),
     ],
 )
 def test_disagreement_is_the_entropy_of_choices(options: str, spread: float) -> None:
@@ -84,7 +104,8 @@ def test_disagreement_is_the_entropy_of_choices(options: str, spread: float) -> 
 
 
 @pytest.mark.parametrize(
-    ("messages", "score"), [((0, 0, 0), 1.0), ((10, 4, 2), 0.75), ((0, 1, 0), 0.5), ((0, 0, 1), 0.0), ((1, 0, 0), 1.0)]
+    ("messages", "score"),
+    [((0, 0, 0), 1.0), ((10, 4, 2), 0.75), ((0, 1, 0), 0.5), ((0, 0, 1), 0.0), ((1, 0, 0), 1.0)],
 )
 def test_focus_counts_background_half(messages: tuple[int, int, int], score: float) -> None:
     assert scores(messages=messages).focus == score
@@ -131,7 +152,11 @@ SAME: dict[str, Any] = {
     **STATED,
     "composite": COMPOSITE,
     "cost_time": used(),
-    "stop_continue_recommendation": {"status": "ready_to_decide", "rationale": [], "next_round_focus_prompts": []},
+    "stop_continue_recommendation": {
+        "status": "ready_to_decide",
+        "rationale": [],
+        "next_round_focus_prompts": [],
+    },
 }
 
 
@@ -145,7 +170,9 @@ def test_what_is_stated_as_it_is_computed_is_no_difference() -> None:
     assert last([record()]).stated_differences == ()
 
 
-@pytest.mark.parametrize("name", [*STATED, *(f"composite.{name}" for name in COMPOSITE if name != "weights_used")])
+@pytest.mark.parametrize(
+    "name", [*STATED, *(f"composite.{name}" for name in COMPOSITE if name != "weights_used")]
+)
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_number_differs_by_more_than_its_margin(name: str, sign: int) -> None:
     field = name.partition(".")[2]
@@ -175,4 +202,6 @@ def test_a_number_differs_by_more_than_its_margin(name: str, sign: int) -> None:
 def test_cost_time_and_status_may_contradict_the_record_or_the_config(
     block: str, name: str, stated: Any, computed: Any
 ) -> None:
-    assert differences(**{block: {**SAME[block], name: stated}}) == [(f"{block}.{name}", stated, computed)]
+    assert differences(**{block: {**SAME[block], name: stated}}) == [
+        (f"{block}.{name}", stated, computed)
+    ]

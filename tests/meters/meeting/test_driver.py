@@ -19,7 +19,10 @@ def test_a_judge_that_fails_leaves_the_state_as_it_was(da_score: DaScore, tmp_pa
     for command, said in (
         ("false", "--judge false: ended with status 1; nothing was taken from it"),
         ("no-such-judge", "--judge no-such-judge: no such file or directory"),
-        ("echo no", "judge: line 1, column 1: not JSON: expecting value at 'no'; give the JSON alone"),
+        (
+            "echo no",
+            "judge: line 1, column 1: not JSON: expecting value at 'no'; give the JSON alone",
+        ),
         ("", "--judge : is empty; name a command"),
     ):
         assert one_line(da_score(*where, command)).startswith(said)
@@ -35,7 +38,9 @@ def test_what_another_command_wrote_meanwhile_is_not_lost(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("content", "said"), tables.cases("driver", "what is no state is refused"))
-def test_what_is_no_state_is_refused(da_score: DaScore, tmp_path: Path, content: str, said: str) -> None:
+def test_what_is_no_state_is_refused(
+    da_score: DaScore, tmp_path: Path, content: str, said: str
+) -> None:
     state = tmp_path / "m.json"
     state.write_text(content)
     found = da_score("meeting", "run", "--state", str(state), "--answer", "yes")

@@ -33,7 +33,9 @@ class TestADebateInCircles:
             pytest.param((("A", 0.2),), ["A", "B"], "decide on A now", id="one option is left"),
             pytest.param((), ["A", "B", "C"], "decide between A, B and C now", id="no preference"),
             pytest.param((), None, "decide now", id="no option is known"),
-            pytest.param((("a\x1b[31m", 0.1),), None, "decide on a\\x1b[31m now", id="control characters"),
+            pytest.param(
+                (("a\x1b[31m", 0.1),), None, "decide on a\\x1b[31m now", id="control characters"
+            ),
         ],
     )
     def test_names_the_options_that_remain(self, experts: Any, considered: Any, asked: str) -> None:
@@ -43,11 +45,17 @@ class TestADebateInCircles:
 
 def annotations(core: int, context: int = 0, off_topic: int = 0) -> list[dict[str, str]]:
     kinds = ["core"] * core + ["context"] * context + ["off_topic"] * off_topic
-    return [{"message_id": f"m{n}", "speaker_id": "e1", "topic_relevance": kind} for n, kind in enumerate(kinds)]
+    return [
+        {"message_id": f"m{n}", "speaker_id": "e1", "topic_relevance": kind}
+        for n, kind in enumerate(kinds)
+    ]
 
 
 def without(data: dict[str, Any], block: str, *fields: str) -> dict[str, Any]:
-    return {**data, block: {name: value for name, value in data[block].items() if name not in fields}}
+    return {
+        **data,
+        block: {name: value for name, value in data[block].items() if name not in fields},
+    }
 
 
 COUNTS = ("core_count", "context_count", "off_topic_count")
@@ -64,7 +72,11 @@ class TestFocusFromMessages:
     def test_annotations_beyond_the_counts_differ_aloud(self) -> None:
         given = record(messages=(2, 0, 0), focus__message_annotations=annotations(3))
         (difference,) = last([given]).stated_differences
-        assert (difference.field, difference.stated, difference.computed) == ("focus.core_count", 2, 3)
+        assert (difference.field, difference.stated, difference.computed) == (
+            "focus.core_count",
+            2,
+            3,
+        )
         assert last([given]).scores.focus == 1
 
     def test_neither_counts_nor_annotations_is_a_fault(self) -> None:
@@ -72,11 +84,17 @@ class TestFocusFromMessages:
             last([without(record(), "focus", *COUNTS)])
 
 
-SAID = ["We should buy the large one", "The small one breaks too often", "We should buy the large one now"]
+SAID = [
+    "We should buy the large one",
+    "The small one breaks too often",
+    "We should buy the large one now",
+]
 
 
 def messages(*texts: str) -> list[dict[str, str]]:
-    return [{"message_id": f"m{n}", "speaker_id": "e1", "text": text} for n, text in enumerate(texts)]
+    return [
+        {"message_id": f"m{n}", "speaker_id": "e1", "text": text} for n, text in enumerate(texts)
+    ]
 
 
 class TestNoveltyFromMessages:
@@ -89,14 +107,24 @@ class TestNoveltyFromMessages:
         assert [verdict.scores.novelty for verdict in verdicts] == [2 / 3, 1 / 2]
         assert verdicts[1].scores.novelty_recent == 3 / 5
         found = verdicts[0].as_dict()["from_messages"]
-        assert (found["novel"], found["repeated"], found["matched_by"], found["judge_novel"]) == (2, 1, "L1", None)
+        assert (found["novel"], found["repeated"], found["matched_by"], found["judge_novel"]) == (
+            2,
+            1,
+            "L1",
+            None,
+        )
 
     def test_has_the_count_of_the_judge_beside_it_and_leaves_the_score(self) -> None:
         given = record(points=(1, 9)) | {"messages": messages(*SAID)}
         verdict = last([given])
-        assert (verdict.scores.novelty, verdict.from_messages and verdict.from_messages.judge_repeated) == (0.1, 9)
+        assert (
+            verdict.scores.novelty,
+            verdict.from_messages and verdict.from_messages.judge_repeated,
+        ) == (0.1, 9)
         assert [d.field for d in verdict.stated_differences] == ["novelty.share_of_new"]
-        assert last([record(points=(2, 1)) | {"messages": messages(*SAID)}]).stated_differences == ()
+        assert (
+            last([record(points=(2, 1)) | {"messages": messages(*SAID)}]).stated_differences == ()
+        )
 
     def test_without_messages_points_are_needed(self) -> None:
         assert "from_messages" not in last([record()]).as_dict()
@@ -119,10 +147,14 @@ class TestCost:
         verdict = last([cost(3, 1.05)], ("cost_limit", 1.0))
         assert verdict.status == "park_or_abort"
         assert verdict.reasons[0] == "cost 1.05 of at most 1"
-        assert verdict.facilitator_prompt.startswith("The budget is used up: decide between A and B now, or record")
+        assert verdict.facilitator_prompt.startswith(
+            "The budget is used up: decide between A and B now, or record"
+        )
 
     def test_of_a_meeting_that_may_end_asks_to_decide(self) -> None:
-        assert last([record(3)], ("cost_per_step", 1), ("cost_limit", 3)).status == "ready_to_decide"
+        assert (
+            last([record(3)], ("cost_per_step", 1), ("cost_limit", 3)).status == "ready_to_decide"
+        )
 
 
 RISKS = "risks_failure_modes"
@@ -133,7 +165,12 @@ class TestWhatIsStated:
     @pytest.mark.parametrize(
         ("given", "field", "computed"),
         [
-            pytest.param({"convergence__leading_option": "B"}, "convergence.leading_option", "A", id="a wrong option"),
+            pytest.param(
+                {"convergence__leading_option": "B"},
+                "convergence.leading_option",
+                "A",
+                id="a wrong option",
+            ),
             pytest.param(
                 {"exploration__missing_critical_aspects": [RISKS]},
                 "exploration.missing_critical_aspects",
@@ -151,10 +188,17 @@ class TestWhatIsStated:
     @pytest.mark.parametrize(
         "given",
         [
-            pytest.param({"experts": (("A", 0.8), ("A", 0.9), ("B", 1.0)), **LEADS_A}, id="the leading one"),
-            pytest.param({"experts": (("B", 0.8), ("A", 0.8)), **LEADS_A}, id="as many prefer it as surely"),
             pytest.param(
-                {"levels": {**ALL_DEEP, RISKS: "shallow"}, "exploration__missing_critical_aspects": [RISKS]},
+                {"experts": (("A", 0.8), ("A", 0.9), ("B", 1.0)), **LEADS_A}, id="the leading one"
+            ),
+            pytest.param(
+                {"experts": (("B", 0.8), ("A", 0.8)), **LEADS_A}, id="as many prefer it as surely"
+            ),
+            pytest.param(
+                {
+                    "levels": {**ALL_DEEP, RISKS: "shallow"},
+                    "exploration__missing_critical_aspects": [RISKS],
+                },
                 id="one that is missing",
             ),
         ],

@@ -1,0 +1,1 @@
+"""Whose lines these are: sessions, cuts, work trees, checkpoints."""

@@ -1,0 +1,262 @@
+"""Which folders, sessions and lines belong to a repository, by its work trees, there or gone; and written paths."""
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase, translate
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Self
+
+from scoring.errors import InputError
+from scoring.evidence.commands.commandlines import ANY_BELOW
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.harnesses.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
+from scoring.evidence.transcripts.rows import EDIT, TEXT_LIMIT, UNSURE
+from scoring.evidence.transcripts.streams import File, Session
+from scoring.files import identity_of, read_file
+
+_POINTER, _POINTER_LIMIT = (
+    b"gitdir:",
+    1 << 16,
+)  # of the file by which a linked work tree points to its repository
+
+
+class WorkTrees:
+    """The work trees of the repository that has a directory. Git is asked when the first folder is."""
+
+    def __init__(self, repository: Path | str | GitRepository) -> None:
+        self._opened = cache(partial(GitRepository.of, repository))
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, folder: str) -> bool:
+        """Say whether work in a folder of a transcript is work in the repository; NotARepositoryError."""
+        if folder not in self._known:
+            if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
+                self._known[folder] = folder in self._named
+            else:
+                self._known[folder] = (
+                    os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
+                )
+        return self._known[folder]
+
+    def _belongs(self, folder: str) -> bool:
+        tops, _ = self._repository
+        place = Path(os.path.realpath(folder))
+        for at in map(str, (place, *place.parents)):
+            if at in tops:
+                return True
+            if (claimed := self._claimed(at)) is not None:
+                return claimed
+        return False
+
+    @cached_property
+    def tops(self) -> list[str]:
+        """The tops of the work trees, as git names them; some may not be there any more."""
+        repository = self._opened()
+        answer, end = repository.ask("worktree", "list", "--porcelain", "-z"), b"\0"
+        if answer.returncode:  # git older than 2.36
+            answer, end = repository.ask("worktree", "list", "--porcelain"), b"\n"
+        lines = answer.stdout.split(end)
+        return [
+            os.fsdecode(line.removeprefix(b"worktree "))
+            for line in lines
+            if line.startswith(b"worktree ")
+        ]
+
+    @cached_property
+    def _repository(self) -> tuple[frozenset[str], str]:
+        """The tops of the work trees, and where git keeps what is known of linked ones."""
+        linked = os.path.join(os.path.realpath(self._opened().common_dir), "worktrees")
+        return frozenset(map(os.path.realpath, self.tops)), linked
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """The tops of the work trees, as git names them and with links resolved, by their hashes and spellings."""
+        from hashlib import sha256  # few harnesses name no folders
+
+        tops = {*self.tops, *self._repository[0]}
+        hashed = {HASHED_FOLDER + sha256(os.fsencode(top)).hexdigest() for top in tops}
+        return frozenset(
+            hashed | {SPELLED_FOLDER + re.sub(r"[/.]", "-", top.lstrip("/")) for top in tops}
+        )
+
+    def _claimed(self, folder: str) -> bool | None:
+        """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""
+        git = os.path.join(folder, ".git")
+        if os.path.isdir(git):
+            return False if os.path.exists(os.path.join(git, "HEAD")) else None
+        try:
+            text = read_file(git, _POINTER_LIMIT)
+        except InputError:
+            return None
+        if not text.startswith(_POINTER):
+            return None
+        place = os.path.realpath(
+            os.path.join(folder, os.fsdecode(text.removeprefix(_POINTER).strip()))
+        )
+        # A linked work tree that was moved, or has no record in git any more, still points into its repository.
+        return os.path.dirname(place) == self._repository[1]
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What decides if work is a repository's: globs ``worktrees``, URLs ``remotes``, asked once, ``is_its_commit``."""
+
+    in_repository: InRepository
+    worktrees: Sequence[str]
+    remotes: Callable[[], Iterable[str]]
+    is_its_commit: Callable[[str], bool]
+
+    @cached_property
+    def _is_worktree(self) -> Callable[[str], object]:
+        return re.compile("|".join(map(translate, self.worktrees)) or r"(?!)").match
+
+    @cached_property
+    def _remotes(self) -> frozenset[str]:
+        return frozenset(map(same_remote, self.remotes()))
+
+    def mark(self, sessions: Iterable[Session]) -> None:
+        """Say of each line of some sessions whether it is work in the repository."""
+        for session in sessions:
+            known = self._is_known(session)
+            recorded = any(file.checkpoint for file in session.files)
+            for file in session.files:
+                if not file.here:
+                    file.here = bytearray(len(file.numbers))
+                self._mark(file, session.key[1], known, recorded)
+
+    def _is_known(self, session: Session) -> bool:
+        """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
+        named = {span.remote for file in session.files for span in file.rows.spans} - {""}
+        is_remote = any(same_remote(remote) in self._remotes for remote in named)
+        return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
+
+    def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
+        if recorded or file.transcript.whole:
+            for place in file.of(session):
+                file.here[place] = True
+            return
+        folders = file.harness.folders(file.rows.spans)
+        counts = [self._counts(folder, known) for folder in folders]
+        said = [here for here, folder in zip(counts, folders, strict=True) if folder]
+        for span, here, folder, numbers in zip(
+            file.rows.spans, counts, folders, file.rows.covers, strict=True
+        ):
+            # A line without a folder goes with the others of its file.
+            if (
+                (here if folder else any(said))
+                and len(numbers)
+                and session in (span.session, file.owner)
+            ):
+                for number in numbers:
+                    file.here[file.at(number)] = True
+
+    def _counts(self, folder: str, known: bool) -> bool:
+        if not folder or self.in_repository(folder):
+            return bool(folder)
+        is_gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
+        return is_gone and (known or self._is_worktree(folder) is not None)
+
+
+def same_remote(url: str) -> str:
+    """Return the address of a remote in one form, without what differs between two ways to the same repository."""
+    address = url.strip()
+    _, found, rest = address.partition("://")
+    if found:
+        host, _, path = rest.partition("/")
+        host = host.rpartition("@")[2]
+        name, colon, port = host.rpartition(":")
+        host = name if colon and port.isdecimal() else host
+    else:
+        host, colon, path = address.partition(":")
+        if not colon or "/" in host:  # a path
+            return address.rstrip("/").removesuffix(".git").rstrip("/")
+        host = host.rpartition("@")[2]
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git').rstrip('/')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """The paths that sessions wrote, by their last part, and may have, the artifacts these lead to, and tops."""
+
+    written: Mapping[str, Collection[str]]
+    unsure: Collection[str]
+    linked: tuple[Collection[str], Collection[str]]
+    tops: Collection[str]
+
+    @classmethod
+    def of(
+        cls, root: Path, trees: WorkTrees, files: Sequence[File], places: Collection[str]
+    ) -> Self:
+        """Look through files for what wrote artifacts, by their places in the repository."""
+        written: dict[str, set[str]] = {}
+        for path in _paths(files, EDIT):
+            written.setdefault(posixpath.basename(path), set()).add(path)
+        unsure = _paths(files, UNSURE)
+        places_of = {
+            identity: place for place in places if place and (identity := identity_of(root / place))
+        }
+        linked, may_be_linked = (
+            {places_of[found] for path in paths if (found := identity_of(root / path)) in places_of}
+            for paths in (
+                set().union(*written.values()),
+                {path.removeprefix("$") for path in unsure},
+            )
+        )
+        tops, folders = (
+            trees.tops if files else (),
+            {span.cwd for file in files for span in file.rows.spans},
+        )
+        inside = tuple(f"{top}/" for top in tops)
+        beside = (folder for folder in folders if not folder.startswith(inside))
+        return cls(written, unsure, (linked, may_be_linked), {*tops, *beside})
+
+    def surely(self, *names: str) -> bool:
+        """Whether an artifact was written, known by its place and by the path that the entry names."""
+        ends = [f"/{posixpath.normpath(name)}" for name in names if name]
+        alike = (
+            f"/{path}" for end in ends for path in self.written.get(posixpath.basename(end), ())
+        )
+        return names[0] in self.linked[0] or any(path.endswith(tuple(ends)) for path in alike)
+
+    def maybe(self, own: Iterable[File], *names: str) -> bool:
+        """Whether it may have been written, by any session or, where all below a folder may be, by its ``own`` ones."""
+        below = [path for path in _paths(own, UNSURE) if path.endswith(ANY_BELOW)]
+        tried = [*((path, ()) for path in self.unsure), *((path, self.tops) for path in below)]
+        return names[0] in self.linked[1] or any(
+            may_be_written(n, *one) for n in names if n for one in tried
+        )
+
+
+def _paths(files: Iterable[File], kind: int) -> set[str]:
+    return {
+        posixpath.normpath(file.rows.texts[row[2]])
+        for file in files
+        for row in file.rows.tables.get(kind, ())
+    }
+
+
+def may_be_written(path: str, unsure: str, tops: Collection[str] = ()) -> bool:
+    """Whether a path of the repository may be one that is not known in full; ``tops`` are what may be its folders."""
+    names = posixpath.normpath(path).split("/")
+    if len(unsure) > TEXT_LIMIT:  # none that a transcript was read of is as long
+        return True
+    if unsure.endswith(ANY_BELOW):
+        above = unsure.rstrip("/*")
+        below = any(may_be_written("/".join(names[:n]), above) for n in range(1, len(names)))
+        return below or any(f"{top}/".startswith(f"{above.removeprefix('$')}/") for top in tops)
+    for part in reversed(_ANY_FOLDERS.sub("$", unsure).split("/")):
+        if not names:
+            return True
+        if "$" in part:  # what is behind the last variable is known
+            return fnmatchcase("/".join(names), "*" + _VARIABLE.sub("", part))
+        if not fnmatchcase(names.pop(), part):
+            return False
+    return True
+
+
+_ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
+_VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")

@@ -1,0 +1,1 @@
+"""One reader a harness: from the bytes of its transcripts to events."""

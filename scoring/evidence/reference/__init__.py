@@ -1,0 +1,1 @@
+"""The exact reading of the reference, apart from all other reading."""

@@ -1,0 +1,315 @@
+"""Test runs: which commands are some, and how they ended, by what the tools themselves print."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from helpers import tables
+from helpers.timing import is_linear
+
+from scoring.evidence.commands import testruns
+from scoring.evidence.commands.commandlines import is_elsewhere
+from scoring.evidence.commands.shell import commands_of
+from scoring.evidence.commands.testruns import DATA, LABEL_LIMIT
+from scoring.evidence.commands.testruns import TestVerdict as Verdict
+
+ROOT = Path(__file__).parents[3]
+PRINTED = ROOT / "testdata" / "test_tools"
+PAGE = (ROOT / "docs" / "TEST_TOOLS.md").read_text("utf-8")
+TABLE = tomllib.loads(DATA.read_text("utf-8"))
+TOOLS = testruns.TestTools()
+MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))[
+    "output"
+]
+
+
+def run_of(text: str, tools: testruns.TestTools = TOOLS) -> testruns.TestCommand | None:
+    return tools.run_of(commands_of(text), text)
+
+
+def verdict(
+    text: str, output: str, failed: bool | None = None, tools: testruns.TestTools = TOOLS
+) -> Verdict:
+    run = run_of(text, tools)
+    assert run is not None
+    found = tools.verdict(run, output, failed)
+    assert found is not None
+    return found
+
+
+class Printed(NamedTuple):
+    """An output, and what is to be read in it."""
+
+    folder: str
+    case: str
+    tool: str
+    command: str
+    exit: int
+    read: Verdict
+
+    @property
+    def text(self) -> str:
+        return (PRINTED / self.folder / f"{self.case}.txt").read_text("utf-8")
+
+    def __str__(self) -> str:
+        return f"{self.folder}-{self.case}"
+
+
+def outputs() -> list[Printed]:
+    found: list[Printed] = []
+    for output in MANIFEST:
+        cases = {name: value for name, value in output.items() if isinstance(value, dict)}
+        for case, said in cases.items():
+            read: list[Any] = [None if value == "none" else value for value in said["read"]]
+            found.append(
+                Printed(
+                    output["folder"],
+                    case,
+                    output["tool"],
+                    output["command"],
+                    said["exit"],
+                    Verdict(*read),
+                )
+            )
+    return found
+
+
+OUTPUTS = outputs()
+
+
+@pytest.mark.parametrize("printed", OUTPUTS, ids=str)
+class TestWhatToolsPrint:
+    def test_is_read(self, printed: Printed) -> None:
+        run = run_of(printed.command)
+        assert run is not None
+        assert run.tool == printed.tool
+        assert (run.passes, run.fails) == (True, True)
+        assert TOOLS.verdict(run, printed.text, None) == printed.read
+
+    @pytest.mark.sampled(6)
+    def test_decides_against_the_exit_status(self, printed: Printed) -> None:
+        if printed.read.passed is not None:
+            found = verdict(printed.command, printed.text, printed.read.passed)
+            # A summary of a part of what another tool runs is not the word of that tool.
+            assert found == printed.read or (
+                found == Verdict() and printed.tool in ("npm", "rake", "make")
+            )
+
+    @pytest.mark.sampled(6)
+    def test_is_read_with_other_line_ends_and_colours_and_behind_a_pipe(
+        self, printed: Printed
+    ) -> None:
+        coloured = re.sub(r"(\d+) (failed|passed)", "\x1b[1;31m\\1 \\2\x1b[0m", printed.text)
+        assert verdict(printed.command, coloured.replace("\n", "\r\n")) == printed.read
+        assert verdict(f"{printed.command} 2>&1 | cat", printed.text, False) == printed.read
+
+    @pytest.mark.sampled(6)
+    def test_decides_for_a_command_that_runs_an_unknown_tool(self, printed: Printed) -> None:
+        assert verdict("make test", printed.text).passed is printed.read.passed
+
+
+def test_every_file_is_listed() -> None:
+    files = {path.relative_to(PRINTED).as_posix() for path in PRINTED.rglob("*.txt")}
+    assert files == {f"{printed.folder}/{printed.case}.txt" for printed in OUTPUTS}
+
+
+WRAPPED = "rtk; rtk test; rtk proxy; env -u A B=1; xvfb-run -a; dotenv -e .env --; dotenv run --; direnv exec .; "
+WRAPPED += "nix develop -c; nix develop .#ci --command; docker compose exec -T app; docker compose -f a.yml run --rm app; "
+WRAPPED += "docker-compose exec -e A=1 app; devbox run --; flox activate --; mise exec --; uv run; poetry run; npx; "
+WRAPPED += "arch -arm64; flock -w 9 lock; cross-env A=1; aws-vault exec p --; nix-shell --run"
+
+
+@pytest.mark.parametrize("wrapper", WRAPPED.split("; "))
+def test_a_wrapper_passes_a_command_on(wrapper: str) -> None:
+    quote = "'" if wrapper == "nix-shell --run" else ""
+    run = run_of(f"{wrapper} {quote}go test ./...{quote}")
+    assert run is not None
+    assert (run.tool, run.label) == ("go", "go test ./...")
+    assert run_of(f"{wrapper} {quote}go vet ./...{quote}") is None
+    assert run_of(wrapper.removesuffix(" test")) is None
+
+
+@pytest.mark.parametrize(("tool", "text"), tables.cases("testruns", "runs"))
+def test_a_test_run(tool: str, text: str) -> None:
+    run = run_of(text)
+    assert run is not None
+    assert run.tool == tool
+    assert TOOLS.may_run(text)
+
+
+def test_every_start_in_the_data_is_a_run() -> None:
+    for tool in TABLE["tool"]:
+        for start in tool["starts"]:
+            text = start.replace("...", "other").replace("*", "x")
+            run = run_of(text)
+            assert run is not None, start
+            assert TOOLS.may_run(text), start
+
+
+@pytest.mark.parametrize("text", tables.cases("testruns", "no runs"))
+def test_no_test_run(text: str) -> None:
+    assert run_of(text) is None
+
+
+@pytest.mark.parametrize(("text", "passes", "fails"), tables.cases("testruns", "exit statuses"))
+def test_what_the_exit_status_says(text: str, passes: bool, fails: bool) -> None:
+    assert verdict(text, "", False) == Verdict(True if passes else None)
+    assert verdict(text, "", True) == Verdict(False if fails else None)
+    assert verdict(text, "", None) == Verdict()
+
+
+@pytest.mark.parametrize(("text", "output", "failed", "found"), tables.cases("testruns", "certain"))
+def test_only_what_is_certain_is_a_verdict(
+    text: str, output: str, failed: bool, found: list[Any]
+) -> None:
+    assert verdict(text, output, failed) == Verdict(*found)
+
+
+@pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "filters"))
+def test_a_passing_summary_is_of_the_run_alone(own: list[str], foreign: list[str]) -> None:
+    found = {
+        behind: verdict(f"pytest | {behind}", "2 passed in 0.1s").passed
+        for behind in [*own, *foreign]
+    }
+    assert found == dict.fromkeys(own, True) | dict.fromkeys(foreign)
+    assert verdict(f"pytest | {foreign[0]}", "1 failed in 0.1s").passed is False
+
+
+@pytest.mark.parametrize(("own", "foreign"), tables.cases("testruns", "files"))
+@pytest.mark.parametrize(
+    ("text", "passed"), [("2 passed in 0.1s", True), ("1 failed in 0.1s", False)]
+)
+def test_what_a_run_writes_into_a_file_is_known_by_that_file_alone(
+    own: str, foreign: str, text: str, passed: bool
+) -> None:
+    assert (verdict(own, text).passed, verdict(foreign, text).passed) == (passed, None)
+
+
+@pytest.mark.parametrize(("text", "output", "began"), tables.cases("testruns", "never began"))
+def test_a_run_that_never_began_is_none(text: str, output: str, began: bool) -> None:
+    run = run_of(text)
+    assert (TOOLS.verdict(run, output, True) == Verdict(False, None, 1)) is began
+    assert (TOOLS.verdict(run, output, True) is not None) is began
+
+
+@pytest.mark.parametrize(("text", "elsewhere"), tables.cases("testruns", "places"))
+def test_where_a_run_is(text: str, elsewhere: bool | None) -> None:
+    run = run_of(text)
+    assert run is not None
+    homes = ["/Users/a/app/pkg", "/Users/a/app"]
+    found = None if run.folder is None else is_elsewhere("/Users/a/app/pkg", run.folder, homes)
+    assert found is elsewhere
+
+
+@pytest.mark.parametrize(
+    ("folder", "homes", "elsewhere"),
+    [
+        pytest.param("cmd", (), False, id="no folder is known"),
+        pytest.param("../x", (), True, id="outside of one that is not known"),
+        pytest.param("/w/x", (), False, id="any, where none is known"),
+        pytest.param("/tmp/x", (), True, id="a temporary one"),
+        pytest.param("/tmp/x/cmd", ("/tmp/x",), False, id="a session in a temporary one"),
+        pytest.param("/w/appendix", ("/w/app",), True, id="a name that goes on"),
+    ],
+)
+def test_what_is_elsewhere(folder: str, homes: tuple[str, ...], elsewhere: bool) -> None:
+    assert is_elsewhere("", folder, homes) is elsewhere
+
+
+@pytest.mark.parametrize(("text", "output", "found"), tables.cases("testruns", "summaries"))
+def test_a_failing_summary_decides_else_a_passing_one(
+    text: str, output: str, found: list[Any]
+) -> None:
+    assert verdict(text, output) == Verdict(*found)
+
+
+@pytest.mark.parametrize(("text", "output"), tables.cases("testruns", "no summary"))
+def test_what_is_no_summary_says_nothing(text: str, output: str) -> None:
+    assert verdict(text, output) == Verdict()
+
+
+@pytest.mark.parametrize(("text", "output"), tables.cases("testruns", "no tests"))
+def test_a_run_of_no_tests_passes_nothing(text: str, output: str) -> None:
+    assert verdict(text, output, False) == Verdict()
+    assert verdict(text, output, True) == Verdict(False)
+
+
+class TestOwnCommands:
+    OWN = testruns.TestTools(["./check", "scripts/verify --all", " "])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "./check",
+            "check",
+            "cd x && ./check -q",
+            "/work/x/check",
+            "scripts/verify --all a",
+            "timeout 5 ./check",
+        ],
+    )
+    def test_are_test_runs(self, text: str) -> None:
+        run = run_of(text, self.OWN)
+        assert run is not None
+        assert run.tool == "test-commands"
+        assert self.OWN.may_run(text)
+        assert run_of(text) is None
+
+    def test_may_print_the_summary_of_any_tool(self) -> None:
+        assert verdict("./check", "2 passed in 0.1s", tools=self.OWN) == Verdict(True, 2, 0)
+        assert verdict("./check", "all good", False, tools=self.OWN) == Verdict(True)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("pytest -q tests", "pytest -q tests"),
+        ("A=secret uv run pytest -k 'a b'", "pytest -k a b"),
+        (
+            "pytest " + "tests/some_long_name.py " * 5,
+            "pytest tests/some_long_name.py tests/some_long_name.py …",
+        ),
+        ("pytest 'a\x1b[31m\nb\u202e'", "pytest a [31m b"),
+        ("pytest && echo secret", "pytest"),
+    ],
+)
+def test_the_label_is_the_first_words(text: str, label: str) -> None:
+    run = run_of(text)
+    assert run is not None
+    assert run.label == label
+    assert len(run.label) <= LABEL_LIMIT
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["aTest", "tests/", "(cd x && ", "f() { ", "cd x; ", "if a; then ", "| head -9"],
+    ids=repr,
+)
+def test_the_time_of_a_command_line_is_linear(piece: str) -> None:
+    assert is_linear(
+        lambda text: [run_of(f"bash {text}/ ; pytest"), run_of(f"pytest {text}")], piece, 40_000
+    )
+
+
+# The page
+
+
+def shown(tool: dict[str, Any]) -> str:
+    """Return the row of a tool as the page has it."""
+    starts = ", ".join(f"`{start}`" for start in tool["starts"])
+    forms = [
+        f"{kind} {len(tool[kind])}" for kind in ("failing", "passing", "empty") if kind in tool
+    ]
+    forms += ["those of every tool"] if tool.get("runs_any") else []
+    sources = {
+        output.get("source", "printed") for output in MANIFEST if output["tool"] == tool["name"]
+    }
+    return f"| {tool['name']} | {starts} | {', '.join(forms)} | {', '.join(sorted(sources, reverse=True)) or '-'} |"
+
+
+def test_the_page_has_the_table() -> None:
+    found = re.search(r"<!-- tools -->\n(.*?)<!-- /tools -->", PAGE, re.S)
+    assert found
+    assert found[1].strip().splitlines()[2:] == [shown(tool) for tool in TABLE["tool"]]

@@ -1,0 +1,458 @@
+"""Codex: totals that become turns, replays that add nothing, and the verdict on a call."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.harness_lines import (
+    Line,
+    as_bytes,
+    cases,
+    claude,
+    codex,
+    counts,
+    item,
+    meta,
+    output,
+    read,
+    response,
+    summary,
+    tokens,
+    turn,
+    write,
+)
+from helpers.sessions import CORRECTION, put, rows_of, table
+from helpers.sessions import seen as seen_in
+
+from scoring.evidence.harnesses.codex import TURN, Codex
+from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, HarnessFacts
+
+
+def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:
+    write(root / "t" / "r.jsonl", *lines)
+    return summary(read(root / "t")[0][0])
+
+
+def spent(root: Path, *lines: Line) -> tuple[int, ...]:
+    """Turns, input, output, cache reads and cache creations."""
+    return facts(root, *lines)[:5]
+
+
+def share(root: Path) -> HarnessFacts:
+    (found,) = read(root)[1].harnesses
+    return found
+
+
+SUM = {"total_tokens": 272_000}
+FULL = counts(0, 0, 0, **SUM)
+
+
+def writes(n: int) -> Line:
+    return counts(n * 100, n * 60, n * 7, cache_write_input_tokens=n * 11)
+
+
+class TestTotals:
+    @cases(
+        "totals, expected",
+        {
+            "do not count by their sum": (
+                [(100, 60, 7), counts(100, 60, 7) | SUM],
+                (1, 100, 7, 60, 40),
+            ),
+            "count from zero after the context was filled": (
+                [(100, 60, 7), FULL, (50, 20, 5)],
+                (2, 150, 12, 80, 70),
+            ),
+            "may begin to state cache writes": (
+                [(100, 60, 7), writes(2)],
+                (2, 200, 14, 120, 40 + 22),
+            ),
+            "may leave out the same": (
+                [(100, 60, 7), {"input_tokens": 150}, (150, 60, 9)],
+                (3, 150, 9, 60, 90),
+            ),
+        },
+    )
+    def test_count_by_what_they_say(
+        self, tmp_path: Path, totals: list[Any], expected: tuple[int, ...]
+    ) -> None:
+        lines = (
+            tokens(n, total if isinstance(total, dict) else counts(*total))
+            for n, total in enumerate(totals)
+        )
+        assert spent(tmp_path, *lines) == expected
+
+    @cases(
+        "lines, expected",
+        {
+            "include it when it was stated alone": (
+                [
+                    tokens(1, counts(100, 60, 7)),
+                    tokens(2, None, counts(50, 20, 5)),
+                    tokens(3, counts(160, 85, 13)),
+                ],
+                (3, 160, 13),
+            ),
+            "differ": ([tokens(1, counts(100, 60, 7), counts(1, 1, 1))], (1, 100, 7)),
+        },
+    )
+    def test_count_rather_than_the_last_response(
+        self, tmp_path: Path, lines: list[Line], expected: tuple[int, ...]
+    ) -> None:
+        assert spent(tmp_path, *lines)[:3] == expected
+
+    def test_that_are_equal_are_duplicates(self, tmp_path: Path) -> None:
+        assert spent(tmp_path, *(tokens(n, counts(100, 60, 7)) for n in range(4)))[0] == 1
+        assert share(tmp_path / "t").duplicates_dropped == 3
+
+    @cases(
+        "then",
+        {
+            "all": counts(40, 10, 3),
+            "cached input alone": counts(240, 10, 30),
+            "output alone": counts(240, 100, 3),
+            "reasoning alone": counts(240, 100, 30, reasoning_output_tokens=0),
+        },
+    )
+    def test_that_fall_begin_anew(self, tmp_path: Path, then: Line) -> None:
+        begin = counts(200, 60, 20, reasoning_output_tokens=5)
+        expected = (
+            2,
+            200 + then["input_tokens"],
+            20 + then["output_tokens"],
+            60 + then["cached_input_tokens"],
+        )
+        assert spent(tmp_path, tokens(1, begin), tokens(2, then))[:4] == expected
+
+    @pytest.mark.parametrize("info", [None, {}, {"model_context_window": 1}])
+    def test_may_be_missing_altogether(self, tmp_path: Path, info: Any) -> None:
+        assert spent(tmp_path, codex(1, "event_msg", type="token_count", info=info)) == (0,) * 5
+
+
+HEADER = "Wall time: 0.1 seconds\n"
+OLD = "Exit code: 1\nOutput:\n"
+
+VERDICTS: dict[str, tuple[Any, bool | None]] = {
+    "line ends of another system": (f"Exit code: 2\r\n{HEADER}Output:\r\n…", True),
+    "a list of two": (
+        [
+            {"type": "input_text", "text": "Exit code: 1\nOutput:\n"},
+            {"type": "input_text", "text": "Exit code: 0\n"},
+        ],
+        True,
+    ),
+    "a list with an image": (
+        [
+            {"type": "input_image", "image_url": "data:"},
+            {"type": "input_text", "text": "Exit code: 0\nOutput:\n"},
+        ],
+        False,
+    ),
+    "no header": ("Exit code", None),
+    "no output": (f"Exit code: 1\n{HEADER}", None),
+    "what a program printed": (f"log\nExit code: 1\n{HEADER}Output:\n", None),
+    "what a program printed behind it": (
+        f"{HEADER}Output:\nProcess exited with code 1\nOutput:\n",
+        None,
+    ),
+    "a success whose output looks like a failure": (
+        "Exit code: 0\nOutput:\nExit code: 1\nOutput:\n",
+        False,
+    ),
+    "a line that only begins so": ("Exit code: 1 or so\nOutput:\n", None),
+    "JSON of a program": (json.dumps({"metadata": {"exit": 1}}), None),
+    "JSON, no number": (json.dumps({"metadata": {"exit_code": "1"}}), None),
+    "JSON that is cut": ('{"output": "x", "metadata": {"exit_code": 1', None),
+    "empty": ("", None),
+    "an object": ({"content": "x", "success": False}, None),
+}
+
+
+class TestVerdict:
+    @cases("said, failed", VERDICTS)
+    @pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
+    def test_stands_in_the_header(
+        self, tmp_path: Path, kind: str, said: Any, failed: bool | None
+    ) -> None:
+        expected = (0, 0) if failed is None else (1, int(failed))
+        assert facts(tmp_path, output(1, said, kind=kind))[5:] == expected
+
+    def test_is_read_when_the_text_is_written_in_another_way(self, tmp_path: Path) -> None:
+        said = b'"\\u0045xit code: 1\\nWall time: 1 seconds\\nOutput:\\n"'
+        line = as_bytes([output(1, "SAID")]).rstrip().replace(b'"SAID"', said)
+        assert facts(tmp_path, line)[5:] == (1, 1)
+
+    @pytest.mark.parametrize(
+        ("event", "failed"),
+        [
+            ({"type": "patch_apply_end", "success": False}, True),
+            ({"type": "patch_apply_end"}, None),
+            (
+                {"type": "mcp_tool_call_end", "result": {"Ok": {"content": [], "isError": True}}},
+                True,
+            ),
+            ({"type": "mcp_tool_call_end", "result": {}}, None),
+            ({"type": "mcp_tool_call_end", "result": "Err"}, None),
+            ({"type": "exec_command_begin", "success": False}, None),
+        ],
+    )
+    def test_stands_in_an_event(self, tmp_path: Path, event: Line, failed: bool | None) -> None:
+        expected = (0, 0) if failed is None else (1, int(failed))
+        assert facts(tmp_path, codex(1, "event_msg", call_id="call_1", **event))[5:] == expected
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_of_failure_decides(self, tmp_path: Path, turned: bool) -> None:
+        end = codex(1, "event_msg", type="patch_apply_end", call_id="call_1", success=False)
+        lines = [end, output(2, "Exit code: 0\nOutput:\n")]
+        assert facts(tmp_path, *lines[:: -1 if turned else 1])[5:] == (1, 1)
+
+    def test_counts_once_per_call(self, tmp_path: Path) -> None:
+        lines = (
+            output(n, OLD, name)
+            for n, name in enumerate(("call_1", "call_1", "call_2", None, None))
+        )
+        assert facts(tmp_path, *lines)[5:] == (4, 4)
+
+    def test_of_another_session_is_one_of_another_call(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            write(tmp_path / "t" / f"{name}.jsonl", meta(1, name), output(2, OLD))
+        assert summary(read(tmp_path / "t")[0][0])[5:] == (2, 2)
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("kind", "keys", "shown"),
+        [
+            ("function_call", {"name": "exec_command", "arguments": {"command": "npm test"}}, BASH),
+            ("function_call", {"name": "write_stdin", "arguments": {"chars": "pytest"}}, 0),
+            ("function_call", {"name": "exec_command", "arguments": "pytest"}, BASH),
+            ("function_call", {"name": "shell"}, BASH),
+            ("local_shell_call", {"action": {"type": "exec", "command": ["pytest"]}}, BASH | TESTS),
+            ("local_shell_call", {}, BASH),
+            (
+                "custom_tool_call",
+                {"name": "exec", "input": "await tools.exec_command({cmd: 'pytest'})"},
+                BASH | TESTS,
+            ),
+            ("message", {"role": "user", "content": [{"type": "input_text", "text": "pytest"}]}, 0),
+        ],
+    )
+    def test_of_a_tool(self, tmp_path: Path, kind: str, keys: Line, shown: int) -> None:
+        if isinstance(keys.get("arguments"), dict):
+            keys = keys | {"arguments": json.dumps(keys["arguments"])}
+        write(tmp_path / "t" / "r.jsonl", item(1, kind, **keys))
+        assert read(tmp_path / "t")[0][0].flags == COVERED | shown
+
+    @pytest.mark.parametrize(
+        ("command", "reads"),
+        [
+            *(
+                (f"{reader} loop-state.md", True)
+                for reader in ("cat", "cat <", "sed -n '1,200p'", "cat a.md b.md")
+            ),
+            ("head -20 x/loop-state.md | grep y", True),
+            ("cd x && /usr/bin/tail 'loop-state.md'", True),
+            *(
+                (f"{other} loop-state.md", False)
+                for other in ("ls", "cat x >", "concat", "git log --", "cat a; rm")
+            ),
+            ("cat <<'EOF' > loop-state.md\ny\nEOF", False),
+            ("sed -i 's/a/b/' loop-state.md", False),
+            ("sed --in-place=.bak s/a/b/ loop-state.md", False),
+            ("cat loop-state.md.bak", False),
+        ],
+    )
+    def test_of_the_loop_state(self, tmp_path: Path, command: str, reads: bool) -> None:
+        call = item(
+            1, "function_call", name="shell_command", arguments=json.dumps({"command": command})
+        )
+        write(tmp_path / "t" / "r.jsonl", call)
+        assert bool(read(tmp_path / "t")[0][0].flags & LOOP_STATE) is reads
+
+
+class TestLine:
+    def test_of_claude_code_in_the_same_file_counts_too(self, tmp_path: Path) -> None:
+        codex_lines = meta(1, "x"), tokens(2, counts(100, 60, 7))
+        claude_lines = response(3), claude(4)
+        for name, lines in (
+            ("a", (*codex_lines, *claude_lines)),
+            ("b", (*claude_lines, *codex_lines)),
+        ):
+            write(tmp_path / name / "m.jsonl", *lines)
+            (found,), _ = read(tmp_path / name)
+            assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 1), ("codex", 1)]
+
+    def test_without_the_wanted_types_is_skipped_where_they_matter(self, tmp_path: Path) -> None:
+        lines = [
+            tokens(1, counts(100, 60, 7) | {"input_tokens": "100"}),
+            tokens(1, counts(-100, 60, 7)),
+            codex(
+                2,
+                "event_msg",
+                type="web_search_end",
+                id=7,
+                cwd=["x"],
+                success="yes",
+                source=1,
+                output={},
+            ),
+            {"timestamp": 7, "type": "event_msg", "payload": {"type": "token_count"}},
+            {"timestamp": "2026-04-12", "type": "event_msg", "payload": {"type": "token_count"}},
+        ]
+        write(tmp_path / "t" / "r.jsonl", *lines, tokens(3, counts(10, 6, 1)))
+        (found,), survey = read(tmp_path / "t")
+        assert (found.turns, found.input_tokens) == (1, 10)
+        assert survey.lines_skipped == {"a field of another type": 3, "no time stamp": 1}
+
+
+def completed(second: int, kind: str, name: str = "call_1", **keys: Any) -> Line:
+    return codex(
+        second, "event_msg", type="item_completed", item={"type": kind, "id": name, **keys}
+    )
+
+
+def typed(second: int, *texts: str) -> Line:
+    return completed(
+        second,
+        "UserMessage",
+        f"u{second}",
+        content=[{"type": "text", "text": text} for text in texts],
+    )
+
+
+def ran(
+    second: int, command: str = "pytest", printed: str = "1 failed in 1s", code: int = 1
+) -> list[Line]:
+    given = json.dumps({"cmd": command})
+    return [
+        item(second, "function_call", name="exec_command", arguments=given),
+        output(second + 1, f"Process exited with code {code}\nOutput:\n{printed}"),
+    ]
+
+
+class TestPaginated:
+    """Threads whose events are items; the lines of calls and their outputs are as before."""
+
+    def read(
+        self, root: Path, *lines: Line, mode: str = "paginated", **keys: Any
+    ) -> dict[str, Any]:
+        begun = meta(0, "s1", history_mode=mode, **keys)
+        numbered = [
+            {**line, "ordinal": number} for number, line in enumerate([begun, turn(0), *lines])
+        ]
+        path = put(root / "rollout-2026-07-14T08-15-00-s1_2.jsonl", *numbered)
+        rows = Codex().original(rows_of(path, "codex"), lambda _: [])
+        turns = [row[1:] for row in table(rows, TURN)]
+        return seen_in(rows) | ({"turns": turns} if turns else {})
+
+    @pytest.mark.parametrize(
+        ("line", "keys", "corrections"),
+        [
+            (typed(9, CORRECTION), {}, 1),
+            (typed(9, "No, that is", " wrong"), {}, 1),
+            (completed(9, "HookPrompt", content=[{"type": "text", "text": CORRECTION}]), {}, 0),
+            (
+                item(
+                    9,
+                    "message",
+                    None,
+                    role="user",
+                    content=[{"type": "input_text", "text": CORRECTION}],
+                ),
+                {},
+                0,
+            ),
+            (typed(9, CORRECTION), {"source": {"subagent": "review"}}, 0),
+        ],
+        ids=["typed", "in-parts", "a-hook", "what-is-sent", "to-a-sub-agent"],
+    )
+    def test_has_prompts_as_items(
+        self, tmp_path: Path, line: Line, keys: Line, corrections: int
+    ) -> None:
+        assert self.read(tmp_path, *ran(1), line, **keys).get("corrections", 0) == corrections
+
+    def test_has_a_prompt_once_where_the_event_is_there_too(self, tmp_path: Path) -> None:
+        event = codex(9, "event_msg", type="user_message", message=CORRECTION)
+        assert self.read(tmp_path, *ran(1), event, typed(9, CORRECTION))["corrections"] == 1
+
+    def test_counts_a_call_once(self, tmp_path: Path) -> None:
+        ended = completed(
+            2, "CommandExecution", status="failed", exit_code=1, aggregated_output="1 failed in 1s"
+        )
+        patch = item(
+            3, "custom_tool_call", "call_2", name="apply_patch", input="*** Add File: a\n+x\n"
+        )
+        changed = completed(
+            4, "FileChange", "call_2", status="completed", changes={"a": {"type": "add"}}
+        )
+        answered = output(5, "Exit code: 0\nOutput:\nok", "call_2", "custom_tool_call_output")
+        one, other = ran(1)
+        found = self.read(tmp_path, one, ended, other, patch, changed, answered)
+        assert (found["calls"], found["runs"], found["edits"]) == (2, [0], ["/work/app/a"])
+        assert found["failed"] == [1, 0, 0]  # the second has two, which have one key
+
+    @pytest.mark.parametrize("status", ["failed", "completed", "inProgress", "declined"])
+    def test_has_the_verdict_on_a_patch_in_its_item(self, tmp_path: Path, status: str) -> None:
+        patch = item(
+            3, "custom_tool_call", "call_2", name="apply_patch", input="*** Add File: a\n+x\n"
+        )
+        found = self.read(tmp_path, patch, completed(4, "FileChange", "call_2", status=status))
+        assert found.get("failed") == {"failed": [1], "completed": [0]}.get(status)
+        assert ("edits" in found) is (status != "failed")
+        # In a program of ``exec`` items have ids of their own, which are no calls.
+        assert "failed" not in self.read(
+            tmp_path, completed(4, "FileChange", "call_7", status=status)
+        )
+
+    @pytest.mark.parametrize("ids", ["call_1", "call_7"])
+    def test_has_the_end_of_a_command_that_went_on_in_its_item(
+        self, tmp_path: Path, ids: str
+    ) -> None:
+        given = item(
+            1, "function_call", name="exec_command", arguments=json.dumps({"cmd": "pytest"})
+        )
+        goes_on = output(2, "Process running with session ID 7\nOutput:\n")
+        ended = completed(
+            8,
+            "CommandExecution",
+            ids,
+            status="failed",
+            exit_code=1,
+            aggregated_output="1 failed in 1s",
+        )
+        found = self.read(tmp_path, given, goes_on, ended)
+        assert found.get("failed") == ([1] if ids == "call_1" else None)
+
+    @pytest.mark.parametrize("on", [True, False], ids=["totals-go-on", "totals-begin-anew"])
+    def test_that_goes_on_from_another_file_adds_what_is_in_it(
+        self, tmp_path: Path, on: bool
+    ) -> None:
+        base = {"thread_id": "s0", "end_ordinal_exclusive": 40, "end_byte_offset": 9}
+        first, second = ((1100, 660, 77), (1200, 720, 84)) if on else ((100, 60, 7), (200, 120, 14))
+        spent = [
+            tokens(1, counts(*first), counts(100, 60, 7)),
+            tokens(2, counts(*second), counts(100, 60, 7)),
+        ]
+        found = self.read(tmp_path, *spent, history_base=base)
+        assert found["turns"] == [(7, 100, 60, 40)] * 2
+
+    @pytest.mark.parametrize(("first", "calls"), [(6, 1), (4, 2), (99, None)])
+    def test_of_a_sub_agent_has_its_own_lines_from_where_it_says(
+        self, tmp_path: Path, first: int, calls: int | None
+    ) -> None:
+        source = {"subagent": {"thread_spawn": {"parent_thread_id": "s0"}}}
+        before = [*ran(1), tokens(3, counts(100, 60, 7))]
+        mine = [
+            turn(4, "2"),
+            item(5, "function_call", "call_2", name="exec_command", arguments='{"cmd": "ls"}'),
+            tokens(6, counts(150, 90, 9)),
+        ]
+        one, two, count = before
+        lines = [typed(1, CORRECTION), count, one, two, *mine]
+        if first == 4:
+            lines = [typed(1, CORRECTION), count, one, *mine]
+        found = self.read(tmp_path, *lines, source=source, subagent_history_start_ordinal=first)
+        assert found.get("calls") == calls
+        assert found.get("turns") == ([(2, 50, 30, 20)] if calls else None)
+        assert "corrections" not in found
