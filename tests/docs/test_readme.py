@@ -225,7 +225,7 @@ def test_the_example_of_a_settings_file_is_read(
 @pytest.mark.slow
 def test_the_example_works(tmp_path: Path) -> None:
     (example,) = code(GUIDE, "python")
-    assert len([line for line in example.splitlines() if line.strip()]) <= 10
+    assert len([line for line in example.splitlines() if line.strip()]) <= 14
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", example],
         cwd=tmp_path,
