@@ -10,15 +10,9 @@ from msgspec.structs import replace
 from rubric import Rubric, SignalContribution
 from rubric.model import REFERENCE_FLAGS
 from scoring.evidence.beside import PROFILE
+from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import (
-    BASH,
-    COVERED,
-    LOOP_STATE,
-    TESTS,
-    Observed,
-    TranscriptFacts,
-)
+from scoring.evidence.transcripts.facts import COVERED, Observed, TranscriptFacts
 from scoring.signals import values as signal_values
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import (

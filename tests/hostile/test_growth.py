@@ -18,7 +18,7 @@ from helpers.meetings import record as meeting_record
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.work_trees import may_be_written
 from scoring.evidence.beside import hook_records
-from scoring.evidence.commands.commandlines import (
+from scoring.evidence.commands.objective_flags import (
     command_flags,
     is_test_command,
     reads_loop_state,

@@ -12,7 +12,7 @@ from helpers.commands import DaScore
 from helpers.places import Place
 from helpers.repos import START, STEP
 
-from scoring.evidence.commands.commandlines import command_flags
+from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.fields import keys_of

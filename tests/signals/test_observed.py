@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, Score, released_rubric
 from scoring.evidence.beside import Corrections
+from scoring.evidence.commands.objective_flags import BASH
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing, Unknown
 from scoring.evidence.scopes import DeclaredScope
 from scoring.evidence.transcripts.facts import (
-    BASH,
     COVERED,
     CorrectionsSeen,
     HarnessFacts,

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 from scoring.evidence.commands.shell import OWN_FAILURES, SHELLS, STARTERS, ShellCommand
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts.facts import BASH, LOOP_STATE, TESTS
 
 FILTERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
 """Programs that leave the lines with a pattern."""
@@ -424,54 +423,6 @@ def _behind_options(words: Sequence[str]) -> int:
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _VALUED else 1
     return at
-
-
-# What the objective checks look for in a tool call.
-
-TEST_COMMANDS = (
-    "go test",
-    "pytest",
-    "npm test",
-    "yarn test",
-    "make test",
-    "cargo test",
-    "rspec",
-    "phpunit",
-)
-LOOP_STATE_FILE = "loop-state.md"
-_SHOWS_FILES = ("cat", "sed", "head", "tail")
-
-
-def is_test_command(command: str) -> bool:
-    """Say whether a shell command runs a known test tool."""
-    return any(name in command for name in TEST_COMMANDS)
-
-
-def reads_loop_state(path: str) -> bool:
-    """Say whether a file that was read is the loop state."""
-    return path.endswith(LOOP_STATE_FILE)
-
-
-def command_flags(command: str) -> int:
-    """Return what a shell command shows, as bits: it ran, it ran a test tool, it read the loop state."""
-    flags = BASH | TESTS if is_test_command(command) else BASH
-    if LOOP_STATE_FILE in command and any(map(_shows_loop_state, re.split(r"[|;&>\n]", command))):
-        flags |= LOOP_STATE
-    return flags
-
-
-def _shows_loop_state(command: str) -> bool:
-    """Say whether a single command shows the loop state; ``sed -i`` writes it."""
-    reader = ""
-    for word in re.findall(r"[\w./~$*+@%-]+", command):
-        name = word.rpartition("/")[2]
-        if name in _SHOWS_FILES:
-            reader = name
-        elif reader == "sed" and re.match(r"-\w*i|--in-place", word):
-            reader = ""
-        elif reader and reads_loop_state(word):
-            return True
-    return False
 
 
 _INTO = {

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from scoring.evidence.commands.commandlines import command_flags, reads_loop_state
+from scoring.evidence.commands.objective_flags import LOOP_STATE, command_flags, reads_loop_state
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import Count, RawField, keys_of, member, text_in, value_of
 from scoring.evidence.harnesses.harness import (
@@ -21,7 +21,7 @@ from scoring.evidence.harnesses.harness import (
     Hook,
     JsonReader,
 )
-from scoring.evidence.transcripts.facts import LOOP_STATE, timestamp_ns
+from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 from scoring.evidence.transcripts.written import lines_added

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from scoring.evidence.commands.commandlines import command_flags
+from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import id_in, items_in, member, text_in
 from scoring.evidence.harnesses.harness import (

@@ -11,11 +11,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from scoring.evidence.commands.commandlines import is_test_command, reads_loop_state
+from scoring.evidence.commands.objective_flags import (
+    BASH,
+    LOOP_STATE,
+    TESTS,
+    is_test_command,
+    reads_loop_state,
+)
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.harness import NOT_JSON, Harness, JsonReader, TranscriptCounter
 from scoring.evidence.transcripts.discovery import list_directly
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, timestamp_ns
+from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
 from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.text import INT_MAX, INT_MIN, fold, wrap64

@@ -1,13 +1,10 @@
-"""Claims in words that tests pass (``claims.toml``), against the last run before; no words are kept."""
+"""Compares claims in words that tests pass with the last run before; no words are kept."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice, takewhile
 from operator import attrgetter, itemgetter
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.attribution import Share
@@ -15,65 +12,6 @@ from scoring.evidence.attribution.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen
 from scoring.evidence.transcripts.rows import EDIT, MADE, RUN, SAID, WHOLE
 from scoring.evidence.transcripts.streams import File, SessionKey
-
-FORMS = Path(__file__).parent / "claims.toml"
-_MOST_TEXT, _LONGEST_CLAUSE = 20_000, 500  # characters; what is longer is no plain claim
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”')
-_IN_BACKTICKS = re.compile(r"`[^`\n]*`")
-_CLAUSES = re.compile(r"(?<=[.!?;])\s+|,? (?:—|–|-|and) (?=(?:all )?(?:`|tests ))")
-
-
-@cache
-def _forms() -> Mapping[str, re.Pattern[str]]:
-    import tomllib  # under other rules no text is looked at
-
-    data = tomllib.loads(FORMS.read_text("utf-8"))
-    return {name: re.compile("|".join(forms)) for name, forms in data.items()}
-
-
-def claims_tests_pass(text: str) -> bool:
-    """Whether a text says, in words that are certain, that tests passed."""
-    text = text[-_MOST_TEXT:].lower()
-    if not _may_be_one(text):
-        return False
-    lines = (_CODE.sub("\n", text) if "```" in text else text).split("\n")
-    return any(
-        _may_be_one(line) and not line.lstrip().startswith(">") and _claims(line) for line in lines
-    )
-
-
-def _may_be_one(text: str) -> bool:
-    """Whether a text has words of a claim, which costs less to know than the forms."""
-    is_good = (
-        "pass" in text
-        or "green" in text
-        or "clean" in text
-        or "succe" in text
-        or " failures" in text
-    )
-    about = (
-        "test" in text
-        or "suite" in text
-        or "all " in text
-        or "spec" in text
-        or "everything" in text
-    )
-    return (is_good or "✅" in text or "✓" in text) and (
-        about or "phpunit" in text or "jest" in text
-    )
-
-
-def _claims(line: str) -> bool:
-    forms = _forms()
-    for clause in _CLAUSES.split(_QUOTED.sub("…", line)):
-        if len(clause) <= _LONGEST_CLAUSE and _may_be_one(clause):
-            bare = forms["clean"].sub("…", _IN_BACKTICKS.sub("…", clause))
-            if (forms["says"].search(bare) or forms["runs"].search(clause)) and not forms[
-                "unless"
-            ].search(bare):
-                return True
-    return False
 
 
 class _Event(NamedTuple):

@@ -14,9 +14,17 @@ from scoring.errors import Warn
 from scoring.frozen import Frozen
 from scoring.text import wrap64
 
-COVERED, BASH, TESTS, LOOP_STATE, CALLED, ENDED = 1, 2, 4, 8, 16, 32
-"""What a line shows, as bits: there is a transcript; a command was run; tests were run; the loop state was read; and,
-where calls without a verdict count, that a tool was called, and that how a call ended is stated."""
+COVERED = 1
+"""The bit of a line that says that there is a transcript.
+
+The bits 2, 4 and 8 are those of :mod:`scoring.evidence.commands.objective_flags`.
+"""
+
+CALLED = 16
+"""The bit of a line with a call of a tool, where calls without a verdict count."""
+
+ENDED = 32
+"""The bit of a line that states how a call ended, where calls without a verdict count."""
 
 
 class ReadingOptions(TypedDict, total=False):

@@ -9,11 +9,11 @@ from itertools import islice
 from operator import itemgetter
 
 from scoring.evidence.commands import commandlines
+from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.commandlines import targets
 from scoring.evidence.commands.shell import COMMAND_LIMIT, ShellCommand, commands_of
 from scoring.evidence.commands.testruns import TestCommand, TestTools, TestVerdict
 from scoring.evidence.transcripts import rows
-from scoring.evidence.transcripts.claims import claims_tests_pass
 from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 

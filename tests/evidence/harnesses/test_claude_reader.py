@@ -20,7 +20,8 @@ from helpers.harness_lines import (
     write,
 )
 
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS
+from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.transcripts.facts import COVERED
 
 
 def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:

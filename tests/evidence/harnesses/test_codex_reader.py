@@ -25,8 +25,9 @@ from helpers.harness_lines import (
 from helpers.sessions import CORRECTION, put, rows_of, table
 from helpers.sessions import seen as seen_in
 
+from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.harnesses.codex import TURN, Codex
-from scoring.evidence.transcripts.facts import BASH, COVERED, LOOP_STATE, TESTS, HarnessFacts
+from scoring.evidence.transcripts.facts import COVERED, HarnessFacts
 
 
 def facts(root: Path, *lines: Line | bytes) -> tuple[int, ...]:

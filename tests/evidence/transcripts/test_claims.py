@@ -1,33 +1,21 @@
-"""Claims in words: what is one, and what the runs before it say of it."""
+"""Claims in words: what the runs before a claim say of it."""
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from helpers import tables
 from helpers.commands import DaScore
 from helpers.harness_lines import cases, stamp
 from helpers.histories import History, Session
 
 from rubric import released_rubric
-from scoring.evidence.transcripts.claims import claims_tests_pass
 from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen, Observed
 from scoring.score import score_log
 from scoring.views.integrity import WordsSummary, summarize_words
 
 CLAIM = "All tests pass."
 PASSED, FAILED, UNKNOWN = "3 passed in 0.1s", "1 failed, 2 passed in 0.1s", "Terminated"
-
-
-@pytest.mark.parametrize("text", tables.cases("claims", "claims"))
-def test_a_claim(text: str) -> None:
-    assert claims_tests_pass(text)
-
-
-@pytest.mark.parametrize("text", tables.cases("claims", "no claims"))
-def test_no_claim(text: str) -> None:
-    assert not claims_tests_pass(text)
 
 
 def say(session: Session, second: float, text: str = CLAIM, side: bool = False) -> None:

@@ -15,9 +15,11 @@ from sessions.mixed import mixed, stages
 from sessions.world import CLAUDE, CLI, CODEX, LOOP_STATE, TESTS, Totals, Truth, Window
 
 from rubric import released_rubric
+from scoring.evidence.commands.objective_flags import BASH
+from scoring.evidence.commands.objective_flags import LOOP_STATE as READ_LOOP_STATE
+from scoring.evidence.commands.objective_flags import TESTS as RAN_TESTS
 from scoring.evidence.rules import CORRECTED, REFERENCE, EvidenceRules
 from scoring.evidence.transcripts.facts import (
-    BASH,
     COVERED,
     NS,
     HarnessFacts,
@@ -26,8 +28,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
 )
-from scoring.evidence.transcripts.facts import LOOP_STATE as READ_LOOP_STATE
-from scoring.evidence.transcripts.facts import TESTS as RAN_TESTS
 from scoring.score import score_log
 
 Scenario = Callable[[Path, int], Truth]

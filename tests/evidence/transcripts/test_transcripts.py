@@ -17,13 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.harnesses.lines import chunks
 from scoring.evidence.reference.transcripts import Event, read_exactly, reference_scan
 from scoring.evidence.transcripts.facts import (
-    BASH,
     COVERED,
-    LOOP_STATE,
-    TESTS,
     IterationWindow,
     ReadingOptions,
     TranscriptFacts,

@@ -1,0 +1,91 @@
+"""Recognizes claims that tests pass in what an agent says; the forms are in ``claims.toml``."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+CLAIM_FORMS = Path(__file__).parent / "claims.toml"
+
+_TEXT_LIMIT = 20_000
+"""How many characters of a text are searched, from its end."""
+
+_CLAUSE_LIMIT = 500
+"""The longest clause, in characters, that can be a plain claim."""
+
+_WORDS_OF_SUCCESS = ("pass", "green", "clean", "succe", " failures", "✅", "✓")
+_WORDS_OF_TESTS = ("test", "suite", "all ", "spec", "everything", "phpunit", "jest")
+
+_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTATION = re.compile(r'"[^"\n]*"|“[^”\n]*”')
+_IN_BACKTICKS = re.compile(r"`[^`\n]*`")
+_CLAUSE_END = re.compile(r"(?<=[.!?;])\s+|,? (?:—|–|-|and) (?=(?:all )?(?:`|tests ))")
+
+
+class _ClaimForms(NamedTuple):
+    """The patterns of ``claims.toml``, all forms of one kind joined.
+
+    Attributes:
+        says: clauses that claim it.
+        runs: clauses that claim it of a command in backticks.
+        clean: words about what is missing, such as "no errors", which do not weaken a claim.
+        unless: words that make a clause something else: a wish, a doubt, a part of the tests.
+    """
+
+    says: re.Pattern[str]
+    runs: re.Pattern[str]
+    clean: re.Pattern[str]
+    unless: re.Pattern[str]
+
+
+def claims_tests_pass(text: str) -> bool:
+    """Return whether a text says, in words that leave no doubt, that tests passed.
+
+    Blocks of code, quotations and quoted lines (``> ...``) do not count.
+    """
+    text = text[-_TEXT_LIMIT:].lower()
+    if not _may_claim(text):
+        return False
+
+    if "```" in text:
+        text = _CODE_BLOCK.sub("\n", text)
+
+    return any(_line_claims(line) for line in text.split("\n"))
+
+
+def _may_claim(text: str) -> bool:
+    """Return whether a text has any words of a claim, which is cheaper to find out than its form."""
+    has_success = any(word in text for word in _WORDS_OF_SUCCESS)
+    return has_success and any(word in text for word in _WORDS_OF_TESTS)
+
+
+def _line_claims(line: str) -> bool:
+    """Return whether a clause of a line claims that tests passed."""
+    if not _may_claim(line) or line.lstrip().startswith(">"):
+        return False
+
+    clauses = _CLAUSE_END.split(_QUOTATION.sub("…", line))
+    return any(_clause_claims(clause) for clause in clauses)
+
+
+def _clause_claims(clause: str) -> bool:
+    """Return whether a clause has the form of a claim, and no words that make it something else."""
+    if len(clause) > _CLAUSE_LIMIT or not _may_claim(clause):
+        return False
+
+    forms = _claim_forms()
+    without_commands = _IN_BACKTICKS.sub("…", clause)
+    bare = forms.clean.sub("…", without_commands)
+
+    if forms.unless.search(bare):
+        return False
+    return forms.says.search(bare) is not None or forms.runs.search(clause) is not None
+
+
+@cache
+def _claim_forms() -> _ClaimForms:
+    import tomllib  # under the reference's rules no text is searched
+
+    forms_by_kind = tomllib.loads(CLAIM_FORMS.read_text("utf-8"))
+    patterns = {kind: re.compile("|".join(forms)) for kind, forms in forms_by_kind.items()}
+    return _ClaimForms(**patterns)

@@ -1,0 +1,67 @@
+"""What the objective checks ask of a tool call, as bits: did it run tests, did it read the loop state.
+
+These checks are older than :mod:`scoring.evidence.commands.testruns` and know a test tool by its
+name alone, wherever a command line has it.
+"""
+
+import re
+
+BASH = 2
+"""The bit of a call that runs shell commands."""
+
+TESTS = 4
+"""The bit of a call that names a test tool."""
+
+LOOP_STATE = 8
+"""The bit of a call that reads the loop state."""
+
+TEST_COMMANDS = (
+    "go test",
+    "pytest",
+    "npm test",
+    "yarn test",
+    "make test",
+    "cargo test",
+    "rspec",
+    "phpunit",
+)
+LOOP_STATE_FILE = "loop-state.md"
+
+_SHOW_FILES = ("cat", "sed", "head", "tail")
+_SEPARATOR = re.compile(r"[|;&>\n]")
+_WORD = re.compile(r"[\w./~$*+@%-]+")
+_WRITES_IN_PLACE = re.compile(r"-\w*i|--in-place")
+
+
+def is_test_command(command: str) -> bool:
+    """Return whether a shell command names a known test tool."""
+    return any(name in command for name in TEST_COMMANDS)
+
+
+def reads_loop_state(path: str) -> bool:
+    """Return whether a path is that of the loop state."""
+    return path.endswith(LOOP_STATE_FILE)
+
+
+def command_flags(command: str) -> int:
+    """Return what a shell command shows: BASH, with TESTS and LOOP_STATE where they apply."""
+    flags = BASH
+    if is_test_command(command):
+        flags |= TESTS
+    if LOOP_STATE_FILE in command and any(map(_shows_loop_state, _SEPARATOR.split(command))):
+        flags |= LOOP_STATE
+    return flags
+
+
+def _shows_loop_state(command: str) -> bool:
+    """Return whether a single command shows the loop state; ``sed -i`` writes it."""
+    reader = ""
+    for word in _WORD.findall(command):
+        program = word.rpartition("/")[2]
+        if program in _SHOW_FILES:
+            reader = program
+        elif reader == "sed" and _WRITES_IN_PLACE.match(word):
+            reader = ""
+        elif reader and reads_loop_state(word):
+            return True
+    return False
