@@ -19,7 +19,7 @@ from rubric import find_rubric
 from scoring.evidence.git.checkpoints import checkpoint_ids, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
-from scoring.views.examined import LogView
+from scoring.examine import LogView
 
 NAMED = "+"
 """Behind the version of a rubric: the transcripts of all checkpoints are named to it as a folder."""

@@ -15,11 +15,11 @@ from scoring.cli.output import alike, reply, warn
 from scoring.cli.reading import log_view
 from scoring.errors import OptionError, SettingsError, WriteError
 from scoring.evidence.rules import Sources, rules_of
+from scoring.examine import LogView
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of, resolve_settings, set_by
 from scoring.text import counted, printable, spans
-from scoring.views.examined import LogView
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
 FAILED = 3  # the exit status of a check that found something

@@ -11,11 +11,12 @@ from scoring.cli.iteration import hooks_behind
 from scoring.cli.output import on_terminal, say, show, warn, write_json
 from scoring.demo import build_demo
 from scoring.evidence.git.walk import subjects_of
+from scoring.examine import LogView
 from scoring.log.settings import Settings
 from scoring.score import score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
-from scoring.views.examined import LogView, landing_text, named_commit
 from scoring.views.integrity import integrity_page, summarize_integrity
+from scoring.views.landing_text import landing_text, named_commit
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.score_pages import iteration_page
 from scoring.views.table import Line

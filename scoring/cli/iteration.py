@@ -29,10 +29,13 @@ from scoring.evidence.beside import (
     hook_facts,
 )
 from scoring.evidence.facts import IterationFacts
+from scoring.examine import ExaminedIteration, subject_of
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.find import Selection
 from scoring.log.load import no_such_entry
 from scoring.log.settings import Settings, cache_dir_of, resolve_settings
+from scoring.outcomes.prices import stored_prices
+from scoring.outcomes.spending import spending_of
 from scoring.score import ScoredIteration, score_iterations, write_iterations
 from scoring.sidecars.fingerprint import NOT_MEASURED, fingerprints
 from scoring.sidecars.provenance import read_provenance
@@ -41,7 +44,7 @@ from scoring.sidecars.states import CURRENT, State
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
 from scoring.signals.values import Deliberation
-from scoring.views.examined import Examined, landing_text, named_commit, subject_of
+from scoring.views.landing_text import landing_text, named_commit
 from scoring.views.score_pages import (
     claims_payload,
     iteration_page,
@@ -49,7 +52,6 @@ from scoring.views.score_pages import (
     score_payload,
     scored_now_payload,
 )
-from scoring.views.spending import kept_prices, spending_of
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -71,7 +73,7 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     with contextlib.suppress(NotFoundError):
         kept = None if recompute else read_score(log_dir, number)
     now = _score(settings, number) if kept is None else None
-    found: Examined | ScoredIteration | None = now
+    found: ExaminedIteration | ScoredIteration | None = now
     objectives = now.signals.objective if now else None
     if now:
         score, deliberation = now.persisted, now.signals.deliberation
@@ -93,7 +95,7 @@ def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
         settings.json or full or on_terminal()
     )  # the text of a reference rubric has no room for all
     subject = subject_of(settings.repo_dir, facts) if facts and not brief else ""
-    with kept_prices(cache_dir_of(settings)):
+    with stored_prices(cache_dir_of(settings)):
         if settings.json:
             payload = (
                 scored_now_payload(now)
@@ -137,7 +139,7 @@ def _payload(
 
 def _compared(
     settings: Settings, kept: PersistedScore, version: str
-) -> tuple[State, Examined | None, PersistedScore]:
+) -> tuple[State, ExaminedIteration | None, PersistedScore]:
     try:
         found = next(
             view_under(version, settings, Selection(only={kept.iteration})).examine(score=kept),

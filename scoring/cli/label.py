@@ -17,6 +17,7 @@ from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
+from scoring.examine import ExaminedIteration
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.log.find import Selection
 from scoring.log.load import load_iteration_log, no_such_entry
@@ -24,7 +25,6 @@ from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
 from scoring.views import labelled
-from scoring.views.examined import Examined
 from scoring.views.score_pages import iteration_page
 
 _MOST_FAULTS = 50
@@ -222,7 +222,7 @@ def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _show_change(one: Examined, settings: Settings) -> None:
+def _show_change(one: ExaminedIteration, settings: Settings) -> None:
     if not (sha := one.facts.landing.sha):
         say(
             "The commit of this iteration is not in this repository; there is no change to show.\n\n"

@@ -10,11 +10,11 @@ from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED
+from scoring.examine import subjects_by_iteration
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome import log_outcomes
-from scoring.views.examined import subjects_by_iteration
 from scoring.views.outcome_pages import outcomes_page
 
 

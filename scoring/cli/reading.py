@@ -21,11 +21,11 @@ from scoring.text import short
 
 if TYPE_CHECKING:
     from scoring.evidence.facts import IterationFacts
+    from scoring.examine import LogView
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.sidecars.fingerprint import Meaning
     from scoring.sidecars.scores import PersistedScore
     from scoring.views.columns import DataRow
-    from scoring.views.examined import LogView
 
 _EVERYTHING = Selection()
 _SHA_DIGITS = 7  # fewer of them name no commit
@@ -187,7 +187,7 @@ def log_view(
     outcomes: bool = False,
 ) -> "LogView":
     """Return the one log that some settings name, with ``outcomes`` also what became of its work."""
-    from scoring.views.examined import LogView
+    from scoring.examine import LogView
 
     log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
     rubric, how = find_rubric(settings.rubric), options(settings)
@@ -205,7 +205,7 @@ def log_view(
 
 def view_under(version: str, settings: Settings, selection: Selection) -> "LogView":
     """Return some iterations of a log under a released rubric, or that of the settings where this is none; silently."""
-    from scoring.views.examined import LogView
+    from scoring.examine import LogView
 
     rubric = rubric_behind(version, settings.rubric)
     how = options(settings, RULES[rubric.evidence], silent)

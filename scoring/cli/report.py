@@ -17,13 +17,13 @@ from scoring.cli.fleet import opened
 from scoring.cli.output import on_terminal, reply, show, write_bytes
 from scoring.cli.reading import log_view, outcome_rules, scores_about
 from scoring.errors import InputError, OptionError
+from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.validity import Case, validity
 from scoring.sidecars.fingerprint import keep_meaning
 from scoring.text import counted
-from scoring.views.examined import Known
 from scoring.views.formats import require
 from scoring.views.outcome_pages import with_cases
 from scoring.views.report import is_report, page_parts, report_lines
@@ -107,7 +107,7 @@ def command(
 def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: bool) -> Digest:
     view = replace(log_view(settings, recompute, selection, outcomes=True), observe=observe)
     cases: list[Case] = []
-    read: list[Known] = []
+    read: list[PreloadedEvidence] = []
     marks: list[bytes] = []
     rules = outcome_rules(settings)
     examined = view.examine(read.append)

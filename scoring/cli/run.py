@@ -12,11 +12,11 @@ from scoring.cli.output import on_terminal, put_item, say, show, write_json_arou
 from scoring.cli.reading import broken_entries, log_view, outcome_rules, scores_about, sources
 from scoring.errors import silent
 from scoring.evidence.git.walk import subjects_of
+from scoring.examine import PreloadedEvidence
 from scoring.log.find import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.score import LogSummary, score_whole_log
 from scoring.sidecars.fingerprint import kept_meaning
-from scoring.views.examined import Known
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_pages import work_of
 
@@ -46,7 +46,7 @@ def command(
     )
     terminal = on_terminal() and not settings.json
     looks = rubric.text == FULL_TEXT or terminal
-    read: list[Known] = []
+    read: list[PreloadedEvidence] = []
 
     with SpooledTemporaryFile(_IN_MEMORY) as items:
         log = score_whole_log(
@@ -55,7 +55,7 @@ def command(
             write=not no_write,
             observe=settings.json,
             broken=broken_entries,
-            beside=(lambda found: read.append(Known(found)))
+            beside=(lambda found: read.append(PreloadedEvidence(found)))
             if looks and evidence.rules.attributes
             else silent,
         )
@@ -74,7 +74,9 @@ def command(
     show(run_page(log, log_dir, log.written, shown), bound=rubric.text != FULL_TEXT)
 
 
-def _more(settings: Settings, selection: Selection, log: LogSummary, read: list[Known]) -> RunShown:
+def _more(
+    settings: Settings, selection: Selection, log: LogSummary, read: list[PreloadedEvidence]
+) -> RunShown:
     # What was read is taken out, so that it does not stay while a long page is made.
     rows = work_of(
         log_view(settings, selection=selection, outcomes=True), read.pop() if read else None

@@ -13,6 +13,7 @@ from scoring.cli.reading import meaning_of, view_under
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
 from scoring.log.find import Selection
 from scoring.log.settings import Settings
+from scoring.outcomes.spending import together
 from scoring.sessions import SessionScore, session_score
 from scoring.sidecars.fingerprint import NOT_MEASURED
 from scoring.sidecars.scores import (
@@ -24,9 +25,8 @@ from scoring.sidecars.scores import (
 )
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
-from scoring.views.examined import landings_text
+from scoring.views.landing_text import landings_text
 from scoring.views.session_pages import session_page, session_payload
-from scoring.views.spending import together
 from scoring.views.table import AnyCell, named_cells
 
 

@@ -18,6 +18,7 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, InputError
 from scoring.evidence.git.repository import check_out
 from scoring.evidence.rules import Options, options_of
+from scoring.examine import LogView
 from scoring.files import temporary_directory
 from scoring.fleet.fleet_toml import FleetConfig, file_system, one_line
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
@@ -27,7 +28,6 @@ from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_o
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
 from scoring.views.columns import DataRow
-from scoring.views.examined import LogView
 from scoring.views.work_pages import work_of
 
 MOST_WARNINGS = 20

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rubric import Score, SignalID
+from scoring.examine import ExaminedIteration
 from scoring.jobs.backfill import Standing
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
@@ -16,7 +17,6 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
 from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of, Voted
-from scoring.views.examined import Examined
 from scoring.views.formats import arrow_schema, clean
 from scoring.views.work_pages import WorkRow
 
@@ -169,7 +169,8 @@ def rows_of_iteration(
         return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
 
     yield row(
-        "iterations", Examined(facts, ways[CLAIMS], found.computed, score, "computed", outcome)
+        "iterations",
+        ExaminedIteration(facts, ways[CLAIMS], found.computed, score, "computed", outcome),
     )
     seen, said = (
         {SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from scoring.statistics import wilson
 from scoring.text import counted, printable, short, shortened
-from scoring.views.spending import cost_text, duration_text, tokens_text
+from scoring.views.spending_text import cost_text, duration_text, tokens_text
 from scoring.views.table import SHA, SUBJECT, Block, Cell, Column, Line, Table, subject_cell
 from scoring.views.work_pages import JUDGED, STATES, WorkRow, grouped, look_at, work_summary
 

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, Rubric, SignalContribution
 from scoring.errors import silent
+from scoring.examine import ExaminedIteration, LogView, PreloadedEvidence
+from scoring.outcomes.spending import KINDS, PaidWork, Purchase, purchase, without_claimed_cost
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.settings_table import read_toml
-from scoring.views.examined import Examined, Known, LogView
-from scoring.views.spending import KINDS, Purchase, Used, billed, purchase
 from scoring.views.work_pages import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
@@ -107,7 +107,7 @@ class Voted(NamedTuple):
 
 _COMPUTED: dict[tuple[str, str], Callable[[Of[Any]], Any]] = {
     ("iterations", "used_models"): lambda of: _joined(of, "models"),
-    ("iterations", "cost"): lambda of: (used := billed(of.it.spending)) and used.cost,
+    ("iterations", "cost"): lambda of: (used := without_claimed_cost(of.it.spending)) and used.cost,
     ("iterations", "unpriced_models"): lambda of: _joined(of, "unpriced"),
     ("integrity", "delta"): lambda of: float(of.it.delta) if of.it.comparable else None,
     ("integrity", "over_claim"): lambda of: of.it.delta < 0,
@@ -166,13 +166,13 @@ class Member(NamedTuple):
     task: str
     score: SessionIterRef
     rubric_version: str
-    used: Used
+    paid_work: PaidWork
 
     @classmethod
-    def of(cls, one: Examined) -> Self:
+    def of(cls, one: ExaminedIteration) -> Self:
         """Return an iteration as a member."""
         record, score = one.record, one.score
-        used = one.used._replace(spending=billed(one.spending))
+        used = one.paid_work._replace(spending=without_claimed_cost(one.spending))
         return cls(
             record.agent.session_id,
             record.task_id,
@@ -195,12 +195,14 @@ def group_rows(
                 score = session_score(rubric, name, [member.score for member in group])
                 score = replace(score, rubric_version=version)
                 sessions = {member.session for member in group if member.session}
-                found = GroupSeen(score, purchase(member.used for member in group), len(sessions))
+                found = GroupSeen(
+                    score, purchase(member.paid_work for member in group), len(sessions)
+                )
                 yield table, _row(table, log, score.iterations[0], found)
 
 
 def table_rows(
-    log: Path, rubric: Rubric, examined: Iterable[Examined]
+    log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]
 ) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
     members = []
@@ -219,7 +221,7 @@ def rows_of_view(
     view: LogView, tables: Collection[str] = tuple(TABLES)
 ) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows that some tables of a log need, each with its table's name; raises as :func:`work_of`."""
-    read: list[Known] = []
+    read: list[PreloadedEvidence] = []
     keep = read.append if "work" in tables else silent
     if any(name != "work" for name in tables):
         named = replace(view, subjects="iterations" in tables)

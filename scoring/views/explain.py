@@ -7,6 +7,7 @@ from typing import Any
 from rubric import BAND_INSUFFICIENT, SignalContribution, Source
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, ClaimResult, Method
+from scoring.examine import ExaminedIteration
 from scoring.log.load import EntryPlaces
 from scoring.sidecars.fingerprint import Meaning
 from scoring.sidecars.provenance import OwnLines
@@ -14,7 +15,7 @@ from scoring.signals.signal import window_text
 from scoring.signals.table import fact_of, signal_of
 from scoring.signals.values import IntegrityObservation
 from scoring.text import counted, cut, printable, short, some_of
-from scoring.views.examined import Examined, landing_text, named_commit
+from scoring.views.landing_text import landing_text, named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.score_pages import chain_payload, claims_payload, kept_payload
 from scoring.views.session_pages import score_text
@@ -48,7 +49,7 @@ class ExplainedSignal:
 class Explanation:
     """An iteration's score, signal by signal; ``kept`` is what its evidence file says of its lines."""
 
-    one: Examined
+    one: ExaminedIteration
     signals: tuple[ExplainedSignal, ...]
     entry: str | None
     kept: OwnLines | None = None
@@ -89,7 +90,7 @@ class Explanation:
 
 
 def explain(
-    one: Examined,
+    one: ExaminedIteration,
     entry: EntryPlaces | None,
     kept: OwnLines | None = None,
     days: float = 0,
@@ -102,7 +103,7 @@ def explain(
 
 
 def _explained(
-    row: SignalContribution, votes: float, one: Examined, entry: EntryPlaces | None
+    row: SignalContribution, votes: float, one: ExaminedIteration, entry: EntryPlaces | None
 ) -> ExplainedSignal:
     cost = could_add = row.effective_weight - row.contribution
     if not row.applicable:

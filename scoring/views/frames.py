@@ -13,9 +13,9 @@ from typing import Any, Unpack
 from rubric import Rubric, default_rubric
 from scoring.errors import InputError
 from scoring.evidence.rules import Options
+from scoring.examine import LogView
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.views.columns import TABLES, DataRow, rows_of_view
-from scoring.views.examined import LogView
 from scoring.views.formats import arrow_schema, clean, require
 
 _PANDAS = {"text": "string", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rubric import Rubric
+from scoring.examine import ExaminedIteration
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fitting import Fit
 from scoring.outcomes.outcome import Outcome
@@ -22,7 +23,6 @@ from scoring.outcomes.validity import (
 )
 from scoring.sidecars.fingerprint import score_mark
 from scoring.text import counted, printable, short
-from scoring.views.examined import Examined
 from scoring.views.table import (
     NAMED,
     AnyCell,
@@ -99,8 +99,8 @@ def outcome_text(outcome: Outcome, horizon_days: float) -> str:
 
 
 def with_cases(
-    examined: Iterable[Examined], version: str, cases: list[Case], marks: list[bytes]
-) -> Iterator[Examined]:
+    examined: Iterable[ExaminedIteration], version: str, cases: list[Case], marks: list[bytes]
+) -> Iterator[ExaminedIteration]:
     """Yield the iterations of a pass; ``cases`` gets those under one rubric with a known outcome, ``marks`` all."""
     for one in examined:
         marks.append(score_mark(one.score, one.facts))

@@ -9,6 +9,7 @@ from msgspec import structs
 from rubric import SignalContribution
 from scoring.evidence.beside import HookOutcome
 from scoring.evidence.facts import IterationFacts
+from scoring.outcomes.spending import Spending, spending_of
 from scoring.score import ScoredIteration
 from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import OwnLines
@@ -16,7 +17,6 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import score_text, spending_section
-from scoring.views.spending import Spending, spending_of
 from scoring.views.table import (
     Block,
     Column,

@@ -7,13 +7,14 @@ from typing import Any
 
 from rubric import Bounds
 from rubric.breakdown import Rested
+from scoring.outcomes.spending import Spending
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
 from scoring.views import table
-from scoring.views.spending import Spending, spending_lines
+from scoring.views.spending_text import spending_lines
 
 SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
 SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVERAGE]

@@ -11,13 +11,15 @@ from scoring.evidence.attribution.sightings import STOPPED
 from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
+from scoring.examine import LogView, PreloadedEvidence
 from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.prices import stored_prices
+from scoring.outcomes.spending import Spending
 from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import wilson
 from scoring.text import counted
-from scoring.views.examined import Known, LogView
-from scoring.views.spending import Spending, cost_text, kept_prices
+from scoring.views.spending_text import cost_text
 
 JUDGED: tuple[State, ...] = (
     "landed",
@@ -109,11 +111,11 @@ def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
     cached = frozenset(
         harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached
     )
-    with kept_prices(cache_dir):
+    with stored_prices(cache_dir):
         return [work_row(unit, cached) for unit in units]
 
 
-def work_of(view: LogView, known: Known | None = None) -> list[WorkRow]:
+def work_of(view: LogView, known: PreloadedEvidence | None = None) -> list[WorkRow]:
     """Return all of the work of a log's repository, under attributed evidence, by when it ended; none without a trunk.
 
     What no entry names is selected by time alone. Raises as :meth:`LogView.examine`.

@@ -10,12 +10,12 @@ from helpers.fleets import archive_of, make_fleet, ordered, rows_of, score_here,
 
 from rubric import find_rubric
 from scoring.demo import build_demo
+from scoring.examine import LogView
 from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.views.columns import TABLES, table_rows
-from scoring.views.examined import LogView
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
 

@@ -8,10 +8,10 @@ from helpers.commands import DaScore
 
 from scoring import frames
 from scoring.demo import Demo
+from scoring.examine import ExaminedIteration
 from scoring.views.columns import TABLES, DataColumn
-from scoring.views.examined import Examined
 
-COLUMN: DataColumn[Examined] = DataColumn(
+COLUMN: DataColumn[ExaminedIteration] = DataColumn(
     "verifiers",
     "integer",
     "verifiers",

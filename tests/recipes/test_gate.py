@@ -9,12 +9,12 @@ import pytest
 from helpers.commands import DaScore
 
 from scoring.cli import check
-from scoring.views.examined import Examined
+from scoring.examine import ExaminedIteration
 from scoring.views.gates import GATES
 from scoring.views.gates.gate import Gate, GateOption
 
 
-def _few_signals(least: float, one: Examined) -> Iterator[str]:
+def _few_signals(least: float, one: ExaminedIteration) -> Iterator[str]:
     """The file: so many signals are present."""
     coverage = one.score.coverage
     if coverage.present < least * coverage.total:

@@ -15,6 +15,7 @@ from helpers.repos import Repo
 from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
 from scoring.errors import SettingsError
+from scoring.examine import ExaminedIteration, LogView
 from scoring.log.find import Selection
 from scoring.log.model import IterationRecord
 from scoring.score import score_log
@@ -28,7 +29,6 @@ from scoring.signals.values import (
     absent_signal,
     present_signal,
 )
-from scoring.views.examined import Examined, LogView
 from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
 
@@ -40,7 +40,7 @@ NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signa
 
 def examined(
     number: int, value: float | None, claimed: float | None = None, rubric: str = "2.1.0"
-) -> Examined:
+) -> ExaminedIteration:
     """One iteration whose only signal is landed."""
     landed = absent_signal("not told") if value is None else present_signal(value, "told")
     claim = absent_signal("") if claimed is None else present_signal(claimed, "said so")
@@ -48,10 +48,10 @@ def examined(
     signals = SignalSet(number, {LANDED: landed}, NOTHING, integrity)
     record = IterationRecord(iteration=number, task_id=f"task-{number}")
     score = build_persisted_score(released_rubric(rubric).score(signals), record)
-    return Examined(facts_of(record), signals, score, score, "computed")
+    return ExaminedIteration(facts_of(record), signals, score, score, "computed")
 
 
-def checked(iterations: list[Examined], last: int | None = None, **given: Any) -> Verdict:
+def checked(iterations: list[ExaminedIteration], last: int | None = None, **given: Any) -> Verdict:
     """Check iterations by gates; a baseline may be given as it is."""
     log = LogView(Path(), Path(), rubric=default_rubric(), selection=Selection(last))
     before = given.pop("baseline", None)

@@ -25,11 +25,11 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import installing
-from scoring.views.examined import LogView
+from scoring.examine import LogView
 from scoring.views.report import page_parts, report_lines
 from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
-from scoring.views.spending import cost_text
+from scoring.views.spending_text import cost_text
 from scoring.views.table import pipe_text
 from scoring.views.work_pages import work_of
 

@@ -16,12 +16,12 @@ from helpers.repos import Repo
 from rubric import default_rubric
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.ledger import State, Unit
+from scoring.outcomes.spending import PaidWork, Spending, purchase
 from scoring.views.became import NO_DIFFERENCE, CountedShare, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import ReportedIteration, Vote
-from scoring.views.spending import Spending, Used, purchase
 from scoring.views.work_pages import WorkRow
 
 SONNET = "claude-sonnet-4-5"
@@ -226,7 +226,10 @@ class TestPurchase:
     def test_what_came_to_nothing_is_in_what_a_landed_one_costs(self) -> None:
         fates = [(True, True), (True, False), (False, None)]
         found = purchase(
-            [Used(paid(n * 100), landed=there, sound=ok) for n, (there, ok) in enumerate(fates, 1)]
+            [
+                PaidWork(paid(n * 100), landed=there, sound=ok)
+                for n, (there, ok) in enumerate(fates, 1)
+            ]
         )
         costs = (found.cost, found.per_landed, found.unsound, found.not_landed)
         assert costs == pytest.approx((9.0, 4.5, 3.0, 4.5))
@@ -237,7 +240,7 @@ class TestPurchase:
         ids=["nobody knows the tokens", "nobody knows the price"],
     )
     def test_without_a_cost(self, spending: Spending | None) -> None:
-        found = purchase([Used(spending, landed=True, sound=True)])
+        found = purchase([PaidWork(spending, landed=True, sound=True)])
         assert (found.cost, found.per_landed, found.unsound, found.priced) == (None, None, None, 0)
 
 

@@ -15,7 +15,7 @@ from scoring.outcomes.outcome import OutcomeRules
 from scoring.score import LogSummary, ScoredLine
 from scoring.sidecars.fingerprint import Meaning, keep_meaning, kept_meaning
 from scoring.views.run_pages import RunShown, run_page
-from scoring.views.spending import cost_text
+from scoring.views.spending_text import cost_text
 from scoring.views.table import pipe_text
 
 NEW, OLD = ("--rubric", "3.1.0"), ("--rubric", "2.1.0")

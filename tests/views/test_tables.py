@@ -23,11 +23,11 @@ from rubric import released_rubric
 from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
+from scoring.examine import LogView
 from scoring.log.find import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.columns import TABLES, rows_of_view
-from scoring.views.examined import LogView
 from scoring.views.formats import CsvWriter, JsonlWriter
 from scoring.views.sql import database
 

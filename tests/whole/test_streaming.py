@@ -8,9 +8,9 @@ import pytest
 
 from rubric import default_rubric
 from scoring.demo import Demo
+from scoring.examine import ExaminedIteration, LogView
 from scoring.log.load import load_iteration_log
 from scoring.views.columns import TABLES, table_rows
-from scoring.views.examined import Examined, LogView
 from scoring.views.formats import write_directory
 
 FEW, MANY = 40, 240
@@ -50,7 +50,7 @@ def growth(logs: dict[int, Path], action: Callable[[Path], object]) -> float:
     return slope(action) / slope(load_iteration_log)
 
 
-def everything(log: Path, demo: Demo) -> list[Examined]:
+def everything(log: Path, demo: Demo) -> list[ExaminedIteration]:
     return list(LogView(log, demo.repo_dir).examine())
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from rubric import BAND_INSUFFICIENT
+from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
 from scoring.text import as_utf8, counted, cut, visible
-from scoring.views.examined import Examined, LogView
 from scoring.views.gates import drops, gate
 from scoring.views.gates.gate import Demand, Gate, mean_score
 from scoring.views.table import number
@@ -132,7 +132,7 @@ def demands(given: Mapping[str, Any], log: LogView) -> list[Demand]:
 
 
 def check(
-    examined: Iterable[Examined],
+    examined: Iterable[ExaminedIteration],
     made: Sequence[Demand],
     last: int | None = None,
     allow_empty: bool = False,
@@ -168,7 +168,7 @@ def check(
     return verdict
 
 
-def _checked(one: Examined, made: Sequence[Demand]) -> Checked:
+def _checked(one: ExaminedIteration, made: Sequence[Demand]) -> Checked:
     iteration, state, failures = one.record.iteration, one.state, []
     if state.says_more:
         failures.append(Failure(SIDECAR, iteration, f"{state.says_more}{_AGAIN.format(iteration)}"))

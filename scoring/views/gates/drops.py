@@ -10,9 +10,9 @@ from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.evidence.git.repository import GitRepository
+from scoring.examine import ExaminedIteration, LogView
 from scoring.files import in_checkout, read_file
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
-from scoring.views.examined import Examined, LogView
 from scoring.views.gates.gate import Gate, GateOption, Looks, is_enough, weakest
 
 
@@ -51,14 +51,14 @@ def _demanded(most: float | None, name: str | None, log: LogView) -> Drop:
     return Drop(most, baseline, log.selection.last)
 
 
-def _fell(demand: Drop, one: Examined) -> Iterator[str]:
+def _fell(demand: Drop, one: ExaminedIteration) -> Iterator[str]:
     score, before = one.score, _before(demand, one)
     if before is not None and before - score.value > demand.most + TOLERANCE:
         below = f"{before - score.value:.3f} below the {before:.3f} of {demand.baseline.source}"
         yield f"score {score.value:.3f} is {below}; {weakest(score)}"
 
 
-def _before(demand: Drop, one: Examined) -> float | None:
+def _before(demand: Drop, one: ExaminedIteration) -> float | None:
     """Return the earlier score of an iteration, where the two compare."""
     score, old = one.score, demand.baseline.scores.get(one.record.iteration)
     return (
@@ -66,7 +66,7 @@ def _before(demand: Drop, one: Examined) -> float | None:
     )
 
 
-def _not_compared(demand: Drop, one: Examined) -> Iterator[str]:
+def _not_compared(demand: Drop, one: ExaminedIteration) -> Iterator[str]:
     old = demand.baseline.scores.get(one.record.iteration)
     if not one.score.scored:
         return

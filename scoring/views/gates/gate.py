@@ -8,10 +8,10 @@ from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
 from scoring.errors import OptionError
 from scoring.evidence.git.facts import Unknown
+from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import CURRENT
 from scoring.text import cut, printable
-from scoring.views.examined import Examined, LogView
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def _nothing(value: Any, of: Any) -> Iterator[str]:  # noqa: ARG001 - most gates
     yield from ()
 
 
-Looks: TypeAlias = tuple[Callable[[Any, Examined], bool], str]
+Looks: TypeAlias = tuple[Callable[[Any, ExaminedIteration], bool], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Gate:
     """
 
     options: tuple[GateOption, ...]
-    fails: Callable[[Any, Examined], Iterator[str]] = _nothing
+    fails: Callable[[Any, ExaminedIteration], Iterator[str]] = _nothing
     fails_whole: Callable[[Any, Sequence[PersistedScore]], Iterator[str]] = _nothing
     looks: Looks = (lambda _, __: True, "there is no iteration")
-    notes: Callable[[Any, Examined], Iterator[str]] = _nothing
+    notes: Callable[[Any, ExaminedIteration], Iterator[str]] = _nothing
     demanded: Callable[..., Any] = lambda given, _: given
     shown: Callable[[Any], tuple[Any, ...]] = lambda value: (value,)
 
@@ -88,7 +88,7 @@ def weakest(score: PersistedScore) -> str:
     )
 
 
-def _below_score(least: float, one: Examined) -> Iterator[str]:
+def _below_score(least: float, one: ExaminedIteration) -> Iterator[str]:
     score = one.score
     if score.scored and score.value < least - TOLERANCE:
         yield f"score {score.value:.3f} is below {least:g}; {weakest(score)}"
@@ -104,7 +104,7 @@ def _band(name: str, log: LogView) -> tuple[str, dict[str, float]]:
     return name, floors
 
 
-def _below_band(least: tuple[str, dict[str, float]], one: Examined) -> Iterator[str]:
+def _below_band(least: tuple[str, dict[str, float]], one: ExaminedIteration) -> Iterator[str]:
     """Compare the score, since bands of another rubric may begin elsewhere, or the band where a cap lowers it."""
     score, (name, floors) = one.score, least
     capped = any(row.cap for row in score.breakdown)
@@ -121,7 +121,7 @@ def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]
         yield f"the mean score {mean:.3f} is below {least:g}"
 
 
-def _over_claims(_: bool, one: Examined) -> Iterator[str]:
+def _over_claims(_: bool, one: ExaminedIteration) -> Iterator[str]:
     for pair in one.signals.integrity:
         if pair.delta < 0:
             claimed, observed = (
@@ -130,7 +130,7 @@ def _over_claims(_: bool, one: Examined) -> Iterator[str]:
             yield f"{pair.role} over-claimed {pair.signal}: claimed {claimed}, observed {observed}"
 
 
-def _unscored(_: bool, one: Examined) -> Iterator[str]:
+def _unscored(_: bool, one: ExaminedIteration) -> Iterator[str]:
     if not one.score.scored:
         yield "has no score: no signal is present"
 
@@ -156,7 +156,7 @@ NO_OVER_CLAIMS = Gate((_CLAIMS,), _over_claims, looks=_COMPARED)
 NO_UNSCORED = Gate((GateOption("no-unscored", "Every iteration has a score."),), _unscored)
 
 
-def _below_coverage(least: float, one: Examined) -> Iterator[str]:
+def _below_coverage(least: float, one: ExaminedIteration) -> Iterator[str]:
     coverage = one.score.coverage  # 0 without a score
     if coverage.weight < least - TOLERANCE:
         absent = ", ".join(
@@ -165,13 +165,13 @@ def _below_coverage(least: float, one: Examined) -> Iterator[str]:
         yield f"rests on {coverage}, which is below {least * 100:.1f} %; absent: {absent}"
 
 
-def _below_low(least: float, one: Examined) -> Iterator[str]:
+def _below_low(least: float, one: ExaminedIteration) -> Iterator[str]:
     low = one.score.bounds.low  # 0 without a score
     if low < least - TOLERANCE:
         yield f"its lower bound {low:.3f} is below {least:g}; it rests on {one.score.coverage}"
 
 
-def _unresolved(_: bool, one: Examined) -> Iterator[str]:
+def _unresolved(_: bool, one: ExaminedIteration) -> Iterator[str]:
     landing = one.facts.landing
     is_missing = (
         landing.sha is None and landing.commit is None
@@ -180,18 +180,18 @@ def _unresolved(_: bool, one: Examined) -> Iterator[str]:
         yield f"commit {cut(printable(landing.field), 80)} is not in this repository"
 
 
-def _without_commit(_: bool, one: Examined) -> Iterator[str]:
+def _without_commit(_: bool, one: ExaminedIteration) -> Iterator[str]:
     if one.facts.landing.unknown is Unknown.NO_COMMIT and not one.record.known_from:
         yield "names no commit"
 
 
-def _stale(_: bool, one: Examined) -> Iterator[str]:
+def _stale(_: bool, one: ExaminedIteration) -> Iterator[str]:
     if one.state.name == "stale" and not one.state.says_more:  # one that says more fails anyway
         number = one.record.iteration
         yield f"its sidecar is {one.state}; 'da-score iteration {number} --recompute' brings it up to date"
 
 
-def _unverified(_: bool, one: Examined) -> Iterator[str]:
+def _unverified(_: bool, one: ExaminedIteration) -> Iterator[str]:
     if one.state.name == "unverified":
         yield f"its sidecar is {one.state}"
 

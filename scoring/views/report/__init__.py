@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.files import read_file
+from scoring.outcomes.spending import together
 from scoring.outcomes.validity import Validity
 from scoring.text import (
     SHORT_LENGTH,
@@ -28,7 +29,7 @@ from scoring.views.report.answers import Piece
 from scoring.views.report.digest import Digest, commit_page
 from scoring.views.report.reported import DETAIL
 from scoring.views.run_pages import scores_head
-from scoring.views.spending import cost_text, duration_text, price_note, spending_lines, together
+from scoring.views.spending_text import cost_text, duration_text, price_note, spending_lines
 from scoring.views.table import Block, Line, band_text, number
 from scoring.views.work_pages import (
     STATES,

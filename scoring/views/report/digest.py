@@ -15,6 +15,7 @@ from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.work_trees import same_remote
 from scoring.evidence.git.repository import GitRepository
+from scoring.examine import ExaminedIteration
 from scoring.log.find import day_of
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
@@ -22,7 +23,6 @@ from scoring.sidecars.fingerprint import Meaning
 from scoring.signals.values import SignalSet
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, shortened
-from scoring.views.examined import Examined
 from scoring.views.integrity import (
     IntegritySummary,
     WordsSummary,
@@ -177,7 +177,7 @@ class Digest:
         )
 
 
-def digest(log: Path, rubric: Rubric, examined: Iterable[Examined]) -> Digest:
+def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> Digest:
     """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
     found = Digest(as_utf8(str(log)), rubric)
     sessions: dict[tuple[str, str], list[SessionIterRef]] = {}

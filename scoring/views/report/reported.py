@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.evidence.git.checkpoints import is_in_git
+from scoring.examine import ExaminedIteration
+from scoring.outcomes.spending import Spending
 from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, shortened
-from scoring.views.examined import Examined
-from scoring.views.spending import Spending
 
 DETAIL = 1000  # how many characters of a detail a report shows
 _MOST_PLACES = 5  # how many transcripts of one iteration a report names
@@ -84,7 +84,7 @@ class ReportedIteration:
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
 
-def line_of(one: Examined) -> ReportedIteration:
+def line_of(one: ExaminedIteration) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
     score, record, observed, landing = one.score, one.record, one.facts.observed, one.facts.landing
     signals = [(row, signal_of(row.signal)) for row in score.breakdown]

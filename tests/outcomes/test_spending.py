@@ -36,16 +36,10 @@ from scoring.evidence.transcripts.facts import (
 from scoring.evidence.transcripts.rows import timed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
-from scoring.views import spending
-from scoring.views.spending import (
-    Spending,
-    duration_text,
-    price,
-    spending_lines,
-    spending_of,
-    together,
-    tokens_text,
-)
+from scoring.outcomes import prices
+from scoring.outcomes.prices import price
+from scoring.outcomes.spending import Spending, spending_of, together
+from scoring.views.spending_text import cost_text, duration_text, spending_lines, tokens_text
 
 SONNET, OPUS, GPT = "claude-sonnet-4-5", "claude-opus-4-5", "gpt-5-codex"
 WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
@@ -248,14 +242,14 @@ class TestPrice:
         is_known: bool,
     ) -> None:
         some = Spent(GPT, 0, 1, 10, 7, 10, 10), Spent("made-up-9", 0, 1, 1, 1, 1, 1)
-        costs, asked = [], list[str]()
+        costs, asked = [], list[prices.RateKey]()
         for lists, at in ((b"lists", START * NS), (stamp, when)):
-            monkeypatch.setattr(spending, "_rates", {})
-            monkeypatch.setattr(spending, "stamp_of", lambda _, lists=lists: lists)
-            with spending.kept_prices(tmp_path):
+            monkeypatch.setattr(prices, "_rates", {})
+            monkeypatch.setattr(prices, "stamp_of", lambda _, lists=lists: lists)
+            with prices.stored_prices(tmp_path):
                 costs.append([price(one, at) for one in some])
             if len(costs) == 1:
-                monkeypatch.setattr(spending, "_asked", lambda model, *_: asked.append(model))
+                monkeypatch.setattr(prices, "_look_up", asked.append)
         assert (costs[-1] == costs[0], asked == []) == (is_known, is_known)
 
 
@@ -374,11 +368,11 @@ class TestSpending:
         (duration_text, 12_000, "3 h 20 min"),
         (duration_text, 7_200, "2 h"),
         (duration_text, 187_200, "52 h"),
-        (spending.cost_text, None, "-"),
-        (spending.cost_text, 0.0, "$0.00"),
-        (spending.cost_text, 0.0123, "$0.01"),
-        (spending.cost_text, 0.0003, "<$0.01"),
-        (spending.cost_text, 1234.5, "$1,234.50"),
+        (cost_text, None, "-"),
+        (cost_text, 0.0, "$0.00"),
+        (cost_text, 0.0123, "$0.01"),
+        (cost_text, 0.0003, "<$0.01"),
+        (cost_text, 1234.5, "$1,234.50"),
     ],
 )
 def test_numbers_are_shown_as_people_read_them(

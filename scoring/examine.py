@@ -1,0 +1,308 @@
+"""One pass over a log: each iteration with its facts, its signals and the score that counts.
+
+The score that counts is the sidecar's, together with how far it can be trusted today. Without a
+sidecar, or when asked to recompute, it is what the evidence gives now.
+"""
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec import field
+from msgspec.structs import replace
+
+from rubric import Rubric, default_rubric
+from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.walk import subjects_of
+from scoring.evidence.rules import Options, Sources, rules_of
+from scoring.frozen import Frozen
+from scoring.log.find import Selection
+from scoring.log.load import Broken
+from scoring.log.model import IterationRecord
+from scoring.outcomes.prices import stored_prices
+from scoring.outcomes.spending import PaidWork, Spending, spending_of
+from scoring.score import score_iterations
+from scoring.sidecars.emitter import emit
+from scoring.sidecars.fingerprint import fingerprints
+from scoring.sidecars.provenance import read_provenance
+from scoring.sidecars.scores import PersistedScore, read_score
+from scoring.sidecars.states import CURRENT, State, state_of
+from scoring.signals.values import SignalSet
+
+if TYPE_CHECKING:  # outcomes take long to load, and few commands ask for them
+    from scoring.outcomes.outcome import Outcome, OutcomeRules
+
+ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
+"""Where a score comes from: the file on disk, or this pass."""
+
+
+class ExaminedIteration(Frozen, frozen=True):
+    """An iteration as one pass over the log found it.
+
+    Attributes:
+        facts: the entry and everything that was read about it.
+        signals: what the facts amount to.
+        computed: the score that the evidence gives now.
+        score: the score that counts.
+        origin: where ``score`` comes from.
+        outcome: what became of the work, where that was asked.
+        state: how far the sidecar can be trusted today.
+        subject: the subject of its commit, where that was asked.
+    """
+
+    facts: IterationFacts
+    signals: SignalSet
+    computed: PersistedScore
+    score: PersistedScore
+    origin: ScoreOrigin
+    outcome: "Outcome | None" = None
+    state: State = CURRENT
+    subject: str = ""
+
+    @property
+    def record(self) -> IterationRecord:
+        """The entry."""
+        return self.facts.record
+
+    @property
+    def harness(self) -> str | None:
+        """What ran the agent: what the entry says, else the harness with the most output."""
+        if self.record.agent.harness:
+            return self.record.agent.harness
+        if self.facts.transcripts:
+            return self.facts.transcripts.harness or None
+        return None
+
+    @property
+    def model(self) -> str | None:
+        """The model that it ran: what the entry says, else the model with the most output."""
+        if self.record.agent.model:
+            return self.record.agent.model
+        if self.facts.transcripts:
+            return self.facts.transcripts.model or None
+        return None
+
+    @property
+    def spending(self) -> Spending | None:
+        """What the iteration used; None where that is not known."""
+        return spending_of(self.facts)
+
+    @property
+    def paid_work(self) -> PaidWork:
+        """What the iteration used, and what became of its work."""
+        landing = self.facts.landing
+        reverted = landing.reverted_by is not None
+
+        landed_and_stayed = None
+        if landing.unknown is None:
+            landed_and_stayed = landing.landed and not reverted
+
+        sound = None
+        if reverted:
+            sound = False
+        elif self.outcome and self.outcome.defective is not None:
+            sound = not self.outcome.defective
+
+        return PaidWork(self.spending, landed_and_stayed, sound)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the evidence gives another value today than the sidecar of the same rubric."""
+        old, new = self.score, self.computed
+        if old.rubric_version != new.rubric_version:
+            return False
+        return (old.scored, old.value) != (new.scored, new.value)
+
+    @property
+    def by_evidence(self) -> "ExaminedIteration":
+        """The same with the score that the evidence gives, where the sidecar is out of date.
+
+        A sidecar that rests on evidence which is gone keeps its score.
+        """
+        if self.state.name == "stale":
+            return replace(self, score=self.computed, origin="computed")
+        return self
+
+
+def subject_of(repo_dir: Path, facts: IterationFacts) -> str:
+    """Return the subject of an iteration's commit, else the summary of its entry, else ""."""
+    record = facts.record
+    return subjects_by_iteration(repo_dir, [(record, facts.landing.sha)])[record.iteration]
+
+
+def subjects_by_iteration(
+    repo_dir: Path, works: Iterable[tuple[IterationRecord, str | None]]
+) -> dict[int, str]:
+    """Return the subjects of entries, each given with its commit, as :func:`subject_of` does."""
+    works = list(works)
+    commits = [sha for _, sha in works if sha]
+
+    subjects: dict[str, str] = {}
+    with contextlib.suppress(GitError):
+        subjects = subjects_of(repo_dir, commits)
+
+    by_iteration = {}
+    for record, sha in works:
+        by_iteration[record.iteration] = subjects.get(sha or "") or record.impl.summary
+    return by_iteration
+
+
+class PreloadedEvidence(NamedTuple):
+    """What an earlier pass has read of a whole log, under attributed evidence.
+
+    Attributes:
+        evidence: the evidence of all iterations.
+        outcomes: what became of them, where that was asked.
+    """
+
+    evidence: Evidence
+    outcomes: "Collection[Outcome]" = ()
+
+
+class LogView(Frozen, frozen=True):
+    """Some iterations of a log, seen under a rubric.
+
+    Attributes:
+        iter_log_dir: the log.
+        repo_dir: the repository whose work it describes.
+        transcript_dirs: folders and files with transcripts.
+        rubric: the rubric that scores.
+        recompute: whether to ignore the sidecars.
+        selection: which iterations.
+        observe: whether to read transcripts although the rubric does not need them.
+        options: how evidence is read, where the rubric leaves a choice.
+        broken: what to do with an entry that cannot be read.
+        outcomes: how to judge what became of the work; None not to ask.
+        subjects: whether each iteration comes with the subject of its commit.
+    """
+
+    iter_log_dir: Path
+    repo_dir: Path
+    transcript_dirs: tuple[Path, ...] = ()
+    rubric: Rubric = field(default_factory=default_rubric)
+    recompute: bool = False
+    selection: Selection = field(default_factory=Selection)
+    observe: bool = False
+    options: Options = field(default_factory=Options)
+    broken: Broken = silent
+    outcomes: "OutcomeRules | None" = None
+    subjects: bool = False
+
+    def examine(
+        self,
+        on_read: Callable[[PreloadedEvidence], object] = silent,
+        score: PersistedScore | None = None,
+    ) -> Iterator[ExaminedIteration]:
+        """Yield the selected iterations in order.
+
+        Args:
+            on_read: called at the end with the evidence, where it is that of the whole log and its
+                rules attribute lines to iterations.
+            score: the sidecar of the only iteration that is selected, if the caller has read it.
+
+        Raises:
+            LogError: the log cannot be read.
+            NotARepositoryError: ``repo_dir`` is not in a work tree.
+            GitError: git fails, for example because the trunk that was named does not exist.
+        """
+        rubric = self.rubric
+        log = self.iter_log_dir
+        sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
+        records = sources.entries([rubric], log, self.broken)
+        chosen = self.selection.chosen(records)
+        if not chosen:
+            return
+
+        is_whole_log = sources.rules.attributes and self.selection == Selection()
+        only = None if is_whole_log else {record.iteration for record in chosen}
+        opened: list[Evidence] = []
+        scored = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
+        stored_marks = fingerprints(
+            None if self.recompute else sources.cache_dir, log, rubric, keeps=False
+        )
+
+        outcomes: dict[int, Outcome] | None = None
+        subjects: dict[int, str] = {}
+        with stored_marks as marks, stored_prices(sources.cache_dir):
+            for (iteration,) in scored(records, log, sources, rubric):
+                if outcomes is None:  # the evidence is open once the first iteration is scored
+                    outcomes = self._outcomes(records, chosen, opened[0])
+                    subjects = self._subjects(chosen)
+
+                number = iteration.record.iteration
+                sidecar = None
+                if not self.recompute:
+                    sidecar = score or self._sidecar(number, sources.warn)
+
+                state = CURRENT
+                if sidecar is not None:
+                    provenance = None
+                    if iteration.provenance:
+                        provenance = read_provenance(log, number)
+                    is_edited = marks.is_edited(number, iteration.inputs, emit(sidecar.as_dict()))
+                    state = state_of(
+                        sidecar,
+                        rubric,
+                        iteration.facts,
+                        iteration.signals,
+                        provenance,
+                        iteration.provenance,
+                        is_edited,
+                    )
+
+                yield ExaminedIteration(
+                    facts=iteration.facts,
+                    signals=iteration.signals,
+                    computed=iteration.persisted,
+                    score=sidecar or iteration.persisted,
+                    origin="sidecar" if sidecar else "computed",
+                    outcome=outcomes.get(number),
+                    state=state,
+                    subject=subjects.get(number, ""),
+                )
+
+        if outcomes is not None and is_whole_log:
+            on_read(PreloadedEvidence(opened[0], outcomes.values()))
+
+    def _subjects(self, chosen: Sequence[IterationRecord]) -> dict[int, str]:
+        if not self.subjects:
+            return {}
+        return subjects_by_iteration(self.repo_dir, [(record, record.commit) for record in chosen])
+
+    def _outcomes(
+        self,
+        records: Sequence[IterationRecord],
+        chosen: Sequence[IterationRecord],
+        evidence: Evidence,
+    ) -> "dict[int, Outcome]":
+        """Return what became of the chosen iterations, by number; warn where git cannot say."""
+        if self.outcomes is None:
+            return {}
+
+        from scoring.evidence.git.authorship import AttributedHistory
+        from scoring.outcomes.outcome import outcomes_in
+
+        sources = evidence.sources
+        git = evidence.git
+        try:
+            if not isinstance(git, AttributedHistory):
+                git = AttributedHistory(sources.repo_dir, records, sources.trunk)
+            outcomes = outcomes_in(git, chosen, self.outcomes, sources.cache_dir)
+        except NotARepositoryError:
+            raise
+        except GitError as e:
+            sources.warn(f"outcomes are not known: {e}")
+            return {}
+        return {outcome.iteration: outcome for outcome in outcomes}
+
+    def _sidecar(self, iteration: int, warn: Warn) -> PersistedScore | None:
+        try:
+            return read_score(self.iter_log_dir, iteration)
+        except NotFoundError:
+            return None
+        except InputError as e:
+            warn(f"{e}; this iteration is scored again instead")
+            return None

@@ -1,0 +1,307 @@
+"""What iterations used, what that cost, and what it bought (``docs/TABLES.md``, "Tokens and cost").
+
+Costs are in US dollars. A number that is not known is None, never 0.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
+from scoring.frozen import Frozen
+from scoring.log.model import IterationRecord
+from scoring.outcomes.prices import price
+
+KINDS = ("input", "output", "cache_read", "cache_write")
+"""The kinds of tokens that have their own prices."""
+
+TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
+"""Where numbers of tokens come from.
+
+``transcripts``: the responses in transcripts, each counted once. ``lines``: the lines of
+transcripts, as the reference counts them, where one response may be in several. ``checkpoint``:
+the totals that a checkpoint states. ``entry``: the entry, which is a claim.
+"""
+
+
+class Spending(Frozen, frozen=True, dict=True):
+    """What one iteration used, or several together.
+
+    Attributes:
+        source: where the numbers come from; None where they come from several sources or none.
+        spent: the tokens by model and size of the prompt.
+        seconds: from the first to the last line of the transcript.
+        ended: when it ended, in nanoseconds since 1970; the day whose prices hold.
+        shared_with: the iteration that has the same transcript lines.
+        parts: what this is the sum of, if it is one.
+        has_price: False for tokens that get no cost, such as claimed ones.
+    """
+
+    source: TokensFrom | None = None
+    spent: tuple[Spent, ...] = ()
+    seconds: float | None = None
+    ended: int | None = None
+    shared_with: int | None = None
+    parts: "tuple[Spending, ...]" = ()
+    has_price: bool = True
+
+    @cached_property
+    def tokens(self) -> dict[str, int]:
+        """The tokens by kind; ``input`` was neither read from the cache nor written to it."""
+        return {
+            "input": sum(spent.input_tokens for spent in self.spent),
+            "output": sum(spent.output_tokens for spent in self.spent),
+            "cache_read": sum(spent.cache_read_tokens for spent in self.spent),
+            "cache_write": sum(spent.cache_write_tokens for spent in self.spent),
+        }
+
+    @property
+    def total_tokens(self) -> int:
+        """All tokens."""
+        return sum(self.tokens.values())
+
+    @property
+    def models(self) -> list[str]:
+        """The named models, those with the most tokens first."""
+        counts: Counter[str] = Counter()
+        for spent in self.spent:
+            if spent.model:
+                counts[spent.model] += _all_tokens(spent)
+        return sorted(counts, key=lambda model: (-counts[model], model))
+
+    @property
+    def cost(self) -> float | None:
+        """What the tokens with a known price cost; None where none has one."""
+        return self._cost_and_unpriced[0]
+
+    @property
+    def unpriced(self) -> list[str]:
+        """The models without a known price, sorted; "" for tokens of an unnamed model."""
+        return self._cost_and_unpriced[1]
+
+    @cached_property
+    def _cost_and_unpriced(self) -> tuple[float | None, list[str]]:
+        if self.parts:
+            costs = [part.cost for part in self.parts]
+            unpriced = {model for part in self.parts for model in part.unpriced}
+            return _sum_of_known(costs), sorted(unpriced)
+
+        if not self.has_price:
+            return None, []
+        if self.source == "lines":  # these count a response once for each of its lines
+            return None, [""]
+
+        costs = []
+        unpriced = set()
+        for spent in self.spent:
+            cost = price(spent, self.ended)
+            costs.append(cost)
+            if cost is None:
+                unpriced.add(spent.model)
+        return _sum_of_known(costs), sorted(unpriced)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "source": self.source,
+            "models": self.models,
+            "tokens": self.tokens | {"total": self.total_tokens},
+            "cost_usd": self.cost,
+            "unpriced_models": [model or "unknown" for model in self.unpriced],
+            "duration_seconds": self.seconds,
+            "shared_with": self.shared_with,
+        }
+
+
+def _all_tokens(spent: Spent) -> int:
+    return (
+        spent.input_tokens
+        + spent.output_tokens
+        + spent.cache_read_tokens
+        + spent.cache_write_tokens
+    )
+
+
+def _sum_of_known(costs: Iterable[float | None]) -> float | None:
+    known_costs = [cost for cost in costs if cost is not None]
+    return sum(known_costs) if known_costs else None
+
+
+def spending_of(facts: IterationFacts) -> Spending | None:
+    """Return what an iteration used; None where nothing is known of it.
+
+    The transcripts come first, then the totals of a checkpoint, then what the entry claims.
+    """
+    source, spent = _tokens_of(facts)
+
+    seconds = ended = None
+    transcripts = facts.transcripts
+    if transcripts and transcripts.began is not None and transcripts.ended is not None:
+        seconds = (transcripts.ended - transcripts.began) / NS
+        ended = transcripts.ended
+
+    if source is None and seconds is None:
+        return None
+
+    shared_with = facts.observed.shared_with if facts.observed else None
+    return Spending(source, spent, seconds, ended, shared_with)
+
+
+def _tokens_of(facts: IterationFacts) -> tuple[TokensFrom | None, tuple[Spent, ...]]:
+    """Return where the tokens of an iteration are stated, and the tokens."""
+    transcripts = facts.transcripts
+    if transcripts:
+        if facts.observed and facts.observed.checkpoint_tokens:
+            return "checkpoint", (_checkpoint_tokens(transcripts, facts.record.agent.model),)
+        if transcripts.stated:
+            return "transcripts" if transcripts.harnesses else "lines", transcripts.stated
+
+    claimed = _claimed_tokens(facts.record)
+    if claimed is not None:
+        return "entry", (claimed,)
+    return None, ()
+
+
+def _checkpoint_tokens(totals: TranscriptFacts, model: str) -> Spent:
+    fresh_input = totals.input_tokens
+    cache_reads = totals.cache_reads
+    cache_writes = totals.cache_creations
+
+    # Codex counts what the cache held as input, and the rest of its input as written.
+    if 0 < cache_reads <= fresh_input and cache_writes == fresh_input - cache_reads:
+        fresh_input, cache_writes = cache_writes, 0
+
+    return Spent(
+        model=model,
+        step=0,
+        responses=totals.turns,
+        input_tokens=fresh_input,
+        output_tokens=totals.output_tokens,
+        cache_read_tokens=cache_reads,
+        cache_write_tokens=cache_writes,
+    )
+
+
+def _claimed_tokens(record: IterationRecord) -> Spent | None:
+    claimed = record.session_tokens
+    if claimed is None:
+        return None
+
+    spent = Spent(
+        model=record.agent.model,
+        step=0,
+        responses=0,
+        input_tokens=max(claimed.input_tokens, 0),
+        output_tokens=max(claimed.output_tokens, 0),
+        cache_read_tokens=max(claimed.cache_read_tokens, 0),
+        cache_write_tokens=max(claimed.cache_creation_tokens, 0),
+    )
+    return spent if _all_tokens(spent) else None
+
+
+def without_claimed_cost(spending: Spending | None) -> Spending | None:
+    """Return the same, with a cost only where transcripts show the tokens, as in the ledger."""
+    if spending and spending.source in ("checkpoint", "entry"):
+        return replace(spending, has_price=False)
+    return spending
+
+
+def together(spendings: Iterable[Spending | None]) -> Spending | None:
+    """Return what several iterations used; None where nothing is known of any."""
+    parts = tuple(part for part in spendings if part is not None)
+    if not parts:
+        return None
+
+    sources = {part.source for part in parts}
+    seconds = [part.seconds for part in parts if part.seconds is not None]
+    return Spending(
+        source=sources.pop() if len(sources) == 1 else None,
+        spent=tuple(spent for part in parts for spent in part.spent),
+        seconds=sum(seconds) if seconds else None,
+        parts=parts,
+    )
+
+
+class PaidWork(NamedTuple):
+    """What an iteration used, and what became of its work.
+
+    Attributes:
+        spending: what it used.
+        landed: whether the work landed and was not reverted.
+        sound: whether no fix and no revert followed.
+    """
+
+    spending: Spending | None
+    landed: bool | None
+    sound: bool | None
+
+    @property
+    def cost(self) -> float | None:
+        """What it cost."""
+        return self.spending.cost if self.spending else None
+
+
+class Purchase(NamedTuple):
+    """What the tokens of some iterations bought.
+
+    Attributes:
+        spending: what they used together.
+        iterations: how many they are.
+        priced: how many of them have a known cost.
+        landed: how many of the priced ones landed and stayed.
+        per_landed: what all priced ones cost, divided by ``landed``.
+        unsound: what those cost that were fixed or reverted.
+        not_landed: what those cost that did not land.
+    """
+
+    spending: Spending | None
+    iterations: int
+    priced: int
+    landed: int
+    per_landed: float | None
+    unsound: float | None
+    not_landed: float | None
+
+    @property
+    def cost(self) -> float | None:
+        """What all of it cost."""
+        return self.spending.cost if self.spending else None
+
+
+def purchase(works: Iterable[PaidWork]) -> Purchase:
+    """Return what the tokens of some iterations bought."""
+    works = list(works)
+    costs = []
+    unsound_costs = []
+    not_landed_costs = []
+    landed_count = 0
+    soundness_known = landing_known = False
+
+    for work in works:
+        cost = work.cost
+        if cost is None:
+            continue
+
+        costs.append(cost)
+        if work.landed:
+            landed_count += 1
+        if work.sound is False:
+            unsound_costs.append(cost)
+        elif work.landed is False:
+            not_landed_costs.append(cost)
+        soundness_known = soundness_known or work.sound is not None
+        landing_known = landing_known or work.landed is not None
+
+    return Purchase(
+        spending=together(work.spending for work in works),
+        iterations=len(works),
+        priced=len(costs),
+        landed=landed_count,
+        per_landed=sum(costs) / landed_count if landed_count else None,
+        unsound=sum(unsound_costs, 0.0) if soundness_known else None,
+        not_landed=sum(not_landed_costs, 0.0) if landing_known else None,
+    )

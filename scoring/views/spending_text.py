@@ -1,0 +1,93 @@
+"""Tokens, costs and durations as people read them."""
+
+from scoring.outcomes.spending import Spending
+
+_UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
+
+
+def tokens_text(count: int) -> str:
+    """Return a number of tokens: ``940``, ``12.3 k``, ``4.1 M``."""
+    for size, unit in _UNITS:
+        rounds_up_at = size - size // 20_000  # 999,950 is 1.0 M, not 1000.0 k
+        if count >= rounds_up_at:
+            return f"{count / size:.1f} {unit}"
+    return str(count)
+
+
+def cost_text(cost: float | None) -> str:
+    """Return a cost in US dollars: ``$1,234.50``, ``<$0.01``; ``-`` for None."""
+    if cost is None:
+        return "-"
+    if 0 < cost < 0.005:
+        return "<$0.01"
+    return f"${cost:,.2f}"
+
+
+def duration_text(seconds: float | None) -> str:
+    """Return a duration: ``40 s``, ``12 min``, ``3 h 20 min``, ``52 h``; ``-`` for None."""
+    if seconds is None:
+        return "-"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours >= 48:
+        rounded_hours = hours + (minutes >= 30)
+        return f"{rounded_hours:,} h"
+    if not hours:
+        return f"{minutes} min"
+    if not minutes:
+        return f"{hours} h"
+    return f"{hours} h {minutes} min"
+
+
+def price_note(spending: Spending) -> str:
+    """Return why a cost is missing, or which models it leaves out; "" where it is complete."""
+    if spending.source == "lines":
+        return "no cost: under the reference's rules a response that is written twice counts twice"
+    if not spending.unpriced:
+        return ""
+
+    named_first = sorted(spending.unpriced, key=lambda model: (not model, model))
+    models = ", ".join(model or "an unnamed model" for model in named_first)
+    if spending.cost is None:
+        return f"no price is known for {models}"
+    return f"without {models}"
+
+
+def spending_lines(spending: Spending | None) -> list[str]:
+    """Return at most three lines that say what an iteration or a session used.
+
+    The tokens, then cost, time and models, then why the cost is not complete. A line without
+    content is left out.
+    """
+    if spending is None:
+        return []
+
+    tokens = note = ""
+    if spending.spent:
+        tokens = _tokens_line(spending)
+        note = price_note(spending)
+    return [line for line in (tokens, _circumstances(spending), note) if line]
+
+
+def _tokens_line(spending: Spending) -> str:
+    by_kind = []
+    for kind, count in spending.tokens.items():
+        by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
+    return f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}"
+
+
+def _circumstances(spending: Spending) -> str:
+    facts = []
+    if spending.cost is not None:
+        facts.append(f"cost {cost_text(spending.cost)}")
+    if spending.seconds is not None:
+        facts.append(f"{duration_text(spending.seconds)} from first to last line")
+    if spending.models:
+        facts.append(", ".join(spending.models[:3]))
+    if spending.shared_with is not None:
+        facts.append(f"shared with iteration {spending.shared_with}")
+    if spending.source == "entry":
+        facts.append("as the entry says")
+    return " · ".join(facts)
