@@ -210,7 +210,7 @@ class TestCommand:
 
     @pytest.mark.sampled(100)
     @pytest.mark.parametrize("written", [".nan", ".inf", "7", "-0.5"])
-    def test_a_sidecar_of_impossible_numbers_is_scored_anew(
+    def test_a_sidecar_of_impossible_numbers_is_scored_again(
         self, demo: Demo, da_score: DaScore, written: str
     ) -> None:
         da_score("run")
@@ -218,7 +218,7 @@ class TestCommand:
         found = da_score("check", "--min-score", "0.3")
         assert found.status == 3
         assert found.out.startswith("FAIL  iteration 5: min-score: score 0.288 is below 0.3")
-        said = f"its value {written.removeprefix('.')} is not from 0 to 1; this iteration is scored anew"
+        said = f"its value {written.removeprefix('.')} is not from 0 to 1; this iteration is scored again"
         assert f"iter-5.score.yaml: {said}" in found.err
 
     def test_a_log_without_iterations_does_not_hold(
