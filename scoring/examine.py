@@ -19,9 +19,9 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
-from scoring.log.find import Selection
 from scoring.log.load import Broken
 from scoring.log.model import IterationRecord
+from scoring.log.selection import Selection
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import PaidWork, Spending, spending_of
 from scoring.score import score_iterations
@@ -212,7 +212,7 @@ class LogView(Frozen, frozen=True):
         log = self.iter_log_dir
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
         records = sources.entries([rubric], log, self.broken)
-        chosen = self.selection.chosen(records)
+        chosen = self.selection.select(records)
         if not chosen:
             return
 

@@ -17,9 +17,9 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
-from scoring.log.find import Selection
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
+from scoring.log.selection import Selection
 from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
 from scoring.sidecars import scores
 from scoring.sidecars.fingerprint import (
@@ -268,7 +268,7 @@ def examine_iteration(
     rubric = rubric or default_rubric()
     sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
     records = sources.entries([rubric], iter_log_dir, broken)
-    if records.place(iteration) is None:
+    if records.index_of(iteration) is None:
         raise no_such_entry(iter_log_dir, iteration)
     ((one,),) = score_iterations(
         records, iter_log_dir, sources, rubric, only={iteration}, observe=observe

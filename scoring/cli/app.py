@@ -11,7 +11,7 @@ import click
 from scoring.cli.group import loudness_options
 from scoring.errors import SettingsError
 from scoring.files import remove_stale, remove_stale_directories
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
 from scoring.log.settings import Settings, resolve_settings

@@ -18,7 +18,8 @@ from scoring.cli.reading import broken_entries, settings_of, without_effect
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_logs
-from scoring.log.find import FoundLog, day, find_logs, roots_from_file
+from scoring.log.find import FoundLog, find_logs, roots_from_file
+from scoring.log.selection import parse_day
 from scoring.log.settings import cache_dir_of, resolve_settings
 from scoring.text import printable, spans
 from scoring.views.table import Block, Column, Line, Table, pairs
@@ -75,7 +76,7 @@ def command(
     wanted = min(at_once or os.cpu_count() or 1, len(found))
     plan = BackfillPlan(
         rubric,
-        since=None if since is None else day(since),
+        since=None if since is None else parse_day(since),
         only_absent=only,
         cache_dir=cache_dir_of(settings),
         processes=settings.processes if wanted == 1 else 1,

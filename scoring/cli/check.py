@@ -17,8 +17,8 @@ from scoring.errors import OptionError, SettingsError, WriteError
 from scoring.evidence.rules import Sources, rules_of
 from scoring.examine import LogView
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
-from scoring.log.find import Selection
-from scoring.log.settings import Settings, cache_dir_of, resolve_settings, set_by
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings, cache_dir_of, resolve_settings, settings_sources
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
 
@@ -104,7 +104,7 @@ def command(
     verdict = check(view.examine(), demands(given, view), selection.last, allow_empty)
     log = str(settings.iter_log_dir)
     origins = {
-        "settings": set_by(options, settings.repo_dir, files=not trusted),
+        "settings": settings_sources(options, settings.repo_dir, files=not trusted),
         "transcripts": _transcripts(view),
     }
     if junit_file is not None:

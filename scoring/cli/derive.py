@@ -12,7 +12,8 @@ from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import settings_of_whole, sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, derive, derive_runs
-from scoring.log.find import day, holds_entries
+from scoring.log.find import holds_entries
+from scoring.log.selection import parse_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table
@@ -61,7 +62,7 @@ def command(
             _runs_page(rows, settings, jobs, dry_run),
         )
         return
-    which["since"] = None if since is None else day(since)
+    which["since"] = None if since is None else parse_day(since)
     done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), dry_run=dry_run, **which)
     for text in done.broken:
         warn(f"{text}; left as it is")

@@ -7,8 +7,8 @@ from scoring.cli.completion import complete_iterations
 from scoring.cli.output import full_text, on_terminal, reply
 from scoring.cli.reading import iteration_named, log_view, meaning_of, stop_if_left_out
 from scoring.examine import subject_of
-from scoring.log.find import Selection
 from scoring.log.load import entry_places, no_such_entry
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.provenance import read_provenance
 from scoring.views.explain import explain, explanation_text

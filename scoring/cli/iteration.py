@@ -31,8 +31,8 @@ from scoring.evidence.beside import (
 from scoring.evidence.facts import IterationFacts
 from scoring.examine import ExaminedIteration, subject_of
 from scoring.jobs.close_task import bring_session_up_to_date
-from scoring.log.find import Selection
 from scoring.log.load import no_such_entry
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, resolve_settings
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
@@ -163,7 +163,7 @@ def _score(settings: Settings, iteration: int) -> ScoredIteration:
         sources(settings),
     )
     records = evidence.entries([rubric], log_dir, broken_entries)
-    if records.place(iteration) is None:
+    if records.index_of(iteration) is None:
         stop_if_left_out(log_dir, iteration)
         raise no_such_entry(log_dir, iteration)
     ((scored,),) = score_iterations(

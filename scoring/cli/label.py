@@ -19,8 +19,8 @@ from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
 from scoring.examine import ExaminedIteration
 from scoring.jobs.label_file import NewLabel, add_labels
-from scoring.log.find import Selection
 from scoring.log.load import load_iteration_log, no_such_entry
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
@@ -92,7 +92,7 @@ def label_one(
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
     return dict.fromkeys(
-        record.iteration for record in (selection.chosen(records) if selection else records)
+        record.iteration for record in (selection.select(records) if selection else records)
     )
 
 

@@ -25,7 +25,7 @@ from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of
 from scoring.errors import OptionError
 from scoring.files import read_file
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
 from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database, named_in

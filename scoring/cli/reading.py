@@ -14,8 +14,9 @@ from scoring.cli.group import BROKEN
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of
-from scoring.log.find import FoundLog, Selection, find_logs
+from scoring.log.find import FoundLog, find_logs
 from scoring.log.load import load_iteration_log
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
 from scoring.text import short
 

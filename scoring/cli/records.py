@@ -6,8 +6,8 @@ from rubric import find_rubric
 from scoring.cli.app import LOG_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import broken_entries
-from scoring.log.find import Selection
 from scoring.log.load import load_log_for
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
@@ -19,4 +19,4 @@ def command(settings: Settings, selection: Selection) -> None:
     """Print the records of a log as JSON, both schemas in one shape."""
     rubric = find_rubric(settings.rubric)
     records = load_log_for([rubric], settings.iter_log_dir, TRUE_FLAGS, broken_entries)
-    write_json([record.as_dict() for record in selection.chosen(records)])
+    write_json([record.as_dict() for record in selection.select(records)])

@@ -19,7 +19,7 @@ from scoring.cli.reading import log_view, outcome_rules, scores_about
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.validity import Case, validity
 from scoring.sidecars.fingerprint import keep_meaning

@@ -13,7 +13,7 @@ from scoring.cli.reading import broken_entries, log_view, outcome_rules, scores_
 from scoring.errors import silent
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.score import LogSummary, score_whole_log
 from scoring.sidecars.fingerprint import kept_meaning

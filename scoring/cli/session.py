@@ -11,7 +11,7 @@ from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.output import full_text, on_terminal, show, warn, write_json
 from scoring.cli.reading import meaning_of, view_under
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.spending import together
 from scoring.sessions import SessionScore, session_score

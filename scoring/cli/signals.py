@@ -8,7 +8,7 @@ from rubric import find_rubric
 from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import broken_entries, sources_of_each
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.score import score_log_under
 

@@ -9,8 +9,8 @@ from scoring.cli.app import EVIDENCE_OPTIONS, settings_options
 from scoring.cli.output import reply
 from scoring.cli.reading import broken_entries, outcome_rules, sources
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.find import day
 from scoring.log.load import load_iteration_log
+from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import Unit, ledger
 from scoring.views.became import work_page
@@ -45,7 +45,7 @@ def command(
     Every line of every session, and so every response that was billed, belongs to one unit: a commit, the rest of a
     session behind its last commit, or talk. Writes nothing.
     """
-    first, last = (None if text is None else day(text) for text in (since, until))
+    first, last = (None if text is None else parse_day(text) for text in (since, until))
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
     found = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)

@@ -87,10 +87,10 @@ class Evidence:
         while True:
             near = records
             if self._only is not None and not sources.rules.as_found:
-                near = records.near(self._only, before)
+                near = records.with_predecessors(self._only, before)
             opened = (self.scan and self.scan.repository) or sources.repo_dir
             git = sources.rules.git(opened, near, sources.trunk)
-            if len(near) == len(records) or records.bounded(
+            if len(near) == len(records) or records.have_commit_before(
                 self._only or (), before, git.committed
             ):
                 return git, near

@@ -182,7 +182,7 @@ class Sources(Frozen, frozen=True):
         found = load_log_for(
             rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps
         )
-        return found.by_commit_alone() if self.trusted else found
+        return found.without_other_names() if self.trusted else found
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""

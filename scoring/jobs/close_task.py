@@ -135,7 +135,7 @@ def _wanted(records: Records, iteration: int | None, log: Path | str) -> Iterati
         raise NotFoundError(f"{log}: no iterations found; there is nothing to close")
     if iteration is None:
         return records[-1]
-    if (place := records.place(iteration)) is None:
+    if (place := records.index_of(iteration)) is None:
         raise no_such_entry(log, iteration)
     return records[place]
 

@@ -117,30 +117,30 @@ def template(iteration: int, known: Mapping[str, str]) -> str:
     given = {"schema_version": "2", "iteration": str(iteration), **known}
     before = ""
     for field in described_fields(ENTRIES[SCHEMA_NESTED]):
-        if field.way.count(".") < 2:  # the template shows no field that is deeper
+        if field.path.count(".") < 2:  # the template shows no field that is deeper
             lines += _described(field, given, before)
-            before = field.way
+            before = field.path
     return "\n".join(lines) + "\n"
 
 
 def _described(field: DescribedField, given: Mapping[str, str], before: str) -> Iterator[str]:
-    block, _, name = field.way.rpartition(".")
-    root = field.way.partition(".")[0].removesuffix("[]")
+    block, _, name = field.path.rpartition(".")
+    root = field.path.partition(".")[0].removesuffix("[]")
     held = any(way == root or way.startswith(f"{root}.") for way in given)
-    value = given.get(field.way, _EXAMPLES.get(field.kind, "{}"))
+    value = given.get(field.path, _EXAMPLES.get(field.kind, "{}"))
     if not block:
         mark = "" if held else "# "
         yield ""
         yield from (f"# {line}" for line in textwrap.wrap(field.meaning, _WIDTH - 2))
         yield (
             f"{mark}{root}:"
-            if field.kind == "block" or field.way.endswith("[]")
+            if field.kind == "block" or field.path.endswith("[]")
             else f"{mark}{root}: {value}"
         )
         return
     indent = ("  - " if before == block else "    ") if block.endswith("[]") else "  "
     line = f"{indent}{name.removesuffix('[]')}: {value}  # {field.meaning}"
-    yield line if field.way in given else f"  # {line.removeprefix('  ')}" if held else f"# {line}"
+    yield line if field.path in given else f"  # {line.removeprefix('  ')}" if held else f"# {line}"
 
 
 def set_value(log_dir: Path, iteration: int, way: str, text: str) -> Path:
@@ -172,8 +172,8 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
     parts = way.split(".")
     numbered = "".join("[]" if part.isdigit() else f".{part}" for part in parts)[1:]
     ways = (numbered, numbered.removesuffix("[]"))
-    field = next((field for field in described_fields(model) if field.way in ways), None)
-    if field is None or way in _FIXED or field.kind == "block" or field.way.endswith("[]"):
+    field = next((field for field in described_fields(model) if field.path in ways), None)
+    if field is None or way in _FIXED or field.kind == "block" or field.path.endswith("[]"):
         why = "stays as it is" if way in _FIXED else "is no field that holds one value"
         raise SettingsError(
             f"{way}: {why} in schema {version}; da-score schema entry lists the fields"
@@ -191,8 +191,8 @@ def _changed(path: Path, before: bytes, way: str, text: str) -> bytes:
             f"{path}: {way} cannot be set without changing more; change it by hand"
         ) from e
     for fault in faults:
-        if fault.way == way or fault.way.startswith(f"{way}."):
-            raise SettingsError(f"{fault.what}; nothing was written")
+        if fault.path == way or fault.path.startswith(f"{way}."):
+            raise SettingsError(f"{fault.text}; nothing was written")
     _unless_more(path, before, after, [".".join(parts[: n + 1]) for n in range(len(parts))])
     return after
 

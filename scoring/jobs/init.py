@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scoring.errors import NotARepositoryError, SettingsError, WriteError
 from scoring.files import is_inside, make_folder, write_atomically
-from scoring.log.find import how_to_make_one
+from scoring.log.find import commands_that_make_a_log
 from scoring.log.settings import DEFAULT_LOG_DIR, SETTINGS_FILE, Settings
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination
@@ -91,7 +91,7 @@ def write_settings(seen: Examination, text: str, force: bool) -> Path:
         raise NotARepositoryError(seen.repository.problem)
     path = top / SETTINGS_FILE
     if not force and os.path.lexists(path):
-        log = "" if seen.log.iterations else f"; make the log with {how_to_make_one(path)}"
+        log = "" if seen.log.iterations else f"; make the log with {commands_that_make_a_log(path)}"
         raise SettingsError(
             f"{path}: is there already; --force replaces it, --print shows what would be written{log}"
         )

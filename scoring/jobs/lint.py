@@ -125,7 +125,7 @@ def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
 def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[LintFinding]:
     for fault in faults_of(document, archived=number is None):
         level: Level = "error" if fault.is_error else "warning"
-        yield LintFinding(level, path, fault.line, number, fault.way, fault.what)
+        yield LintFinding(level, path, fault.line, number, fault.path, fault.text)
 
 
 def _unreadable(found: list[LintFinding], path: Path, number: int | None, error: Exception) -> None:

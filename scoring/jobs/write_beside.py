@@ -9,7 +9,7 @@ from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import alone_in, read_file, write_atomically
-from scoring.log.find import no_log
+from scoring.log.find import missing_log_message
 
 CLASSES = {  # the intervention class of a point in the life of a session, where none is named
     "pre_tool_use": "prevent_before_action",
@@ -103,4 +103,4 @@ def stamp() -> str:
 
 def _require_log(log_dir: Path) -> None:
     if not log_dir.is_dir():
-        raise InputError(no_log(log_dir, f"{log_dir}: no such directory"))
+        raise InputError(missing_log_message(log_dir, f"{log_dir}: no such directory"))

@@ -1,4 +1,8 @@
-"""One iteration as the agent reported it: ``docs/LOG.md``, "One record for both schemas"."""
+"""The record of an iteration: what the agent reported, in one form for both schemas of an entry.
+
+The descriptions of the fields are data: ``da-score schema entry``, the template of ``entry new``
+and ``docs/LOG.md``, "Fields" show them.
+"""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
@@ -10,24 +14,25 @@ from msgspec.structs import replace
 
 from scoring.frozen import Frozen, PartlyCompared
 
-SCHEMA_FLAT, SCHEMA_NESTED = 1, 2  # the schemas of an entry
+SCHEMA_FLAT = 1
+SCHEMA_NESTED = 2
 
 
 class AgentInfo(Frozen, frozen=True, omit_defaults=True):
-    """Who did the iteration. Schema 2 only; empty strings when not given."""
+    """The agent that did the iteration. Schema 2 only. A field that is not given is ""."""
 
     session_id: Annotated[
-        str, "The id of the session, as the harness has it; by it transcripts are found."
+        str, "The id that the harness gave the session; da-score finds transcripts by it."
     ] = ""
     harness: Annotated[str, "The harness: `claude-code`, `codex`, `gemini-cli`."] = ""
     model: Annotated[str, "The model."] = ""
 
 
 class TokenUsage(Frozen, frozen=True, omit_defaults=True):
-    """Token counts that the log itself captured. ``cache_hit_rate`` is as written, not checked."""
+    """Counts of tokens as the entry states them. ``cache_hit_rate`` is not checked."""
 
     input_tokens: Annotated[
-        int, "Tokens of input that were neither read from the cache nor written to it."
+        int, "Tokens of input outside the cache: neither read from it nor written to it."
     ] = 0
     output_tokens: Annotated[int, "Tokens of output."] = 0
     cache_read_tokens: Annotated[int, "Tokens of input that came from the cache."] = 0
@@ -38,48 +43,49 @@ class TokenUsage(Frozen, frozen=True, omit_defaults=True):
 
 
 class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
-    """What an agent said of its own discipline. None means not reported."""
+    """The habits that an agent claims for itself. None means not reported."""
 
-    read_loop_state: Annotated[bool, "The state of the loop was read before the work began."] = (
+    read_loop_state: Annotated[bool, "The agent read the state of the loop before it began."] = (
         False
     )
-    one_item_only: Annotated[bool | None, "The iteration did one item and no more."] = None
+    one_item_only: Annotated[bool | None, "The iteration worked on one item only."] = None
     committed_after_tests: Annotated[bool, "The commit came after the tests had run."] = False
     aligned_with_canonical_tasks: Annotated[
         bool | None, "The work is one of the tasks that the plan lists."
     ] = None
-    persisted_via_workflow_commands: Annotated[str, "How the state was kept, in words."] = ""
-    ran_cli_command: Annotated[bool, "A command was run to see the change work."] = False
-    exercised_new_scenario: Annotated[
-        bool, "Something was tried that had not been tried before."
-    ] = False
-    tests_positive_and_negative: Annotated[
-        bool, "Tests say both what works and what is refused."
-    ] = False
+    persisted_via_workflow_commands: Annotated[str, "How the state was saved, in words."] = ""
+    ran_cli_command: Annotated[bool, "The agent ran a command to see the change work."] = False
+    exercised_new_scenario: Annotated[bool, "The agent tried something new."] = False
+    tests_positive_and_negative: Annotated[bool, "Tests check what works and what is refused."] = (
+        False
+    )
     tests_used_sandbox: Annotated[bool, "Tests ran in a sandbox."] = False
-    cli_produced_actionable_feedback: Annotated[
-        str, "What the command that was run said, in words."
-    ] = ""
+    cli_produced_actionable_feedback: Annotated[str, "What the command printed, in words."] = ""
     linked_traces_to_outcomes: Annotated[bool, "Traces are linked to the outcomes they led to."] = (
         False
     )
     stayed_under_10_files: Annotated[bool, "Fewer than 10 files changed."] = False
     no_destructive_commands: Annotated[bool | None, "No command destroyed anything."] = None
     scoped_tests_to_write_scope: Annotated[
-        bool | None, "The tests are of the files that the task may change."
+        bool | None, "The tests cover the files that the task may change."
     ] = None
     tdd_refresh_performed: Annotated[
-        bool, "The tests were gone over before the code was written."
+        bool, "The tests were reviewed before the code was written."
     ] = False
 
 
 class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
-    """What the implementing agent reported; ``tests_total_claim`` is ``tests_total_pass`` of schema 2."""
+    """What the implementing agent reported.
+
+    Attributes:
+        retries_reported: whether the entry gives a number of retries, which may be 0.
+        tests_total_claim: ``impl.tests_total_pass`` of schema 2, which the reference does not read.
+    """
 
     summary: Annotated[str, "One line on what was done: the subject of the commit."] = ""
     scope_note: Annotated[str, "`on-target`, or in words what went beyond the task."] = ""
     retries: Annotated[
-        int, "How often the work was begun anew; leave it out rather than guess."
+        int, "How often the work was started over; leave it out rather than guess."
     ] = 0
     focused_tests_added: Annotated[int, "How many tests were added for this change."] = 0
     focused_tests_pass: Annotated[bool | None, "Whether these pass."] = None
@@ -94,12 +100,14 @@ class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
 
     @property
     def total_flag(self) -> bool | None:
-        """What it says of all tests, in either schema."""
-        return self.tests_total_pass if self.tests_total_claim is None else self.tests_total_claim
+        """Whether all tests pass, as either schema states it."""
+        if self.tests_total_claim is None:
+            return self.tests_total_pass
+        return self.tests_total_claim
 
 
 class TestAdded(Frozen, frozen=True, omit_defaults=True):
-    """One test that a verifier names, with its kind (positive, negative, edge, regression)."""
+    """A test that a verifier names."""
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
 
@@ -108,18 +116,22 @@ class TestAdded(Frozen, frozen=True, omit_defaults=True):
 
 
 class LinkedTrace(Frozen, frozen=True, omit_defaults=True):
-    """One pair of a trace and the outcome it led to."""
+    """A trace and the outcome that it led to."""
 
     trace_ref: Annotated[str, "Where the trace is."] = ""
     outcome_ref: Annotated[str, "Where the outcome is."] = ""
 
 
 class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
-    """What one verifier reported. Schema 2 only. ``retries_reported`` as in :class:`ImplBlock`."""
+    """What one verifier reported. Schema 2 only.
+
+    Attributes:
+        retries_reported: whether the entry gives a number of retries, which may be 0.
+    """
 
     type: Annotated[str, "What it is: `unit`, `lint`, `e2e`, a name."] = ""
     status: Annotated[str, "How it ended: `pass`, `fail`, `partial`, `unknown`."] = ""
-    gate_passed: Annotated[bool, "Whether the gate that it guards was open."] = False
+    gate_passed: Annotated[bool, "Whether its gate was passed."] = False
     tests_added: Annotated[int, "How many tests it added."] = 0
     tests_added_by_kind: Annotated[tuple[TestAdded, ...], "These tests."] = ()
     linked_traces: Annotated[tuple[LinkedTrace, ...], "Traces and the outcomes they led to."] = ()
@@ -139,9 +151,9 @@ class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
 class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
     """What the reviewer decided. Schema 2 only."""
 
-    phase_1_decision: Annotated[str, "What the first phase decided."] = ""
-    phase_2_decision: Annotated[str, "What the second phase decided."] = ""
-    overall_decision: Annotated[str, "What was decided in the end."] = ""
+    phase_1_decision: Annotated[str, "The decision of the first phase."] = ""
+    phase_2_decision: Annotated[str, "The decision of the second phase."] = ""
+    overall_decision: Annotated[str, "The final decision."] = ""
     failed_gates: Annotated[tuple[str, ...], "The gates that were not passed."] = ()
     decision_artifact: Annotated[
         str, "The file, relative to the repository, that holds the decision."
@@ -149,22 +161,25 @@ class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
 
 
 class IterationRecord(Frozen, frozen=True, omit_defaults=True):
-    """One iteration, normalised from either schema. What a schema does not carry has its empty value."""
+    """One iteration. A field that the entry, or its schema, does not have is empty.
+
+    ``docs/LOG.md``, "One record for both schemas".
+    """
 
     schema_version: int = 0
     iteration: Annotated[int, "The number of the iteration; the file is `iter-N.yaml`."] = 0
     date: Annotated[str, "The day of the work, as `2026-06-03`."] = ""
-    wave: Annotated[str, "The group of tasks that the work is part of, where there are such."] = ""
+    wave: Annotated[str, "The group of tasks that the work belongs to, if tasks have groups."] = ""
     task_id: Annotated[str, "The task: its id in the plan, or the issue."] = ""
     commit: Annotated[str, "The SHA of the commit that holds the work, in full."] = ""
     files_changed: Annotated[int, "How many files the commit changed."] = 0
     lines_added: Annotated[int, "How many lines it added."] = 0
     lines_removed: Annotated[int, "How many lines it removed."] = 0
     first_commit: Annotated[bool, "Whether it is the first commit of the repository."] = False
-    checkpoint_at: Annotated[str, "When the state was last kept, as a time."] = ""
+    checkpoint_at: Annotated[str, "When the work was saved, as a time."] = ""
     agent: Annotated[AgentInfo, "Who did the work."] = AgentInfo()
     session_tokens: Annotated[
-        TokenUsage | None, "The tokens that it took, where the harness says so."
+        TokenUsage | None, "The tokens that the work took, if the harness counts them."
     ] = None
     impl: Annotated[ImplBlock, "What the agent that did the work reports."] = ImplBlock()
     verifiers: Annotated[tuple[VerifierRecord, ...], "What each verifier reports."] = ()
@@ -172,51 +187,53 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
     branch: Annotated[str, "The branch on which the work was done."] = ""
     known_from: Annotated[
         str,
-        "What alone shows the commit, which git does not have: `transcript`, or `checkpoint ID`.",
+        "The only evidence of a commit that git does not have: `transcript` or `checkpoint ID`.",
     ] = ""
 
     @property
     def checkpoint(self) -> str:
-        """The id of the checkpoint that alone shows the commit; "" without one."""
-        return (
-            self.known_from.removeprefix("checkpoint ")
-            if self.known_from.startswith("checkpoint ")
-            else ""
-        )
+        """The id of the checkpoint that is the only evidence of the commit, or "" without one."""
+        kind, _, checkpoint_id = self.known_from.partition(" ")
+        if kind != "checkpoint":
+            return ""
+        return checkpoint_id
 
     @property
     def artifacts(self) -> list[str]:
-        """The paths, as written, of every artifact that the entry names; "" where it names none."""
-        return [
-            *(verifier.result_artifact for verifier in self.verifiers),
-            self.review.decision_artifact,
-        ]
+        """The path of each verifier's artifact and of the review's, as written, or "" for none."""
+        paths = [verifier.result_artifact for verifier in self.verifiers]
+        return [*paths, self.review.decision_artifact]
 
     @property
     def retries_reported(self) -> bool:
-        """Whether anybody reported a number of retries, 0 included."""
-        return self.impl.retries_reported or any(
-            verifier.retries_reported for verifier in self.verifiers
-        )
+        """Whether the agent or a verifier reports a number of retries, which may be 0."""
+        if self.impl.retries_reported:
+            return True
+        return any(verifier.retries_reported for verifier in self.verifiers)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``da-score records`` prints it."""
-        data: dict[str, Any] = _plain(self)
-        later = {
-            name for name in ("branch", "known_from") if not data[name]
-        }  # the reference does not print them
-        return {name: value for name, value in data.items() if name not in later}
+        data: dict[str, Any] = _plain_data(self)
+
+        # The reference does not have these fields and prints neither.
+        for name in ("branch", "known_from"):
+            if not data[name]:
+                del data[name]
+
+        return data
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Struct):
-        names = (
-            name
-            for name in value.__struct_fields__
-            if name not in ("retries_reported", "tests_total_claim")
-        )
-        return {name: _plain(getattr(value, name)) for name in names}
-    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+def _plain_data(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_plain_data, value))
+    if not isinstance(value, Struct):
+        return value
+
+    data: dict[str, Any] = {}
+    for name in value.__struct_fields__:
+        if name not in ("retries_reported", "tests_total_claim"):
+            data[name] = _plain_data(getattr(value, name))
+    return data
 
 
 class Records(tuple[IterationRecord, ...]):
@@ -224,57 +241,76 @@ class Records(tuple[IterationRecord, ...]):
 
     @classmethod
     def of(cls, records: Iterable[IterationRecord]) -> "Records":
-        """Take records, sorted by iteration."""
-        return records if isinstance(records, Records) else cls(records)
+        """Return records that are sorted by iteration as an instance of this class."""
+        if isinstance(records, Records):
+            return records
+        return cls(records)
 
     @cached_property
     def numbers(self) -> list[int]:
-        """The iteration of each."""
+        """The iteration of each record."""
         return [record.iteration for record in self]
 
     @cached_property
     def commits(self) -> list[str]:
-        """The commit field of each."""
+        """The commit of each record, as the entry writes it."""
         return [record.commit for record in self]
 
-    def by_commit_alone(self) -> "Records":
-        """Return them without the other words that lead to a commit or a session, which an author writes too."""
+    def without_other_names(self) -> "Records":
+        """Return the records with the commit as the only field that leads to a commit or a session.
+
+        The session, the summary and ``known_from`` are left out: the author of an entry chooses
+        them freely, so they prove nothing.
+        """
         return Records(
             replace(
-                one,
+                record,
                 known_from="",
-                agent=replace(one.agent, session_id=""),
-                impl=replace(one.impl, summary=""),
+                agent=replace(record.agent, session_id=""),
+                impl=replace(record.impl, summary=""),
             )
-            for one in self
+            for record in self
         )
 
-    def near(self, iterations: Collection[int], before: int) -> "Records":
-        """Return the records of some iterations, and up to so many before each of them."""
-        wanted: set[int] = set()
-        for at in self._places(iterations):
-            wanted.update(range(max(at - before, 0), at + 1))
-        return Records(self[at] for at in sorted(wanted))
+    def with_predecessors(self, iterations: Collection[int], count: int) -> "Records":
+        """Return the records of some iterations and the ``count`` records before each of them."""
+        indices: set[int] = set()
+        for index in self._indices(iterations):
+            indices.update(range(max(index - count, 0), index + 1))
 
-    def bounded(
-        self, iterations: Collection[int], before: int, committed: Callable[[str], int | None]
+        return Records(self[index] for index in sorted(indices))
+
+    def have_commit_before(
+        self, iterations: Collection[int], count: int, time_of: Callable[[str], int | None]
     ) -> bool:
-        """Return whether one of so many records before each iteration has a commit, or there are no more before it.
+        """Tell whether the records before each iteration suffice to find an earlier commit.
 
-        ``committed`` returns the time of the commit that a commit field names; None where there is none.
+        Args:
+            iterations: the iterations in question.
+            count: how many records before each of them are looked at.
+            time_of: returns the time of the commit that a commit field names; None without one.
+
+        Returns:
+            True where one of the ``count`` records before each iteration has a commit, or where
+            the log has no more records before it.
         """
-        return all(
-            at <= before
-            or any(
-                committed(commit) is not None for commit in reversed(self.commits[at - before : at])
-            )
-            for at in self._places(iterations)
-        )
+        for index in self._indices(iterations):
+            if index <= count:
+                continue
 
-    def place(self, iteration: int) -> int | None:
-        """Return the place of an iteration; None when there is none."""
-        at = bisect_left(self.numbers, iteration)
-        return at if at < len(self) and self.numbers[at] == iteration else None
+            predecessors = reversed(self.commits[index - count : index])
+            if all(time_of(commit) is None for commit in predecessors):
+                return False
 
-    def _places(self, iterations: Collection[int]) -> list[int]:
-        return [place for place in map(self.place, iterations) if place is not None]
+        return True
+
+    def index_of(self, iteration: int) -> int | None:
+        """Return the index of an iteration's record, or None when the log does not have it."""
+        index = bisect_left(self.numbers, iteration)
+        if index == len(self) or self.numbers[index] != iteration:
+            return None
+        return index
+
+    def _indices(self, iterations: Collection[int]) -> list[int]:
+        indices = map(self.index_of, iterations)
+        return [index for index in indices if index is not None]

@@ -1,4 +1,8 @@
-"""From one YAML document to one record, by one table, as JSON Schema, lint and templates have it (``docs/LOG.md``)."""
+"""Turns the YAML of an entry into a record: ``docs/LOG.md``, "One record for both schemas".
+
+``ENTRIES`` describes both schemas. The parser here, the JSON Schema, ``lint`` and the template of
+``entry new`` all follow it. The fields and what they mean come from :mod:`scoring.log.model`.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import GenericAlias, UnionType
@@ -11,7 +15,15 @@ from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
 
 
 class ScalarField(NamedTuple):
-    """How a single value is taken, and is called; with one of the ``tags`` of YAML, or any, it is read as written."""
+    """A kind of single values.
+
+    Attributes:
+        name: what documentation calls the kind.
+        wanted: what messages call a value of the kind, with its article.
+        take: reads a node; YamlError for a wrong value.
+        json: the JSON Schema of the kind.
+        tags: the YAML tags that a value should have; none for a kind that takes any.
+    """
 
     name: str
     wanted: str
@@ -20,10 +32,10 @@ class ScalarField(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-_WHOLE = ScalarField("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
+_INTEGER = ScalarField("integer", "a whole number", Reader.integer, {"type": "integer"}, (INT,))
 _SCALARS: dict[Any, ScalarField] = {
     str: ScalarField("text", "text", Reader.string, {"type": "string"}),
-    int: _WHOLE._replace(json={"minimum": 0, "type": "integer"}),
+    int: _INTEGER._replace(json={"minimum": 0, "type": "integer"}),
     float: ScalarField("number", "a number", Reader.number, {"type": "number"}, (INT, FLOAT)),
     bool: ScalarField("yes or no", "true or false", Reader.boolean, {"type": "boolean"}, (BOOL,)),
     bool | None: ScalarField(
@@ -37,7 +49,13 @@ _SCALARS: dict[Any, ScalarField] = {
 
 
 class EntryBlock(NamedTuple):
-    """A mapping in an entry: its name in JSON Schema, the class of its value, and its fields by name."""
+    """A mapping in an entry, or an entry as a whole.
+
+    Attributes:
+        name: its name in the JSON Schema.
+        model: the class of its value in a record.
+        fields: its fields, by their keys in YAML.
+    """
 
     name: str
     model: type[Any]
@@ -45,7 +63,15 @@ class EntryBlock(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field: a value or a list of values; ``may_be_none``: without it the record has None there."""
+    """A field of a block.
+
+    Attributes:
+        holds: the kind of its value, or of each item of a list.
+        description: what it means.
+        is_list: whether it holds a list.
+        required: whether an entry must have it.
+        may_be_none: whether the record has None where the entry has null.
+    """
 
     holds: ScalarField | EntryBlock
     description: str
@@ -57,25 +83,32 @@ class Field(NamedTuple):
 Fields: TypeAlias = Mapping[str, Field]
 
 
-def _fields(model: type[Any]) -> dict[str, Field]:
-    kinds = {
-        name: kind for name, kind in model.__annotations__.items() if hasattr(kind, "__metadata__")
-    }
-    return {name: _field(*get_args(kind)) for name, kind in kinds.items()}
+def _fields_of(block_model: type[Any]) -> dict[str, Field]:
+    """Return the fields of a class. Those without a description are not fields of an entry."""
+    fields: dict[str, Field] = {}
+    for name, annotation in block_model.__annotations__.items():
+        if hasattr(annotation, "__metadata__"):
+            kind, description = get_args(annotation)
+            fields[name] = _field(kind, description)
+    return fields
 
 
 def _field(kind: Any, description: str) -> Field:
     if kind in _SCALARS:
         return Field(_SCALARS[kind], description)
-    if isinstance(kind, GenericAlias):  # tuple[X, ...]
+
+    # tuple[X, ...]
+    if isinstance(kind, GenericAlias):
         return _field(get_args(kind)[0], description)._replace(is_list=True)
+
+    # X | None
     if isinstance(kind, UnionType):
         return _field(get_args(kind)[0], description)._replace(may_be_none=True)
+
     return Field(_BLOCKS[kind], description)
 
 
-_BLOCKS: dict[Any, EntryBlock] = {}
-for _model, _name in {
+_BLOCK_NAMES = {
     model.SelfAssessment: "AssessmentFields",
     model.AgentInfo: "AgentFields",
     model.TokenUsage: "TokenFields",
@@ -84,18 +117,22 @@ for _model, _name in {
     model.LinkedTrace: "TraceFields",
     model.VerifierRecord: "VerifierFields",
     model.ReviewBlock: "ReviewFields",
-}.items():  # a block comes before those that hold it
-    _BLOCKS[_model] = EntryBlock(_name, _model, _fields(_model))
+}
+"""The blocks, each before those that hold it."""
+
+_BLOCKS: dict[Any, EntryBlock] = {}
+for _block_model, _block_name in _BLOCK_NAMES.items():
+    _BLOCKS[_block_model] = EntryBlock(_block_name, _block_model, _fields_of(_block_model))
 
 
-def _version(number: int) -> Field:
-    version = _WHOLE._replace(json={"const": number, "type": "integer"})
-    return Field(version, f"The version of this form of entries: {number}.", required=True)
+def _version_field(version: int) -> Field:
+    constant = _INTEGER._replace(json={"const": version, "type": "integer"})
+    return Field(constant, f"The version of this form of entries: {version}.", required=True)
 
 
-_IMPL = _BLOCKS[model.ImplBlock]
-_TOP = _fields(model.IterationRecord)
-_TOP["iteration"] = _TOP["iteration"]._replace(holds=_WHOLE, required=True)
+_RECORD_FIELDS = _fields_of(model.IterationRecord)
+_RECORD_FIELDS["iteration"] = _RECORD_FIELDS["iteration"]._replace(holds=_INTEGER, required=True)
+
 _ONLY_NESTED = (
     "branch",
     "known_from",
@@ -106,7 +143,8 @@ _ONLY_NESTED = (
     "verifiers",
     "review",
 )
-_COMMON = {name: field for name, field in _TOP.items() if name not in _ONLY_NESTED}
+_COMMON = {name: field for name, field in _RECORD_FIELDS.items() if name not in _ONLY_NESTED}
+_IMPL_FIELDS = _BLOCKS[model.ImplBlock].fields
 
 FLAT_IMPL = {
     "summary": "summary",
@@ -115,91 +153,124 @@ FLAT_IMPL = {
     "tests_added": "focused_tests_added",
     "tests_total_pass": "tests_total_pass",
     "self_assessment": "self_assessment",
-}  # the fields of schema 1 that are in the block ``impl`` of a record, with their names there
+}
+"""The fields of schema 1 that a record has in its block ``impl``, with their names there."""
 
-# schema 2 has a claim there that the reference does not read
-NESTED_IMPL = _IMPL._replace(
-    fields={name: one for name, one in _IMPL.fields.items() if name != "tests_total_pass"}
+NESTED_IMPL = _BLOCKS[model.ImplBlock]._replace(
+    fields={name: field for name, field in _IMPL_FIELDS.items() if name != "tests_total_pass"}
 )
+"""The block ``impl`` of schema 2, without a claim that the reference does not read."""
+
+
+def _flat_entry() -> EntryBlock:
+    fields = {**_COMMON, "schema_version": _version_field(model.SCHEMA_FLAT)}
+    for name, name_in_impl in FLAT_IMPL.items():
+        fields[name] = _IMPL_FIELDS[name_in_impl]
+    return EntryBlock("FlatEntry", model.IterationRecord, fields)
+
+
+def _nested_entry() -> EntryBlock:
+    fields = {**_COMMON, "schema_version": _version_field(model.SCHEMA_NESTED)}
+    for name in _ONLY_NESTED:
+        fields[name] = _RECORD_FIELDS[name]
+    fields["impl"] = fields["impl"]._replace(holds=NESTED_IMPL)
+    return EntryBlock("NestedEntry", model.IterationRecord, fields)
+
 
 ENTRIES: dict[int, EntryBlock] = {
-    model.SCHEMA_FLAT: EntryBlock(
-        "FlatEntry",
-        model.IterationRecord,
-        _COMMON
-        | {"schema_version": _version(1)}
-        | {name: _IMPL.fields[there] for name, there in FLAT_IMPL.items()},
-    ),
-    model.SCHEMA_NESTED: EntryBlock(
-        "NestedEntry",
-        model.IterationRecord,
-        _COMMON
-        | {"schema_version": _version(2)}
-        | {name: _TOP[name] for name in _ONLY_NESTED}
-        | {"impl": _TOP["impl"]._replace(holds=NESTED_IMPL)},
-    ),
+    model.SCHEMA_FLAT: _flat_entry(),
+    model.SCHEMA_NESTED: _nested_entry(),
 }
+"""What an entry of each schema may hold."""
 
 
 class DescribedField(NamedTuple):
-    """A field with its way through the entry (``verifiers[].status``), what it holds, and what it means."""
+    """A field of an entry, as documentation shows it.
 
-    way: str
+    Attributes:
+        path: the way to it through the entry, as ``verifiers[].status``.
+        kind: ``list``, ``block``, or the name of a kind of single values.
+        required: whether an entry must have it.
+        meaning: what it means.
+    """
+
+    path: str
     kind: str
     required: bool
     meaning: str
 
 
-def described_fields(entry: EntryBlock, way: str = "") -> Iterator[DescribedField]:
-    """Yield the fields of a block in the order in which they are written, blocks before what is in them."""
-    first = ("schema_version",) if "schema_version" in entry.fields else ()
-    for name in dict.fromkeys((*first, *entry.fields)):
+def described_fields(entry: EntryBlock, prefix: str = "") -> Iterator[DescribedField]:
+    """Yield the fields of a block in the order in which people write them, each block first.
+
+    Args:
+        entry: the block.
+        prefix: the path of the block, with a dot at its end.
+    """
+    names = list(entry.fields)
+    if "schema_version" in names:
+        names.remove("schema_version")
+        names.insert(0, "schema_version")
+
+    for name in names:
         field = entry.fields[name]
-        inside = field.holds if isinstance(field.holds, EntryBlock) else None
-        whole = f"{way}{name}{'[]' if field.is_list and inside else ''}"
-        kind = "list" if field.is_list else "block" if inside else field.holds.name
-        yield DescribedField(whole, kind, field.required, field.description)
-        if inside:
-            yield from described_fields(inside, f"{whole}.")
+        path = prefix + name
+
+        if not isinstance(field.holds, EntryBlock):
+            kind = "list" if field.is_list else field.holds.name
+            yield DescribedField(path, kind, field.required, field.description)
+            continue
+
+        kind = "block"
+        if field.is_list:
+            kind = "list"
+            path += "[]"
+        yield DescribedField(path, kind, field.required, field.description)
+        yield from described_fields(field.holds, f"{path}.")
 
 
-def _retries(reader: Reader, node: Node) -> int | None:
+def _take_retries(reader: Reader, node: Node) -> int | None:
     number = reader.integer(node)
     return None if reader.is_null(node) else number
 
 
-def _flag_if_any(reader: Reader, node: Node) -> bool | None:
-    """Take a flag; None for what is none, because the reference does not look at it."""
+def _take_flag_or_none(reader: Reader, node: Node) -> bool | None:
+    """Take a flag. A wrong value is None, because the reference does not look at this field."""
     try:
         return reader.flag(node)
     except YamlError:
         return None
 
 
-def _made(model: type[Any], values: dict[str, Any]) -> Any:
-    """Return a block; one that may have retries has a note of whether there are any."""
-    if "retries_reported" in model.__struct_fields__:
-        values["retries_reported"] = values.get("retries") is not None
-        values["retries"] = values.get("retries") or 0
-    return model(**values)
+def _new_block(block_model: type[Any], values: dict[str, Any]) -> Any:
+    """Return a block of a record. One that may report retries notes whether it does."""
+    if "retries_reported" in block_model.__struct_fields__:
+        retries = values.get("retries")
+        values["retries_reported"] = retries is not None
+        values["retries"] = retries or 0
+    return block_model(**values)
 
 
-def _take_block(block: EntryBlock) -> Take:
-    takes = _takes(block.fields)
+def _take_of_block(block: EntryBlock) -> Take:
+    takes = _takes_of(block.fields)
     if block is NESTED_IMPL:
-        takes["tests_total_pass"] = _flag_if_any
+        takes["tests_total_pass"] = _take_flag_or_none
 
     def take(reader: Reader, node: Node) -> Any:
         values = reader.struct(node, takes)
         if block is NESTED_IMPL and "tests_total_pass" in values:
             values["tests_total_claim"] = values.pop("tests_total_pass")
-        return _made(block.model, values)
+        return _new_block(block.model, values)
 
     return take
 
 
-def _take(field: Field) -> Take:
-    take = _take_block(field.holds) if isinstance(field.holds, EntryBlock) else field.holds.take
+def _take_of_field(field: Field) -> Take:
+    if isinstance(field.holds, EntryBlock):
+        take = _take_of_block(field.holds)
+    else:
+        take = field.holds.take
+
     if field.is_list:
         take_list = items_of(take)
         return lambda reader, node: tuple(take_list(reader, node))
@@ -208,43 +279,64 @@ def _take(field: Field) -> Take:
     return take
 
 
-def _takes(fields: Fields) -> dict[str, Take]:
-    return {name: _retries if name == "retries" else _take(field) for name, field in fields.items()}
+def _takes_of(fields: Fields) -> dict[str, Take]:
+    takes = {name: _take_of_field(field) for name, field in fields.items()}
+    if "retries" in takes:
+        takes["retries"] = _take_retries
+    return takes
 
 
-_FLAT, _NESTED = (
-    _takes(ENTRIES[version].fields) for version in (model.SCHEMA_FLAT, model.SCHEMA_NESTED)
-)
+_TAKES_FLAT = _takes_of(ENTRIES[model.SCHEMA_FLAT].fields)
+_TAKES_NESTED = _takes_of(ENTRIES[model.SCHEMA_NESTED].fields)
 
 
 def parse_iteration_record(
     data: bytes | str, true_flags: Collection[str] = TRUE_FLAGS
 ) -> model.IterationRecord:
-    """Read one entry of either schema; YamlError for broken YAML, a misfit, or a schema other than 1 and 2."""
-    node = parse(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
+    """Return the record of one entry of either schema.
+
+    Args:
+        data: the content of the file.
+        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+
+    Raises:
+        YamlError: the YAML is broken, a value has the wrong type, or the schema is not 1 or 2.
+    """
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogateescape")
+
+    node = parse(data)
     reader = Reader(true_flags)
-    version = (
-        reader.struct(node, {"schema_version": Reader.integer}).get("schema_version")
-        if node
-        else None
-    )
-    if node and version == model.SCHEMA_FLAT:
-        return flat_record(reader, node)
-    if node and version == model.SCHEMA_NESTED:
-        return model.IterationRecord(
-            **{"impl": _made(model.ImplBlock, {})} | reader.struct(node, _NESTED)
-        )
-    wrong = "is missing" if version is None else f"{version} is not supported"
-    raise YamlError(f"schema_version {wrong}; write 1 (flat) or 2 (nested)")
+    version = None
+    if node is not None:
+        version = reader.struct(node, {"schema_version": Reader.integer}).get("schema_version")
+
+        if version == model.SCHEMA_FLAT:
+            return flat_record(reader, node)
+        if version == model.SCHEMA_NESTED:
+            return _nested_record(reader, node)
+
+    problem = "is missing" if version is None else f"{version} is not supported"
+    raise YamlError(f"schema_version {problem}; write 1 (flat) or 2 (nested)")
+
+
+def _nested_record(reader: Reader, node: Node) -> model.IterationRecord:
+    values = reader.struct(node, _TAKES_NESTED)
+    values.setdefault("impl", _new_block(model.ImplBlock, {}))
+    return model.IterationRecord(**values)
 
 
 def flat_record(reader: Reader, node: Node) -> model.IterationRecord:
-    """Take a node as a schema-1 entry, whatever schema it names."""
-    values = reader.struct(node, _FLAT)
-    impl = {there: values.pop(name) for name, there in FLAT_IMPL.items() if name in values}
-    return model.IterationRecord(
-        **values | {"schema_version": model.SCHEMA_FLAT}, impl=_made(model.ImplBlock, impl)
-    )
+    """Return the record of an entry of schema 1, whatever schema the entry names."""
+    values = reader.struct(node, _TAKES_FLAT)
+    values["schema_version"] = model.SCHEMA_FLAT
+
+    impl: dict[str, Any] = {}
+    for name, name_in_impl in FLAT_IMPL.items():
+        if name in values:
+            impl[name_in_impl] = values.pop(name)
+
+    return model.IterationRecord(**values, impl=_new_block(model.ImplBlock, impl))
 
 
 def parse_archive(
@@ -252,9 +344,18 @@ def parse_archive(
     true_flags: Collection[str] = TRUE_FLAGS,
     broken: Callable[[YamlError], None] | None = None,
 ) -> list[model.IterationRecord]:
-    """Read ``historical.yaml``, a list ``iterations`` of schema 1; YamlError, or ``broken`` takes misfits."""
+    """Return the records in ``historical.yaml``, a list ``iterations`` of entries of schema 1.
 
-    def fitting_record(reader: Reader, node: Node) -> model.IterationRecord | None:
+    Args:
+        data: the content of the file.
+        true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
+        broken: takes the error of each entry with a wrong value; the other entries are returned.
+
+    Raises:
+        YamlError: the YAML is broken; or, without ``broken``, an entry has a wrong value.
+    """
+
+    def record_or_none(reader: Reader, node: Node) -> model.IterationRecord | None:
         try:
             return flat_record(reader, node)
         except YamlError as e:
@@ -263,10 +364,10 @@ def parse_archive(
             broken(e)
             return None
 
-    node = parse(data)
-    given = (
-        {}
-        if node is None
-        else Reader(true_flags).struct(node, {"iterations": items_of(fitting_record)})
-    )
-    return [record for record in given.get("iterations", []) if record is not None]
+    document = parse(data)
+    if document is None:
+        return []
+
+    fields = {"iterations": items_of(record_or_none)}
+    records = Reader(true_flags).struct(document, fields).get("iterations", [])
+    return [record for record in records if record is not None]

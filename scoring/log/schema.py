@@ -1,8 +1,8 @@
-"""What an entry may hold, as JSON Schema, and what is wrong with one, by the table in :mod:`scoring.log.parse`."""
+"""Checks entries against ``ENTRIES`` of :mod:`scoring.log.parse`, and prints it as JSON Schema."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from scoring.errors import YamlError
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
@@ -11,7 +11,14 @@ from scoring.text import shown
 from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
 from scoring.yamlread import Reader
 
-_MOST_NODES = 20_000  # how many values of one entry are looked at; aliases may make many of few
+_Item = TypeVar("_Item")
+
+_MOST_VALUES = 20_000
+"""How many values of one entry are checked: aliases can make many out of few."""
+
+_SIMILAR = 0.75
+"""How similar a key must be to a field, from 0 to 1, to be taken for a slip."""
+
 _READER = Reader()
 
 NOT_READ = {
@@ -20,184 +27,288 @@ NOT_READ = {
         "impl.tests_total_pass",
     ): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
     "for them a verifier has one (verifiers[].tests_total_pass)"
-}  # keys that are written by mistake so often that they are no error, by schema, and what is said of them
+}
+"""Keys that are written by mistake so often that they only get a warning: by schema and path."""
 
 
 def entry_schema() -> dict[str, Any]:
-    """Return the JSON Schema of an entry of either schema, as ``da-score schema entry`` prints it."""
+    """Return the JSON Schema of an entry, as ``da-score schema entry`` prints it."""
     blocks: dict[str, EntryBlock] = {}
     for entry in ENTRIES.values():
-        blocks |= {block.name: block for block in _blocks(entry)}
-    names = {str(version): f"#/$defs/{entry.name}" for version, entry in ENTRIES.items()}
+        for block in _blocks_of(entry):
+            blocks[block.name] = block
+
+    references = {str(version): f"#/$defs/{entry.name}" for version, entry in ENTRIES.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An entry of an iteration log (iter-N.yaml)",
-        "description": "What an agent reports of one iteration. Leave out what is not known: absent is not zero.",
-        "$defs": {name: _block_schema(block) for name, block in sorted(blocks.items())},
-        "discriminator": {"mapping": names, "propertyName": "schema_version"},
-        "oneOf": [{"$ref": name} for name in names.values()],
+        "description": "What an agent reports of one iteration."
+        " Leave out what is not known: absent is not zero.",
+        "$defs": {name: _schema_of_block(block) for name, block in sorted(blocks.items())},
+        "discriminator": {"mapping": references, "propertyName": "schema_version"},
+        "oneOf": [{"$ref": reference} for reference in references.values()],
     }
 
 
-def _blocks(block: EntryBlock) -> Iterator[EntryBlock]:
+def _blocks_of(block: EntryBlock) -> Iterator[EntryBlock]:
     yield block
     for field in block.fields.values():
         if isinstance(field.holds, EntryBlock):
-            yield from _blocks(field.holds)
+            yield from _blocks_of(field.holds)
 
 
-def _block_schema(block: EntryBlock) -> dict[str, Any]:
-    title = next(
-        (f"Entry, schema {version}" for version, entry in ENTRIES.items() if entry is block),
-        block.name,
-    )
-    required = [name for name, field in block.fields.items() if field.required]
-    return {
+def _schema_of_block(block: EntryBlock) -> dict[str, Any]:
+    title = block.name
+    for version, entry in ENTRIES.items():
+        if entry is block:
+            title = f"Entry, schema {version}"
+
+    schema: dict[str, Any] = {
         "additionalProperties": False,
-        "properties": {name: _field_schema(field) for name, field in block.fields.items()},
-        **({"required": required} if required else {}),
-        "title": title,
-        "type": "object",
+        "properties": {name: _schema_of_field(field) for name, field in block.fields.items()},
     }
+    required = [name for name, field in block.fields.items() if field.required]
+    if required:
+        schema["required"] = required
+    return {**schema, "title": title, "type": "object"}
 
 
-def _field_schema(field: Field) -> dict[str, Any]:
-    held = (
-        {"$ref": f"#/$defs/{field.holds.name}"}
-        if isinstance(field.holds, EntryBlock)
-        else field.holds.json
-    )
-    whole = {"items": held, "type": "array"} if field.is_list else held
-    return dict(sorted({"description": field.description, **whole}.items()))
+def _schema_of_field(field: Field) -> dict[str, Any]:
+    value: dict[str, Any]
+    if isinstance(field.holds, EntryBlock):
+        value = {"$ref": f"#/$defs/{field.holds.name}"}
+    else:
+        value = dict(field.holds.json)
+
+    if field.is_list:
+        value = {"items": value, "type": "array"}
+    return dict(sorted({"description": field.description, **value}.items()))
 
 
 class EntryFault(NamedTuple):
-    """What is wrong with an entry: where ("" for all of it), its line, what; no error where it is read otherwise."""
+    """Something wrong with an entry.
 
-    way: str
+    Attributes:
+        path: the field, as ``verifiers.0.status``; "" for the entry as a whole.
+        line: the line in the file, from 1; None for an empty document.
+        text: what is wrong, for people.
+        is_error: False where the entry can be read, though perhaps not as it was meant.
+    """
+
+    path: str
     line: int | None
-    what: str
+    text: str
     is_error: bool = True
 
 
 def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]:
-    """Compare a document with its schema, an archived one with schema 1; what the parser refuses is not looked for."""
-    whole = document and target_of(document)
-    if not isinstance(whole, MappingNode):
-        return [EntryFault("", whole.line if whole else None, "an entry is a mapping")]
-    version = SCHEMA_FLAT if archived else _version(whole)
+    """Return what is wrong with an entry, by line.
+
+    Broken YAML and a wrong ``schema_version`` are left to the parser.
+
+    Args:
+        document: the entry.
+        archived: whether it is in the archive, where every entry is read as schema 1.
+    """
+    if document is None:
+        return [EntryFault("", None, "an entry is a mapping")]
+
+    root = target_of(document)
+    if not isinstance(root, MappingNode):
+        return [EntryFault("", root.line, "an entry is a mapping")]
+
+    version = SCHEMA_FLAT if archived else _version_of(root)
     if version not in ENTRIES:
-        return []  # the parser says so
-    found = _faults(whole, ENTRIES[version], "", whole.line, version, iter(range(_MOST_NODES)))
-    return sorted(found, key=lambda fault: (fault.line or 0, fault.way))
+        return []
+
+    faults = _EntryCheck(version).value(root, ENTRIES[version], "", root.line)
+    return sorted(faults, key=lambda fault: (fault.line or 0, fault.path))
 
 
-def _faults(
-    node: Node,
-    holds: ScalarField | EntryBlock,
-    way: str,
-    line: int,
-    version: int,
-    left: Iterator[int],
-) -> Iterator[EntryFault]:
-    """Yield what is wrong with a value, which begins in ``line``; each that is looked at takes one of ``left``."""
-    if isinstance(holds, ScalarField):
-        yield from _scalar(node, holds, way, line)
-        return
-    if not isinstance(node, MappingNode):
-        yield EntryFault(way, line, f"{way}: {_words(node)} where a mapping belongs")
-        return
-    prefix = f"{way}." if way else ""
-    given = _given(node, holds, {id(node)}, left)
-    for name, field in holds.fields.items():
-        if field.required and name not in given and name != "schema_version":
-            yield EntryFault(f"{prefix}{name}", line, f"{prefix}{name} is missing")
-    for name, (value, at) in given.items():
-        whole, known = f"{prefix}{name}", holds.fields.get(name)
-        if whole == "schema_version":
-            continue  # the parser says what is wrong with it
-        if known is None and (said := NOT_READ.get((version, whole))):
-            yield EntryFault(whole, at, f"{whole} {said}", is_error=False)
-        elif known is None:
-            yield EntryFault(whole, at, f"unknown key {shown(whole)}{_meant(whole, version)}")
-        elif not known.is_list:
-            yield from _faults(value, known.holds, whole, at, version, left)
-        elif not isinstance(value, Sequence):
-            yield EntryFault(whole, at, f"{whole}: {_words(value)} where a list belongs")
-        else:
-            items = (item for item in value.items if not _READER.is_null(item))
-            for n, (item, _) in enumerate(zip(items, left, strict=False)):
-                yield from _faults(
-                    target_of(item), known.holds, f"{whole}.{n}", item.line, version, left
-                )
-
-
-def _given(
-    node: MappingNode, block: EntryBlock, merging: set[int], left: Iterator[int]
-) -> dict[str, tuple[Node, int]]:
-    """Return the values of a mapping and of what it merges, by name, each with its line; no nulls of its fields."""
-    given: dict[str, tuple[Node, int]] = {}
-    merged: list[Node] = []
-    for (key, value), _ in zip(node.pairs, left, strict=False):
-        name, held = target_of(key), target_of(value)
-        if isinstance(name, Scalar) and name.value == "<<" and not name.quoted:
-            merged.extend(held.items if isinstance(held, Sequence) else [value])
-        elif isinstance(name, Scalar) and (
-            name.value not in block.fields or not _READER.is_null(held)
-        ):
-            given[name.value] = held, key.line
-    for other, _ in zip(merged, left, strict=False):
-        source = target_of(other)
-        if isinstance(source, MappingNode) and id(source) not in merging:
-            for key_, (target, _) in _given(source, block, {*merging, id(source)}, left).items():
-                given.setdefault(key_, (target, other.line))
-    return given
-
-
-def _scalar(value: Any, holds: ScalarField, way: str, line: int) -> Iterator[EntryFault]:
+def _version_of(document: MappingNode) -> int | None:
     try:
-        taken = holds.take(_READER, value)
-        tag, meant = value.resolved()
+        fields = Reader().struct(document, {"schema_version": Reader.integer})
     except YamlError:
-        yield EntryFault(way, line, f"{way}: {_words(value)} where {holds.wanted} belongs")
+        return None
+    return fields.get("schema_version")
+
+
+class _Value(NamedTuple):
+    """A value in a mapping, and the line of its key."""
+
+    node: Node
+    line: int
+
+
+class _EntryCheck:
+    """The check of one entry, which stops after a number of values."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._values_left = _MOST_VALUES
+
+    def value(
+        self, node: Node, kind: ScalarField | EntryBlock, path: str, line: int
+    ) -> Iterator[EntryFault]:
+        """Yield what is wrong with a value.
+
+        Args:
+            node: the value.
+            kind: what it should be.
+            path: the field that it is in; "" for the entry as a whole.
+            line: the line that the value begins in.
+        """
+        if isinstance(kind, ScalarField):
+            yield from _faults_of_scalar(node, kind, path, line)
+        elif isinstance(node, MappingNode):
+            yield from self._block(node, kind, path, line)
+        else:
+            text = f"{path}: {_words_for(node)} where a mapping belongs"
+            yield EntryFault(path, line, text)
+
+    def _block(
+        self, node: MappingNode, block: EntryBlock, path: str, line: int
+    ) -> Iterator[EntryFault]:
+        prefix = f"{path}." if path else ""
+        values = self._values_of(node, block, {id(node)})
+        # the parser checks it
+        values.pop("schema_version", None)
+
+        for name, field in block.fields.items():
+            if field.required and name not in values and name != "schema_version":
+                yield EntryFault(prefix + name, line, f"{prefix}{name} is missing")
+
+        for name, value in values.items():
+            field_path = prefix + name
+            if name in block.fields:
+                yield from self._field(value, block.fields[name], field_path)
+            elif (self._version, field_path) in NOT_READ:
+                text = f"{field_path} {NOT_READ[self._version, field_path]}"
+                yield EntryFault(field_path, value.line, text, is_error=False)
+            else:
+                suggestion = _suggestion(field_path, self._version)
+                text = f"unknown key {shown(field_path)}{suggestion}"
+                yield EntryFault(field_path, value.line, text)
+
+    def _field(self, value: _Value, field: Field, path: str) -> Iterator[EntryFault]:
+        if not field.is_list:
+            yield from self.value(value.node, field.holds, path, value.line)
+            return
+
+        if not isinstance(value.node, Sequence):
+            text = f"{path}: {_words_for(value.node)} where a list belongs"
+            yield EntryFault(path, value.line, text)
+            return
+
+        items = [item for item in value.node.items if not _READER.is_null(item)]
+        for index, item in enumerate(self._limited(items)):
+            yield from self.value(target_of(item), field.holds, f"{path}.{index}", item.line)
+
+    def _values_of(
+        self, node: MappingNode, block: EntryBlock, merging: set[int]
+    ) -> dict[str, _Value]:
+        """Return the values of a mapping, and of those that it merges, without nulls in fields.
+
+        Args:
+            node: the mapping.
+            block: what it should be.
+            merging: the ids of the mappings that are being merged, this one included.
+        """
+        values: dict[str, _Value] = {}
+        sources: list[Node] = []
+
+        for key, value in self._limited(node.pairs):
+            name = target_of(key)
+            target = target_of(value)
+            if not isinstance(name, Scalar):
+                continue
+
+            if name.value == "<<" and not name.quoted:
+                sources.extend(target.items if isinstance(target, Sequence) else [value])
+            elif name.value not in block.fields or not _READER.is_null(target):
+                values[name.value] = _Value(target, key.line)
+
+        for source in self._limited(sources):
+            mapping = target_of(source)
+            if not isinstance(mapping, MappingNode) or id(mapping) in merging:
+                continue
+
+            merged = self._values_of(mapping, block, {*merging, id(mapping)})
+            for name_merged, value_merged in merged.items():
+                # People look for the value where it is merged.
+                values.setdefault(name_merged, value_merged._replace(line=source.line))
+
+        return values
+
+    def _limited(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        for item in items:
+            if self._values_left == 0:
+                return
+            self._values_left -= 1
+            yield item
+
+
+def _faults_of_scalar(node: Node, kind: ScalarField, path: str, line: int) -> Iterator[EntryFault]:
+    words = _words_for(node)
+
+    if not isinstance(node, Scalar):
+        yield EntryFault(path, line, f"{path}: {words} where {kind.wanted} belongs")
         return
-    if holds.tags and tag not in (*holds.tags, NULL):
-        said = f"{_words(value)} is no {holds.wanted.removeprefix('a ')}, and is read as {shown(taken)}"
-        yield EntryFault(way, line, f"{way}: {said}", is_error=False)
-    elif meant is True and taken is False:
-        said = "is read as false by rubrics before 2.3.0; write true"
-        yield EntryFault(way, line, f"{way}: {_words(value)} {said}", is_error=False)
+
+    try:
+        value = kind.take(_READER, node)
+        tag, plain_value = node.resolved()
+    except YamlError:
+        yield EntryFault(path, line, f"{path}: {words} where {kind.wanted} belongs")
+        return
+
+    if kind.tags and tag not in (*kind.tags, NULL):
+        wanted = kind.wanted.removeprefix("a ")
+        text = f"{path}: {words} is no {wanted}, and is read as {shown(value)}"
+        yield EntryFault(path, line, text, is_error=False)
+    elif plain_value is True and value is False:
+        text = f"{path}: {words} is read as false by rubrics before 2.3.0; write true"
+        yield EntryFault(path, line, text, is_error=False)
 
 
-def _words(node: Node) -> str:
+def _words_for(node: Node) -> str:
     if isinstance(node, Scalar):
         return shown(node.value)
     return "a list" if isinstance(node, Sequence) else "a mapping"
 
 
-def _meant(way: str, version: int) -> str:
-    numbered = "".join("[]" if part.isdigit() else f".{part}" for part in way.split("."))[1:]
-    known = {
-        number: [field.way for field in described_fields(entry)]
+def _suggestion(path: str, version: int) -> str:
+    """Return words on what an unknown key may mean, to go after a message. "" without an idea."""
+    numberless = numberless_path(path)
+    name = numberless.rpartition(".")[2]
+
+    fields = {
+        number: [field.path for field in described_fields(entry)]
         for number, entry in ENTRIES.items()
     }
-    other = SCHEMA_FLAT + SCHEMA_NESTED - version
-    name = numbered.rpartition(".")[2]
-    if numbered in known[other]:
+    other = SCHEMA_NESTED if version == SCHEMA_FLAT else SCHEMA_FLAT
+    if numberless in fields[other]:
         return f", which is a field of schema {other}"
-    if same := [one for one in known[version] if one.rpartition(".")[2] == name]:
-        return f"; did you mean {same[0]}?"
-    close = get_close_matches(numbered, known[version], 1, 0.75)
-    names = {one.rpartition(".")[2]: one for one in reversed(known[version])}
-    close = close or [names[one] for one in get_close_matches(name, names, 1, 0.75)]
-    return f"; did you mean {close[0]}?" if close else ""
+
+    # The same name in another block, then a similar path, then a similar name.
+    by_name: dict[str, str] = {}
+    for field in fields[version]:
+        by_name.setdefault(field.rpartition(".")[2], field)
+
+    if name in by_name:
+        return f"; did you mean {by_name[name]}?"
+    similar_paths = get_close_matches(numberless, fields[version], 1, _SIMILAR)
+    if similar_paths:
+        return f"; did you mean {similar_paths[0]}?"
+    similar_names = get_close_matches(name, by_name, 1, _SIMILAR)
+    if similar_names:
+        return f"; did you mean {by_name[similar_names[0]]}?"
+    return ""
 
 
-def _version(document: MappingNode) -> int | None:
-    try:
-        found: int | None = (
-            Reader().struct(document, {"schema_version": Reader.integer}).get("schema_version")
-        )
-    except YamlError:
-        return None
-    return found
+def numberless_path(path: str) -> str:
+    """Return the path of a field with ``[]`` for each number: ``verifiers[].status``."""
+    parts = []
+    for part in path.split("."):
+        parts.append("[]" if part.isdigit() else f".{part}")
+    return "".join(parts).removeprefix(".")

@@ -1,4 +1,4 @@
-"""The settings, one field each: options, variables, settings files and their errors come from these fields."""
+"""The settings: one field each, from which options, variables, settings files and errors follow."""
 
 import math
 import os
@@ -11,32 +11,56 @@ from rubric import RUBRIC_VERSION
 from scoring.frozen import Frozen
 from scoring.settings_table import FLAG, Kind, ListOf, is_whole
 
-DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")  # in its repository
+DEFAULT_LOG_DIR = Path(".agents/active/iteration-log")
+"""Where the log is in its repository, unless a setting names another place."""
 
 _SPAN = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([hdw]?)", re.ASCII)
-_SPAN_UNITS = {"h": 1 / 24, "": 1, "d": 1, "w": 7}
+_DAYS_PER_UNIT = {"h": 1 / 24, "": 1, "d": 1, "w": 7}
 
 
 def days_of(text: object) -> float:
-    """Return the days of a time as ``14d``, ``2w``, ``36h`` or ``14``, whole ones as an integer; 0 of anything else."""
-    m = _SPAN.fullmatch(text.strip()) if isinstance(text, str) else None
-    days = float(m[1]) * _SPAN_UNITS[m[2]] if m else 0.0
+    """Return how many days a span such as ``14d``, ``2w``, ``36h`` or ``14`` has.
+
+    Returns:
+        The number, an integer where it is whole; 0 for anything that is not a span.
+    """
+    if not isinstance(text, str):
+        return 0
+
+    match = _SPAN.fullmatch(text.strip())
+    if match is None:
+        return 0
+
+    days = float(match[1]) * _DAYS_PER_UNIT[match[2]]
     return int(days) if days == int(days) else days
 
 
-def _written(name: str) -> Kind:
+def _text_that_is(name: str) -> Kind:
     return Kind(name, lambda value: isinstance(value, str) and value.strip() != "")
 
 
 PATH = Kind("a path", lambda value: isinstance(value, str | Path))
 COUNT = Kind("a number above 0", lambda value: is_whole(value, 1, math.inf))
 RUBRIC = Kind("text", lambda value: isinstance(value, str | Path))
-FOLDERS = _written("a glob of folders")
-_TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
+FOLDERS = _text_that_is("a glob of folders")
+_BRANCH = _text_that_is("the name of a branch")
+_COMMANDS = ListOf("a list of commands", _text_that_is("a command"))
+_FILES = ListOf("a list of globs of files", _text_that_is("a glob of files"))
+_WORDS = ListOf("a list of words", _text_that_is("a word"))
+_SPAN_OF_TIME = Kind("a time above 0 such as 14d, 2w or 36h", lambda value: days_of(value) > 0)
+_AUTO_OR_NONE = Kind("auto or none", lambda value: value in ("auto", "none"))
 
 
 class SettingRow(NamedTuple):
-    """How a setting is set: its kind, its option's help and ``metavar``; a ``personal`` one no repository chooses."""
+    """How a setting is given.
+
+    Attributes:
+        kind: what it may be.
+        help: the help of its option.
+        metavar: what the help calls the option's value.
+        separator: what separates the items of a list in a variable.
+        personal: whether only its user chooses it, and no file of a repository.
+    """
 
     kind: Kind | ListOf
     help: str
@@ -46,109 +70,169 @@ class SettingRow(NamedTuple):
 
     @property
     def item(self) -> Kind:
-        """What one value may be."""
-        return self.kind.item if isinstance(self.kind, ListOf) else self.kind
+        """What the value may be, or each item of a list."""
+        if isinstance(self.kind, ListOf):
+            return self.kind.item
+        return self.kind
 
     def each(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """Return the value, or each of its items, changed."""
-        return tuple(map(change, value)) if isinstance(self.kind, ListOf) else change(value)
+        """Return the value changed, or a tuple of the changed items of a list."""
+        if isinstance(self.kind, ListOf):
+            return tuple(map(change, value))
+        return change(value)
 
 
 class Settings(Frozen, frozen=True):
-    """What a command works on, each with its :class:`SettingRow`.
+    """What a command works on.
 
-    ``transcripts`` None: the rubric's rules decide; folders count instead of ``auto``.
+    Without ``transcript_dirs`` and ``transcripts`` the rules of the rubric decide where transcripts
+    are looked for; folders win over ``auto``.
     """
 
     iter_log_dir: Annotated[
-        Path, PATH, f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]", "DIR"
+        Path,
+        SettingRow(
+            PATH,
+            f"The iteration log.  [default: {DEFAULT_LOG_DIR} in the repository]",
+            metavar="DIR",
+        ),
     ] = DEFAULT_LOG_DIR
+
     repo_dir: Annotated[
         Path,
-        PATH,
-        "The git repository that the log is about.  [default: the current directory]",
-        "DIR",
+        SettingRow(
+            PATH,
+            "The git repository that the log is about.  [default: the current directory]",
+            metavar="DIR",
+        ),
     ] = Path()
+
     transcript_dirs: Annotated[
         tuple[Path, ...],
-        ListOf("a list of paths", PATH),
-        "A folder of agent transcripts, all of which count; may be given several times.",
-        "DIR",
+        SettingRow(
+            ListOf("a list of paths", PATH),
+            "A folder of agent transcripts, all of which count; may be given several times.",
+            metavar="DIR",
+        ),
     ] = ()
+
     transcripts: Annotated[
         str | None,
-        Kind("auto or none", lambda value: value in ("auto", "none")),
-        "Without a folder: auto reads the harnesses' own folders, none nothing.  [default: auto from rubric 2.3.0 on]",
-        "auto|none",
+        SettingRow(
+            _AUTO_OR_NONE,
+            "Without a folder: auto reads the harnesses' own folders, none nothing."
+            "  [default: auto from rubric 2.3.0 on]",
+            metavar="auto|none",
+        ),
     ] = None
+
     trunk: Annotated[
         str | None,
-        _written("the name of a branch"),
-        "The branch on which work lands, from rubric 2.3.0 on.  [default: the remote's default branch, or main]",
-        "REF",
+        SettingRow(
+            _BRANCH,
+            "The branch on which work lands, from rubric 2.3.0 on."
+            "  [default: the remote's default branch, or main]",
+            metavar="REF",
+        ),
     ] = None
+
     worktrees: Annotated[
         tuple[str, ...],
-        ListOf("a list of globs of folders", FOLDERS),
-        "Folders where work trees may have been, as in '~/trees/*', from rubric 3.1.0 on; may be given several times.",
-        "GLOB",
+        SettingRow(
+            ListOf("a list of globs of folders", FOLDERS),
+            "Folders where work trees may have been, as in '~/trees/*', from rubric 3.1.0 on;"
+            " may be given several times.",
+            metavar="GLOB",
+        ),
     ] = ()
+
     test_commands: Annotated[
         tuple[str, ...],
-        ListOf("a list of commands", _written("a command")),
-        "How a command begins that runs tests here, as in './check --all'; may be given several times.",
-        "COMMAND",
-        ";",
+        SettingRow(
+            _COMMANDS,
+            "How a command begins that runs tests here, as in './check --all';"
+            " may be given several times.",
+            metavar="COMMAND",
+            separator=";",
+        ),
     ] = ()
+
     code_globs: Annotated[
         tuple[str, ...],
-        ListOf("a list of globs of files", _written("a glob of files")),
-        "Which files are code, for outcomes; may be given several times.  [default: known source files]",
-        "GLOB",
+        SettingRow(
+            _FILES,
+            "Which files are code, for outcomes; may be given several times."
+            "  [default: known source files]",
+            metavar="GLOB",
+        ),
     ] = ()
+
     fix_words: Annotated[
         tuple[str, ...],
-        ListOf("a list of words", _written("a word")),
-        "A word that shows a fix in a commit's subject; may be given several times.  [default: fix, bug, revert …]",
-        "WORD",
-        ",",
+        SettingRow(
+            _WORDS,
+            "A word that shows a fix in a commit's subject; may be given several times."
+            "  [default: fix, bug, revert …]",
+            metavar="WORD",
+            separator=",",
+        ),
     ] = ()
+
     horizon: Annotated[
         str,
-        _TIME,
-        "How long work is watched after it landed, as in 14d, 2w or 36h.  [default: 14d]",
-        "TIME",
+        SettingRow(
+            _SPAN_OF_TIME,
+            "How long work is watched after it landed, as in 14d, 2w or 36h.  [default: 14d]",
+            metavar="TIME",
+        ),
     ] = "14d"
+
     rubric: Annotated[
         str,
-        RUBRIC,
-        "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]",
-        "VERSION|FILE",
+        SettingRow(
+            RUBRIC,
+            "A released rubric, or a rubric file.  [default: 2.1.0; init writes 3.1.0]",
+            metavar="VERSION|FILE",
+        ),
     ] = RUBRIC_VERSION
-    derive: Annotated[bool, FLAG, "First write the entries that the session which ended lacks."] = (
-        False
-    )
-    json: Annotated[bool, FLAG, "Print JSON."] = False
+
+    derive: Annotated[
+        bool, SettingRow(FLAG, "First write the entries that the session which ended lacks.")
+    ] = False
+
+    json: Annotated[bool, SettingRow(FLAG, "Print JSON.")] = False
+
     cache_dir: Annotated[
         Path | None,
-        PATH,
-        "Where what was read from transcripts and git is cached.  [default: the user's cache directory]",
-        "DIR",
-        os.pathsep,
-        True,  # personal
+        SettingRow(
+            PATH,
+            "Where what was read from transcripts and git is cached."
+            "  [default: the user's cache directory]",
+            metavar="DIR",
+            personal=True,
+        ),
     ] = None
-    no_cache: Annotated[bool, FLAG, "Read everything again and cache nothing."] = False
+
+    no_cache: Annotated[bool, SettingRow(FLAG, "Read everything again and cache nothing.")] = False
+
     processes: Annotated[
         int | None,
-        COUNT,
-        "How many processes read transcripts.  [default: as many as are worth it]",
-        "N",
+        SettingRow(
+            COUNT,
+            "How many processes read transcripts.  [default: as many as are worth it]",
+            metavar="N",
+        ),
     ] = None
 
 
+def _option_name(field: str) -> str:
+    return "transcript-dir" if field == "transcript_dirs" else field.replace("_", "-")
+
+
+FIELDS: dict[str, str] = {_option_name(field): field for field in Settings.__struct_fields__}
+"""The field of each setting, by its long option, which is its key in files and variables too."""
+
 SETTINGS: dict[str, SettingRow] = {
-    "transcript-dir" if name == "transcript_dirs" else name.replace("_", "-"): SettingRow(
-        *get_args(kind)[1:]
-    )
-    for name, kind in Settings.__annotations__.items()
-}  # every setting by its long option, which is its key in files and variables too
+    option: get_args(Settings.__annotations__[field])[1] for option, field in FIELDS.items()
+}
+"""Every setting, by the same name."""

@@ -1,19 +1,20 @@
-"""Settings: where a command takes what its options do not say (``docs/GUIDE.md``, "Settings").
+"""Finds out the settings of a command: ``docs/GUIDE.md``, "Settings".
 
-The command line wins, then ``DA_SCORE_*`` variables, ``.agents/da-score.toml``, ``[tool.da-score]`` in
-``pyproject.toml``. Paths in a file are relative to the repository, others to the current directory.
+The command line wins, then the variables ``DA_SCORE_*``, then ``.agents/da-score.toml``, then
+``[tool.da-score]`` in ``pyproject.toml``. Paths in a file are relative to the repository, all
+others to the current directory.
 """
 
 import glob
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import is_inside, read_file
-from scoring.log.setting_rows import COUNT, FOLDERS, PATH, RUBRIC, SETTINGS
+from scoring.log.setting_rows import COUNT, FIELDS, FOLDERS, PATH, RUBRIC, SETTINGS
 from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
 from scoring.log.setting_rows import Settings as Settings
 from scoring.log.setting_rows import days_of as days_of
@@ -23,112 +24,170 @@ SETTINGS_FILE = Path(".agents/da-score.toml")
 PYPROJECT_FILE = Path("pyproject.toml")
 PYPROJECT_TABLE = "da-score"
 ENVIRONMENT_PREFIX = "DA_SCORE_"
+
 _VARIABLES = f"the variables {ENVIRONMENT_PREFIX}*"
 _COMMAND_LINE = "the command line"
-_ATTRIBUTES = dict(zip(SETTINGS, Settings.__struct_fields__, strict=True))
-_FLAGS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(
-    ("0", "false", "no", "off"), False
-)
+_LONGEST_COUNT = 9  # digits
+_TABLES_OF_COMMANDS = {"dr"}
+"""Tables in a settings file that belong to one command, which checks them."""
+
+_FLAG_WORDS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 def resolve_settings(
     options: Mapping[str, Any], environment: Mapping[str, str] | None = None, files: bool = True
 ) -> Settings:
-    """Return the settings for command-line options, by long name; None and () mean not given.
+    """Return the settings of a command.
 
-    Without ``files`` those of the repository are not read. OptionError for a wrong option, SettingsError for a
-    wrong file or variable, or where the repository itself leads to a log outside of it.
+    Args:
+        options: the options of the command line by their long names, settings or not; None and ()
+            mean that an option was not given.
+        environment: the variables of the environment; by default those of this process.
+        files: whether the settings files of the repository are read.
+
+    Raises:
+        OptionError: an option has a wrong value.
+        SettingsError: a file or a variable has a wrong value, or the files of the repository name
+            a log outside of it.
     """
-    given = {
-        key: value
-        for key, value in options.items()
-        if value is not None and value != () and key in SETTINGS
-    }
-    for key, value in given.items():
-        kind = SETTINGS[key].kind
-        if isinstance(kind, Kind) and not kind.fits(value):
-            raise OptionError(f"--{key}: {value!r} is not {kind.name}")
-    variables = _from_environment(os.environ if environment is None else environment)
-    named = (variables | given).get("repo-dir")
-    repository = Path(named) if named is not None else _repository_around(Path())
-    shared = [
-        (where, _checked(table, repository, where))
-        for where, table in (tables_of(repository) if files else ())
-    ]
-    settings: dict[str, Any] = {
+    if environment is None:
+        environment = os.environ
+
+    from_options = _settings_among(options)
+    from_variables = _settings_in(environment)
+    from_user = {**from_variables, **from_options}
+
+    repository = _repository_around(Path())
+    if "repo-dir" in from_user:
+        repository = Path(from_user["repo-dir"])
+
+    values: dict[str, Any] = {
         "iter-log-dir": repository / DEFAULT_LOG_DIR,
         "repo-dir": str(repository),
     }
-    for where, layer in (*shared, (_VARIABLES, variables), (_COMMAND_LINE, given)):
-        _lay_over(settings, layer, where)
-    if "iter-log-dir" not in variables | given and not is_inside(
-        log := settings["iter-log-dir"], repository
-    ):
-        outside = (
-            f"{log}: the log is outside of the repository, and only the repository itself says so"
-        )
-        raise SettingsError(
-            f"{outside}; if that is meant, name it with --iter-log-dir or an environment variable"
-        )
-    return Settings(**{_ATTRIBUTES[key]: _typed(key, value) for key, value in settings.items()})
+    if files:
+        for table in tables_of(repository):
+            _override(values, _checked(table, repository), table.source)
+    _override(values, from_variables, _VARIABLES)
+    _override(values, from_options, _COMMAND_LINE)
+
+    if "iter-log-dir" not in from_user:
+        _refuse_log_outside(values["iter-log-dir"], repository)
+    return Settings(**{FIELDS[key]: _typed(key, value) for key, value in values.items()})
 
 
-def set_by(options: Mapping[str, Any], repository: Path, files: bool = True) -> list[str]:
-    """Return what sets something, from the weakest on: files, which are named and not quoted, variables, options."""
-    places = [
-        where.partition(": [")[0]
-        for where, table in (tables_of(repository) if files else ())
-        if table
-    ]
-    variables = [
-        ENVIRONMENT_PREFIX + key.upper().replace("-", "_") for key in _from_environment(os.environ)
-    ]
-    return [
-        *places,
-        *variables,
-        *(f"--{key}" for key, value in options.items() if value not in (None, ())),
-    ]
+def _settings_among(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given and are settings."""
+    values: dict[str, Any] = {}
+
+    for key, value in options.items():
+        if key not in SETTINGS or value is None or value == ():
+            continue
+
+        kind = SETTINGS[key].kind
+        if isinstance(kind, Kind) and not kind.fits(value):
+            raise OptionError(f"--{key}: {value!r} is not {kind.name}")
+        values[key] = value
+
+    return values
 
 
-def cache_dir_of(settings: Settings) -> Path | None:
-    """Return where the cache is; None when there is to be none."""
-    if settings.no_cache:
-        return None
-    if settings.cache_dir:
-        return settings.cache_dir
-    from platformdirs import (
-        user_cache_path,
-    )  # a cache directory that is named needs no look for one
+def _settings_in(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings that variables give. A variable that is empty gives none."""
+    values: dict[str, Any] = {}
+    for key in SETTINGS:
+        text = environment.get(variable_of(key), "")
+        if text:
+            values[key] = _value_of_variable(key, text)
+    return values
 
-    return user_cache_path("da-score", appauthor=False)
+
+def _value_of_variable(key: str, text: str) -> Any:
+    setting = SETTINGS[key]
+    kind = setting.kind
+    if isinstance(kind, ListOf):
+        return tuple(item for item in text.split(setting.separator) if item.strip())
+
+    value: Any = text
+    hint = ""
+    if kind == FLAG:
+        value = _FLAG_WORDS.get(text.lower(), text)
+        hint = "; use 1 or 0"
+    elif kind == COUNT and text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNT:
+        value = int(text)
+
+    if not kind.fits(value):
+        raise SettingsError(f"{variable_of(key)}: {text!r} is not {kind.name}{hint}")
+    return value
+
+
+def variable_of(key: str) -> str:
+    """Return the name of the variable that gives a setting."""
+    return ENVIRONMENT_PREFIX + key.upper().replace("-", "_")
 
 
 def _repository_around(folder: Path) -> Path:
-    """Return the nearest folder upwards in the work tree with a log or settings, or its top, as a path from here."""
+    """Return the repository that a folder is in.
+
+    That is the nearest folder, upwards in the work tree, with a log or with settings, or else the
+    top of the work tree.
+
+    Returns:
+        The repository as a path from here; the folder itself outside of a work tree.
+    """
     start = Path(os.path.abspath(folder))
-    found = None
-    for here in (start, *start.parents):
-        if found is None and (
-            (here / DEFAULT_LOG_DIR).is_dir() or (here / SETTINGS_FILE).is_file()
-        ):
-            found = here
-        if os.path.lexists(here / ".git"):
-            found = found or here
-            return folder if found == start else Path(os.path.relpath(found, start))
-    return folder
+    repository = None
+
+    for candidate in (start, *start.parents):
+        if repository is None and _has_log_or_settings(candidate):
+            repository = candidate
+        if os.path.lexists(candidate / ".git"):
+            repository = repository or candidate
+            break
+    else:
+        return folder
+
+    if repository == start:
+        return folder
+    return Path(os.path.relpath(repository, start))
 
 
-def _lay_over(settings: dict[str, Any], layer: dict[str, Any], where: str) -> None:
-    """Let a stronger source win; ``transcripts`` and folders of them say the same thing, so one drops the other."""
-    if layer.get("transcripts") == "none" and layer.get("transcript-dir"):
-        wrong = OptionError if where == _COMMAND_LINE else SettingsError
-        raise wrong(
-            f"{where}: transcripts is none and transcript-dir names folders; give one of them"
+def _has_log_or_settings(folder: Path) -> bool:
+    return (folder / DEFAULT_LOG_DIR).is_dir() or (folder / SETTINGS_FILE).is_file()
+
+
+def _override(values: dict[str, Any], stronger: Mapping[str, Any], source: str) -> None:
+    """Put the settings of a stronger source over those of weaker ones.
+
+    ``transcripts`` and ``transcript-dir`` answer one question, so either replaces both.
+    """
+    if stronger.get("transcripts") == "none" and stronger.get("transcript-dir"):
+        error_class = OptionError if source == _COMMAND_LINE else SettingsError
+        raise error_class(
+            f"{source}: transcripts is none and transcript-dir names folders; give one of them"
         )
-    if "transcripts" in layer or "transcript-dir" in layer:
-        settings.pop("transcripts", None)
-        settings.pop("transcript-dir", None)
-    settings.update(layer)
+
+    if "transcripts" in stronger or "transcript-dir" in stronger:
+        values.pop("transcripts", None)
+        values.pop("transcript-dir", None)
+    values.update(stronger)
+
+
+def _refuse_log_outside(log_dir: Path, repository: Path) -> None:
+    if not is_inside(log_dir, repository):
+        raise SettingsError(
+            f"{log_dir}: the log is outside of the repository, and only the repository itself says"
+            " so; if that is meant, name it with --iter-log-dir or an environment variable"
+        )
 
 
 def _typed(key: str, value: Any) -> Any:
@@ -136,57 +195,65 @@ def _typed(key: str, value: Any) -> Any:
     if setting.item is PATH:
         return setting.each(value, Path)
     if setting.item is FOLDERS:
-        return setting.each(value, lambda one: _glob(Path(), one, f"--{key}"))
-    return value if setting.kind in (FLAG, COUNT) else setting.each(value, str)
+        return setting.each(value, lambda text: _absolute_glob(Path(), text, f"--{key}"))
+    if setting.kind in (FLAG, COUNT):
+        return value
+    return setting.each(value, str)
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, setting in SETTINGS.items():
-        name = ENVIRONMENT_PREFIX + key.upper().replace("-", "_")
-        text, kind = environment.get(name, ""), setting.kind
-        value: Any = text
-        if not text:
-            continue
-        if isinstance(kind, ListOf):
-            value = tuple(item for item in text.split(setting.separator) if item.strip())
-        elif kind == FLAG:
-            value = _FLAGS.get(text.lower(), text)
-        elif kind == COUNT and text.isascii() and text.isdigit() and len(text) < 10:
-            value = int(text)
-        if isinstance(kind, Kind) and not kind.fits(value):
-            raise SettingsError(
-                f"{name}: {text!r} is not {kind.name}{'; use 1 or 0' if kind == FLAG else ''}"
-            )
-        found[key] = value
-    return found
+class SettingsTable(NamedTuple):
+    """A table of settings in a file.
+
+    Attributes:
+        source: the file, and the table in it, as errors name them.
+        values: what the table holds; anything else where the file is wrong.
+    """
+
+    source: str
+    values: Any
 
 
-def tables_of(repository: Path, name: str = "") -> list[tuple[str, Any]]:
-    """Return a repository's settings, or one table of them, with their places, what wins last; SettingsError."""
-    own_file, project_file = repository / SETTINGS_FILE, repository / PYPROJECT_FILE
-    own = _toml(own_file, repository)
-    tools = _toml(project_file, repository, only_if=PYPROJECT_TABLE).get("tool", {})
-    shared = tools.get(PYPROJECT_TABLE, {}) if isinstance(tools, dict) else {}
+def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
+    """Return the tables of settings in a repository's files, the one that wins last.
+
+    Args:
+        repository: the repository.
+        name: a table inside of them, which belongs to one command; then those that have it.
+
+    Raises:
+        SettingsError: a file cannot be read, or is not TOML.
+    """
+    own_file = repository / SETTINGS_FILE
+    project_file = repository / PYPROJECT_FILE
+
+    own = _read_toml_file(own_file, repository)
+    tools = _read_toml_file(project_file, repository, only_if=PYPROJECT_TABLE).get("tool", {})
+    project = tools.get(PYPROJECT_TABLE, {}) if isinstance(tools, dict) else {}
+
     if not name:
-        return [(f"{project_file}: [tool.{PYPROJECT_TABLE}]", shared), (str(own_file), own)]
-    tables = (
-        (f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]", shared),
-        (f"{own_file}: [{name}]", own),
-    )
-    return [
-        (where, table[name]) for where, table in tables if isinstance(table, dict) and name in table
-    ]
+        return [
+            SettingsTable(f"{project_file}: [tool.{PYPROJECT_TABLE}]", project),
+            SettingsTable(str(own_file), own),
+        ]
+
+    tables = []
+    if isinstance(project, dict) and name in project:
+        source = f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]"
+        tables.append(SettingsTable(source, project[name]))
+    if name in own:
+        tables.append(SettingsTable(f"{own_file}: [{name}]", own[name]))
+    return tables
 
 
-def _toml(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
-    """Read a TOML file; empty when there is none, or when it does not speak of ``only_if``."""
+def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
+    """Return what a TOML file holds. Nothing where it does not exist or lacks a word."""
     try:
         data = read_file(path, within=repository)
     except FileNotFoundError:
         return {}
     except InputError as e:
         raise SettingsError(f"{e}; settings are a readable TOML file") from e
+
     if only_if.encode() not in data:
         return {}
     try:
@@ -195,42 +262,77 @@ def _toml(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
         raise SettingsError(f"{path}: not TOML: {e}") from e
 
 
-def _place(repository: Path, path: str, where: str) -> Path:
-    try:
-        return repository / Path(path).expanduser()
-    except RuntimeError as e:  # the user that ~ names has no home
-        raise SettingsError(f"{where}: {path!r}: {e}") from e
-
-
-def _glob(base: Path, text: str, where: str) -> str:
-    """Return a glob of folders as it is compared: below a folder, where it is relative and begins with no wildcard."""
-    if text[:1] in ("*", "?", "["):
-        return text
-    if text.startswith("~"):
-        head, slash, rest = text.partition("/")
-        return glob.escape(str(_place(base, head, where))) + slash + rest
-    return (
-        text
-        if os.path.isabs(text)
-        else os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
-    )
-
-
-def _checked(table: Any, repository: Path, where: str) -> dict[str, Any]:
-    personal = [key for key, setting in SETTINGS.items() if setting.personal]
-    for key in personal if isinstance(table, dict) else ():
-        if key in table:
+def _checked(table: SettingsTable, repository: Path) -> dict[str, Any]:
+    """Return the settings in a table, with paths below the repository."""
+    kinds: dict[str, Kind | ListOf] = {}
+    for key, setting in SETTINGS.items():
+        if not setting.personal:
+            kinds[key] = setting.kind
+        elif isinstance(table.values, dict) and key in table.values:
             raise SettingsError(
-                f"{where}: {key} cannot be set by a repository; use --{key} or an environment variable"
+                f"{table.source}: {key} cannot be set by a repository;"
+                f" use --{key} or an environment variable"
             )
-    kinds = {key: setting.kind for key, setting in SETTINGS.items() if not setting.personal}
-    found = checked_table(
-        table, kinds, where, elsewhere={"dr"}
-    )  # a command that takes that table checks it
-    for key, value in found.items():
-        setting = SETTINGS[key]
-        if setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):
-            found[key] = setting.each(value, lambda path: _place(repository, path, where))
-        elif setting.item is FOLDERS:
-            found[key] = setting.each(value, lambda text: _glob(repository, text, where))
-    return found
+
+    values = checked_table(table.values, kinds, table.source, elsewhere=_TABLES_OF_COMMANDS)
+    for key, value in values.items():
+        values[key] = _from_repository(key, value, repository, table.source)
+    return values
+
+
+def _from_repository(key: str, value: Any, repository: Path, source: str) -> Any:
+    setting = SETTINGS[key]
+    if setting.item is FOLDERS:
+        return setting.each(value, lambda text: _absolute_glob(repository, text, source))
+    if setting.item is PATH or (setting.item is RUBRIC and is_rubric_file(value)):
+        return setting.each(value, lambda path: _expanded(repository, path, source))
+    return value
+
+
+def _expanded(base: Path, path: str, source: str) -> Path:
+    """Return a path below a folder, unless it is absolute or begins with ``~``."""
+    try:
+        return base / Path(path).expanduser()
+    except RuntimeError as e:  # no home is known for this user
+        raise SettingsError(f"{source}: {path!r}: {e}") from e
+
+
+def _absolute_glob(base: Path, text: str, source: str) -> str:
+    """Return a glob of folders below a folder, unless it is absolute or begins with a wildcard."""
+    if text[:1] in ("*", "?", "[") or os.path.isabs(text):
+        return text
+
+    if text.startswith("~"):
+        home, slash, pattern = text.partition("/")
+        return glob.escape(str(_expanded(base, home, source))) + slash + pattern
+
+    return os.path.normpath(os.path.join(glob.escape(os.path.abspath(base)), text))
+
+
+def settings_sources(options: Mapping[str, Any], repository: Path, files: bool = True) -> list[str]:
+    """Return the names of what gives settings, the weakest first: files, variables, options.
+
+    A file is named without its table, because a workflow prints this.
+    """
+    sources: list[str] = []
+    if files:
+        for table in tables_of(repository):
+            if table.values:
+                sources.append(table.source.partition(": [")[0])
+
+    sources += map(variable_of, _settings_in(os.environ))
+    sources += [f"--{key}" for key, value in options.items() if value not in (None, ())]
+    return sources
+
+
+def cache_dir_of(settings: Settings) -> Path | None:
+    """Return the folder of the store, or None where nothing is kept."""
+    if settings.no_cache:
+        return None
+    if settings.cache_dir:
+        return settings.cache_dir
+
+    # A command with a folder of its own does not need the library.
+    from platformdirs import user_cache_path
+
+    return user_cache_path("da-score", appauthor=False)

@@ -14,10 +14,10 @@ RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecyc
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "--since", "yesterday"], "--since 'yesterday' is no date"),
-        (["backfill", "--since", "yesterday"], "--since 'yesterday' is no date"),
-        (["derive", "--since", "yesterday"], "--since 'yesterday' is no date"),
-        (["report", "--since", "yesterday"], "--since 'yesterday' is no date"),
+        (["run", "--since", "yesterday"], "--since 'yesterday' is not a date"),
+        (["backfill", "--since", "yesterday"], "--since 'yesterday' is not a date"),
+        (["derive", "--since", "yesterday"], "--since 'yesterday' is not a date"),
+        (["report", "--since", "yesterday"], "--since 'yesterday' is not a date"),
         (["report", "--out", "-", "--json"], "--out - and --json both want standard output"),
         (["check", "--min-band", "fine"], "--min-band 'fine' is no band of rubric"),
         (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),

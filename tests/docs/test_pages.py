@@ -45,11 +45,11 @@ def test_the_table_of_fields_is_that_of_the_models() -> None:
     table = re.search(r"<!-- fields 2 -->\n\| field .*\n\|---.*\n([^<]*)<!-- /fields -->", LOG)
     assert table
     assert table[1].splitlines() == [
-        f"| `{field.way}` | {field.kind}{', needed' if field.required else ''} | {field.meaning} |"
+        f"| `{field.path}` | {field.kind}{', needed' if field.required else ''} | {field.meaning} |"
         for field in described_fields(ENTRIES[2])
-        if "self_assessment." not in field.way  # they are named below the table
+        if "self_assessment." not in field.path  # they are named below the table
     ]
-    of_schema_1 = {field.way.partition(".")[0] for field in described_fields(ENTRIES[1])}
+    of_schema_1 = {field.path.partition(".")[0] for field in described_fields(ENTRIES[1])}
     assert of_schema_1 <= {*quoted(section(LOG, "One record for both schemas")), *quoted(table[1])}
 
 
@@ -57,7 +57,7 @@ def test_what_an_agent_is_told_to_run_exists(da_score: DaScore) -> None:
     (paragraph,) = code(LOG, "markdown")
     for command in re.findall(r"`da-score ([a-z ]+)", paragraph):
         assert da_score(*command.split(), "--help").status == 0
-    known = {field.way for field in described_fields(ENTRIES[2])}
+    known = {field.path for field in described_fields(ENTRIES[2])}
     assert {"agent.session_id", "impl.scope_note"} <= known & set(quoted(paragraph))
 
 

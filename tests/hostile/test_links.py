@@ -43,7 +43,7 @@ def test_an_entry_that_is_a_link_is_quoted_inside_the_log_only(tmp_path: Path, n
     for target, quoted in (("inside", True), ("../secret", False)):
         (log / name).symlink_to(target)
         with pytest.raises(
-            LogError, match=r"hunter2|is a link to a file that is no entry$"
+            LogError, match=r"hunter2|is a link to a file that is not an entry$"
         ) as caught:
             load_iteration_log(log)
         assert ("hunter2" in str(caught.value)) == quoted

@@ -147,8 +147,8 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
         assert list(records) == expected
         assert records.numbers == [record.iteration for record in expected]
         assert records.commits == [record.commit for record in expected]
-        assert records.place(50) == len(records) - 1
-        assert records.place(51) is None
+        assert records.index_of(50) == len(records) - 1
+        assert records.index_of(51) is None
 
 
 def test_a_broken_entry_stops_a_strict_rubric_and_is_left_out_under_a_lenient_one(

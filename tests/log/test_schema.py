@@ -58,7 +58,7 @@ class TestSchema:
         ],
     )
     def test_has_the_fields_of_the_record(self, block: type[Any], way: str) -> None:
-        known = {field.way.removesuffix("[]") for field in described_fields(ENTRIES[2])}
+        known = {field.path.removesuffix("[]") for field in described_fields(ENTRIES[2])}
         here = {one.removeprefix(way) for one in known if one.startswith(way)}
         assert {one for one in here if "." not in one} == {
             field.name for field in fields(block)
@@ -68,14 +68,14 @@ class TestSchema:
         top = [
             field
             for field in described_fields(ENTRIES[1])
-            if "." not in field.way and field.kind != "block"
+            if "." not in field.path and field.kind != "block"
         ]
         empty = parse_iteration_record("schema_version: 1\niteration: 1\n").as_dict()
         for field in top:
-            if field.way not in ("schema_version", "iteration"):
+            if field.path not in ("schema_version", "iteration"):
                 value = {"text": "x", "integer": "3"}.get(field.kind, "true")
-                text = f"schema_version: 1\niteration: 1\n{field.way}: {value}\n"
-                assert parse_iteration_record(text).as_dict() != empty, field.way
+                text = f"schema_version: 1\niteration: 1\n{field.path}: {value}\n"
+                assert parse_iteration_record(text).as_dict() != empty, field.path
 
 
 class TestFaults:
@@ -155,9 +155,9 @@ class TestFaults:
         errors = [
             fault
             for fault in faults_of(document)
-            if fault.is_error and "unknown key" not in fault.what
+            if fault.is_error and "unknown key" not in fault.text
         ]
-        errors = [fault for fault in errors if "missing" not in fault.what]
+        errors = [fault for fault in errors if "missing" not in fault.text]
         try:
             parse_iteration_record(data)
         except YamlError:

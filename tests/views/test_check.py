@@ -16,8 +16,8 @@ from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
 from scoring.errors import SettingsError
 from scoring.examine import ExaminedIteration, LogView
-from scoring.log.find import Selection
 from scoring.log.model import IterationRecord
+from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import build_persisted_score
 from scoring.signals.landed import LANDED

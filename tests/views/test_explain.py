@@ -11,8 +11,8 @@ from msgspec import structs
 
 from scoring.demo import Demo
 from scoring.examine import LogView
-from scoring.log.find import Selection
 from scoring.log.load import entry_places, load_iteration_log
+from scoring.log.selection import Selection
 from scoring.views.explain import Explanation, explain, explanation_text
 
 LOG = Path(".agents/active/iteration-log")

@@ -24,7 +24,7 @@ from scoring import frames
 from scoring.demo import Demo
 from scoring.errors import InputError, installing
 from scoring.examine import LogView
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.score import score_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.columns import TABLES, rows_of_view

@@ -11,7 +11,7 @@ from rubric import released_rubric
 from scoring import score
 from scoring.demo import Demo
 from scoring.evidence.rules import Sources, rules_of
-from scoring.log.find import Selection
+from scoring.log.selection import Selection
 from scoring.score import LogSummary, ScoredIteration, score_log, score_whole_log, write_scored_log
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import run_item, run_payload

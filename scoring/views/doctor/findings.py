@@ -9,7 +9,7 @@ from rubric.model import STRICT
 from scoring.evidence.attribution.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED, OVERLAP
 from scoring.evidence.git.checkpoints import REFS
 from scoring.evidence.git.facts import MERGE_GIT
-from scoring.log.find import how_to_make_one
+from scoring.log.find import commands_that_make_a_log
 from scoring.signals.table import is_chosen
 from scoring.text import counted, some_spans
 from scoring.views.doctor import Examination
@@ -88,7 +88,9 @@ def _log(seen: Examination) -> Iterator[Finding]:
     log = seen.log
     if log.problem:
         what = f"there is no iteration log to read: {log.problem.partition(';')[0]}"
-        advice = f"make one with {how_to_make_one(log.path)}, or name yours with --iter-log-dir"
+        advice = (
+            f"make one with {commands_that_make_a_log(log.path)}, or name yours with --iter-log-dir"
+        )
         yield Finding("log", "problem", what, advice)
     elif not log.iterations and not log.broken:
         advice = "da-score derive writes one for each commit of an agent, entry new one by hand; work needs none"

@@ -16,7 +16,7 @@ from scoring.errors import DaScoreError
 from scoring.evidence.attribution.work_trees import same_remote
 from scoring.evidence.git.repository import GitRepository
 from scoring.examine import ExaminedIteration
-from scoring.log.find import day_of
+from scoring.log.selection import day_or_none
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.sidecars.fingerprint import Meaning
@@ -118,7 +118,7 @@ class Digest:
             *(line.date for line in self.lines),
             *(row.values["ended"] or "" for row in self.work),
         ]
-        days = sorted({date[:10] for date in dates if day_of(date[:10])})
+        days = sorted({date[:10] for date in dates if day_or_none(date[:10])})
         return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
     @property

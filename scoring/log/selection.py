@@ -1,0 +1,86 @@
+"""Chooses entries of a log by number, date, task and session, as the options of a command say."""
+
+import datetime
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
+
+from scoring.errors import OptionError
+from scoring.frozen import Frozen
+from scoring.log.model import IterationRecord
+
+
+class Selection(Frozen, frozen=True):
+    """A choice of entries. A field that is None leaves nothing out.
+
+    Attributes:
+        last: how many of the newest entries stay, counted after everything else was left out.
+        since: the first day; an entry without a date stays.
+        task: the id of a task, or a pattern such as ``auth-*``.
+        only: the numbers of the iterations.
+        session: the id of a session.
+    """
+
+    last: int | None = None
+    since: datetime.date | None = None
+    task: str | None = None
+    only: Collection[int] | None = None
+    session: str | None = None
+
+    @classmethod
+    def of(
+        cls, last: int | None = None, since: str | None = None, task: str | None = None
+    ) -> "Selection":
+        """Return the choice for three options of a command.
+
+        Raises:
+            OptionError: ``since`` is not a date.
+        """
+        first_day = parse_day(since) if since is not None else None
+        return cls(last=last, since=first_day, task=task)
+
+    def select(self, records: Sequence[IterationRecord]) -> list[IterationRecord]:
+        """Return the entries of the choice, in their order."""
+        selected = [record for record in records if self._includes(record)]
+        if self.last is None:
+            return selected
+        return selected[-self.last :]
+
+    def numbers(self, records: Sequence[IterationRecord]) -> set[int]:
+        """Return the iterations of the entries of the choice."""
+        return {record.iteration for record in self.select(records)}
+
+    def _includes(self, record: IterationRecord) -> bool:
+        if self.only is not None and record.iteration not in self.only:
+            return False
+        if self.session is not None and record.agent.session_id != self.session:
+            return False
+        if self.task is not None and not self._names_task(record.task_id):
+            return False
+        if self.since is None:
+            return True
+
+        date = day_or_none(record.date[:10])
+        return date is None or date >= self.since
+
+    def _names_task(self, task_id: str) -> bool:
+        return self.task is not None and (task_id == self.task or fnmatchcase(task_id, self.task))
+
+
+def parse_day(text: str, option: str = "--since") -> datetime.date:
+    """Return the day that the value of an option names.
+
+    Raises:
+        OptionError: the value is not a date.
+    """
+    day = day_or_none(text)
+    if day is None:
+        raise OptionError(f"{option} {text!r} is not a date; write it as 2026-06-03")
+    return day
+
+
+def day_or_none(text: str) -> datetime.date | None:
+    """Return the day that a text such as ``2026-06-03`` names, or None for any other text."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
