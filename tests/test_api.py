@@ -62,7 +62,7 @@ class TestNames:
             iteration_score_path session_score_path read_iteration_score read_session_score write_iteration_score
             write_iteration_score_with_record write_iteration_scores write_session_score write_session_scores
             score_log score_iteration examine_iteration write_scored_log summarize_integrity DaScoreError
-        """.split()  # noqa: SIM905 - a list of names reads better without quotes
+        """.split()
         assert set(wanted) <= set(PUBLIC)
 
     @pytest.mark.slow

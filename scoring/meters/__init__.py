@@ -1,13 +1,22 @@
-"""The two meters of deliberations, and how both compare and round: within 1e-9 two values are equal."""
+"""The diminishing-returns meter and the meeting meter, and how both compare and round numbers.
+
+Both treat two values within 1e-9 of each other as equal.
+"""
 
 from typing import Literal, TypeAlias
 
-TOLERANCE = 1e-9  # values no further apart than this are equal
-PLACES = 4  # decimal places of numbers in output; comparisons are made before rounding
-NOVELTY_HIGH, NOVELTY_LOW = (
-    0.5,
-    0.15,
-)  # where novelty is HIGH and LOW, unless settings say otherwise
+TOLERANCE = 1e-9
+"""Values that are no further apart than this are equal."""
+
+PLACES = 4
+"""Decimal places of numbers in output. Comparisons are made before rounding."""
+
+NOVELTY_HIGH = 0.5
+"""A novelty rate above this is HIGH, unless settings say otherwise."""
+
+NOVELTY_LOW = 0.15
+"""A novelty rate below this is LOW, unless settings say otherwise."""
+
 Level: TypeAlias = Literal["HIGH", "MEDIUM", "LOW"]
 
 
@@ -22,22 +31,30 @@ def at_most(value: float, limit: float) -> bool:
 
 
 def above(value: float, limit: float) -> bool:
-    """Return whether ``value`` > ``limit``: more than equal to it."""
+    """Return whether ``value`` > ``limit`` and the two are not equal."""
     return not at_most(value, limit)
 
 
 def below(value: float, limit: float) -> bool:
-    """Return whether ``value`` < ``limit``: less than equal to it."""
+    """Return whether ``value`` < ``limit`` and the two are not equal."""
     return not at_least(value, limit)
 
 
 def rounded(value: float) -> float:
-    """Return a number as output shows it, to 4 places and never as minus zero."""
+    """Return a number as output shows it: to 4 places, and never as minus zero."""
     return round(value, PLACES) + 0.0
 
 
 def novelty_level(rate: float, high: float = NOVELTY_HIGH, low: float = NOVELTY_LOW) -> Level:
-    """Return the raw class of a novelty rate: HIGH above one threshold, LOW below the other."""
+    """Return the class of a novelty rate by itself, whatever the rounds before it had.
+
+    Args:
+        rate: the novelty rate, 0 to 1.
+        high: a rate above this is HIGH.
+        low: a rate below this is LOW.
+    """
     if above(rate, high):
         return "HIGH"
-    return "LOW" if below(rate, low) else "MEDIUM"
+    if below(rate, low):
+        return "LOW"
+    return "MEDIUM"

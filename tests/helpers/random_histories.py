@@ -12,10 +12,10 @@ SITUATIONS = """
     amended by-hand checkpoints codex cut-off days forked imported no-home no-session-ids moved nobody one-checkpoint
     other-repository parallel picked rebased remote removed resumed second-apart shas-gone skewed squashed subagents
     tail-only temporary worktrees-setting
-""".split()  # noqa: SIM905 - a list of names reads better without quotes
+""".split()
 WORDS = """
     parser walker cache index reader table window trunk ledger report label view
-""".split()  # noqa: SIM905 - a list of names reads better without quotes
+""".split()
 
 
 def random_history(seed: int, root: Path) -> tuple[History, set[str]]:

@@ -110,7 +110,7 @@ KEYS = """
     nominal_weight bounds harnesses window trunk landed rubric_version scored per_iteration iterations round_index
     convergence expert_positions exploration aspects focus novelty signals weight bands min version combination
     hooks Stop command horizon iter-log-dir dr text
-""".split()  # noqa: SIM905 - a list of names reads better without quotes
+""".split()
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
     lambda inner: st.one_of(

@@ -1,22 +1,32 @@
-"""The diminishing-returns meter: a transcript in, a result out, as JSON and as advice; docs/DIMINISHING_RETURNS.md."""
+"""The diminishing-returns meter: from a transcript to a result, as JSON and as advice.
 
+docs/DIMINISHING_RETURNS.md describes both.
+"""
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from scoring.meters import rounded
-from scoring.meters.dr import recommendation
+from scoring.meters.dr.composite import (
+    CompositeRule,
+    RoundSimilarity,
+    compose,
+    similarities,
+    summary_of,
+)
 from scoring.meters.dr.extraction import FROM_TEXT
-from scoring.meters.dr.novelty import RoundNovelty, distinct, measure_novelty
+from scoring.meters.dr.flags import MAY_BE_CONVERGED, Flag, find_flags
+from scoring.meters.dr.novelty import Claim, RoundNovelty, distinct, measure_novelty
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     CHANGES,
     HINTS,
-    CompositeRule,
-    Flag,
+    NOT_CLAIMED,
     RoundSignal,
-    RoundSimilarity,
     Signal,
+    recommend,
 )
 from scoring.meters.dr.semantic import Embed, Meanings, open_embedder
 from scoring.meters.dr.transcript import (
@@ -37,27 +47,45 @@ __all__ = [
     "Round",
     "Signal",
     "Transcript",
+    "Words",
+    "open_embedder",
+    "parse_transcript",
+    "read_transcript",
+    "score_transcript",
 ]
-__all__ += ["Words", "open_embedder", "parse_transcript", "read_transcript", "score_transcript"]
 
-ROUGH = "The claims of some rounds were cut out of text by rough rules: look at them before you rely on this."
+ROUGH = (
+    "The claims of some rounds were cut out of text by rough rules: look at them before you rely "
+    "on this."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class DRResult:
-    """What the meter says of a transcript, with everything that led to it, round by round."""
+    """What the meter says of a transcript, with everything that led to it.
+
+    Attributes:
+        k: how many rounds in a row must be low in novelty before that counts.
+        novelty: what each round adds.
+        readiness: how ready each round is.
+        recommendations: what to do as of each round. The last one counts.
+        similarity: that of the last two rounds. None without level L2, or when the two cannot be
+            compared.
+        composite: the composite rule, which does not change the signal.
+        flags: odd rounds.
+        added_words: the words of the settings that matched.
+        rough_rounds: the numbers of the rounds with claims that were cut out of text by rules.
+    """
 
     k: int
     novelty: tuple[RoundNovelty, ...]
     readiness: tuple[RoundReadiness, ...]
-    recommendations: tuple[RoundSignal, ...]  # what to do as of each round; the last one counts
-    similarity: (
-        RoundSimilarity | None
-    )  # of the last two rounds; None without level L2, or when they cannot be compared
+    recommendations: tuple[RoundSignal, ...]
+    similarity: RoundSimilarity | None
     composite: CompositeRule
     flags: tuple[Flag, ...]
     added_words: tuple[AddedWord, ...]
-    rough_rounds: tuple[int, ...] = ()  # the rounds with claims that were cut out of text by rules
+    rough_rounds: tuple[int, ...] = ()
 
     @property
     def signal(self) -> Signal:
@@ -66,101 +94,137 @@ class DRResult:
 
     @property
     def score(self) -> float:
-        """How far the transcript has converged, 0 to 1: what is missing from 1 is the novelty rate. Unrounded."""
+        """How far the transcript has converged: 1 minus the novelty rate, not rounded."""
         return 1.0 - self.novelty[-1].rate
 
     def payload(self) -> dict[str, Any]:
-        """Return the result as JSON, its keys in the order of docs/DIMINISHING_RETURNS.md, numbers to 4 places."""
-        last, ready, recommended = self.novelty[-1], self.readiness[-1], self.recommendations[-1]
-        similarity: dict[str, Any] = {"semantic_similarity": None}
-        if (alike := self.similarity) is not None:
-            similarity = {
-                "semantic_similarity": rounded(alike.value),
-                "semantic_similarity_of": alike.of,
-            }
-        found: dict[str, Any] = {
+        """Return the result as JSON, with numbers to 4 places.
+
+        Its keys have the order of docs/DIMINISHING_RETURNS.md.
+        """
+        data: dict[str, Any] = {
             "score": rounded(self.score),
-            "components": {
-                **_rates(last),
-                "action_readiness": rounded(ready.value),
-                "action_readiness_detail": _scores(ready),
-                **similarity,
-                "structural_agreement": None,
-            },
-            "novelty_by_round": [
-                {"round": new.round, "claims": new.claims, "new_claims": new.new_claims}
-                | {f"new_claims_{level}": count for level, count in new.new.items()}
-                | {**_rates(new), "classification": new.level}
-                for new in self.novelty
-            ],
-            "readiness_by_round": [
-                {"round": r.round, "action_readiness": rounded(r.value)}
-                | {"readiness_classification": r.level, **_scores(r)}
-                for r in self.readiness
-            ],
-            "stop_recommendation": {
-                "signal": recommended.signal,
-                "novelty_classification": last.level,
-                "readiness_classification": ready.level,
-                "k_consecutive_low_novelty": last.low_run,
-                "rationale": recommended.rationale,
-            },
+            "components": self._components(),
+            "novelty_by_round": [_novelty_row(novelty) for novelty in self.novelty],
+            "readiness_by_round": [_readiness_row(readiness) for readiness in self.readiness],
+            "stop_recommendation": self._stop_recommendation(),
             "composite": asdict(self.composite),
             "flags": [asdict(flag) for flag in self.flags],
-            "hint": recommended.hint,
+            "hint": self.recommendations[-1].hint,
         }
         if self.added_words:
-            found["added_words"] = [asdict(word) for word in self.added_words]
+            data["added_words"] = [asdict(word) for word in self.added_words]
         if self.rough_rounds:
-            found["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
-        return found
+            data["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
+        return data
+
+    def _components(self) -> dict[str, Any]:
+        readiness = self.readiness[-1]
+        components: dict[str, Any] = {
+            **_rates(self.novelty[-1]),
+            "action_readiness": rounded(readiness.value),
+            "action_readiness_detail": _part_scores(readiness),
+            "semantic_similarity": None,
+        }
+        if self.similarity is not None:
+            components["semantic_similarity"] = rounded(self.similarity.value)
+            components["semantic_similarity_of"] = self.similarity.of
+        components["structural_agreement"] = None
+        return components
+
+    def _stop_recommendation(self) -> dict[str, Any]:
+        novelty = self.novelty[-1]
+        recommended = self.recommendations[-1]
+        return {
+            "signal": recommended.signal,
+            "novelty_classification": novelty.level,
+            "readiness_classification": self.readiness[-1].level,
+            "k_consecutive_low_novelty": novelty.low_run,
+            "rationale": recommended.rationale,
+        }
 
     def advice(self, transcript: Transcript) -> dict[str, Any]:
-        """Return what to do with the transcript, why, and what is not claimed, as plain values."""
+        """Return what to do with the transcript, why, and what is not claimed, as plain values.
+
+        Args:
+            transcript: the transcript that the result is of.
+        """
         last = self.recommendations[-1]
-        flags: dict[str, list[int]] = {}
-        for flag in self.flags:
-            flags.setdefault(flag.flag, []).append(flag.round)
         outputs = transcript.rounds[-1].outputs
-        following = last.hint
-        if last.change:
-            following = (
-                f"{last.hint.removesuffix(HINTS['ESCALATE'])}Stop this loop. {CHANGES[last.change]}"
-            )
-        if last.signal == "CONTINUE" and outputs.open_questions:
-            following += f" Take up: {outputs.open_questions[0]}"
-        converged = any(
-            flag.reason.endswith(recommendation.MAY_BE_CONVERGED) for flag in self.flags
-        )
-        notes = [
-            recommendation.NOT_CLAIMED,
-            *([f"{recommendation.MAY_BE_CONVERGED}."] if converged else []),
-            *([ROUGH] if self.rough_rounds else []),
-        ]
+
+        first_next_action = None
+        if outputs.next_actions and last.signal == "SHIP":
+            first_next_action = outputs.next_actions[0]
+
         return {
             "signal": last.signal,
             "round": self.novelty[-1].round,
             "reasons": list(last.reasons),
-            "next_action": following,
+            "next_action": _next_action(last, outputs),
             "change": last.change,
-            "first_next_action": outputs.next_actions[0]
-            if outputs.next_actions and last.signal == "SHIP"
-            else None,
-            "flags": [{"flag": name, "rounds": rounds} for name, rounds in flags.items()],
-            "does_not_claim": " ".join(notes),
+            "first_next_action": first_next_action,
+            "flags": self._rounds_by_flag(),
+            "does_not_claim": self._not_claimed(),
         }
 
+    def _rounds_by_flag(self) -> list[dict[str, Any]]:
+        rounds: dict[str, list[int]] = {}
+        for flag in self.flags:
+            rounds.setdefault(flag.flag, []).append(flag.round)
+        return [{"flag": name, "rounds": numbers} for name, numbers in rounds.items()]
 
-def _rates(new: RoundNovelty) -> dict[str, float]:
-    by_level = {f"novelty_rate_{level}": rounded(rate) for level, rate in new.rates.items()}
-    return {"novelty_rate": rounded(new.rate), **by_level}
+    def _not_claimed(self) -> str:
+        notes = [NOT_CLAIMED]
+        if any(flag.reason.endswith(MAY_BE_CONVERGED) for flag in self.flags):
+            notes.append(f"{MAY_BE_CONVERGED}.")
+        if self.rough_rounds:
+            notes.append(ROUGH)
+        return " ".join(notes)
 
 
-def _scores(ready: RoundReadiness) -> dict[str, float]:
+def _next_action(recommended: RoundSignal, outputs: Outputs) -> str:
+    """Return what to do next, in words."""
+    action = recommended.hint
+    if recommended.change:
+        reason = recommended.hint.removesuffix(HINTS["ESCALATE"])
+        action = f"{reason}Stop this loop. {CHANGES[recommended.change]}"
+    if recommended.signal == "CONTINUE" and outputs.open_questions:
+        action += f" Take up: {outputs.open_questions[0]}"
+    return action
+
+
+def _novelty_row(novelty: RoundNovelty) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "round": novelty.round,
+        "claims": novelty.claims,
+        "new_claims": novelty.new_claims,
+    }
+    for level, count in novelty.new.items():
+        row[f"new_claims_{level}"] = count
+    return {**row, **_rates(novelty), "classification": novelty.level}
+
+
+def _readiness_row(readiness: RoundReadiness) -> dict[str, Any]:
     return {
-        "next_actions_score": rounded(ready.next_actions.score),
-        "open_questions_score": rounded(ready.open_questions.score),
-        "blocker_score": rounded(ready.blockers.score),
+        "round": readiness.round,
+        "action_readiness": rounded(readiness.value),
+        "readiness_classification": readiness.level,
+        **_part_scores(readiness),
+    }
+
+
+def _rates(novelty: RoundNovelty) -> dict[str, float]:
+    rates = {"novelty_rate": rounded(novelty.rate)}
+    for level, rate in novelty.rates.items():
+        rates[f"novelty_rate_{level}"] = rounded(rate)
+    return rates
+
+
+def _part_scores(readiness: RoundReadiness) -> dict[str, float]:
+    return {
+        "next_actions_score": rounded(readiness.next_actions.score),
+        "open_questions_score": rounded(readiness.open_questions.score),
+        "blocker_score": rounded(readiness.blockers.score),
     }
 
 
@@ -171,33 +235,78 @@ def score_transcript(
     words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> DRResult:
-    """Score a transcript of at least one round; ``embed`` turns on level L2 (ValueError when it gives no vectors)."""
+    """Score a transcript.
+
+    Args:
+        transcript: a transcript of at least one round.
+        profile: what the meter goes by; None is the current released profile.
+        words: words to add to the lists of the profile.
+        embed: an embedder, which turns on level L2.
+
+    Raises:
+        ValueError: the embedder does not return a vector for each text.
+    """
     profile = profile or DEFAULT
     rounds = transcript.rounds
+
     claims = [distinct(r.outputs.claims) for r in rounds]
-    meanings = None
-    if embed is not None:
-        raw = [claim.raw for of_round in claims for claim in of_round]
-        meanings = Meanings([*raw, *filter(None, map(recommendation.summary_of, rounds))], embed)
+    meanings = None if embed is None else _meanings_of(rounds, claims, embed)
     novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
+
     meter = ReadinessMeter(profile, words)
-    given = [(r.round, r.outputs.next_actions, r.outputs.open_questions) for r in rounds]
-    questions = [len(asked) for _, _, asked in given]
-    readiness = tuple(
-        meter.measure(*parts, before)
-        for parts, before in zip(given, [None, *questions[:-1]], strict=True)
-    )
-    stability = recommendation.similarities(rounds, claims, meanings) if meanings else None
+    readiness = _measure_readiness(rounds, meter)
+
+    similarity = None
+    if meanings is not None:
+        similarity = similarities(rounds, claims, meanings)
+
     return DRResult(
         k=profile.k,
         novelty=novelty,
         readiness=readiness,
-        recommendations=recommendation.recommend(novelty, readiness, profile),
-        similarity=stability[-1] if stability else None,
-        composite=recommendation.compose(novelty, readiness, stability, profile),
-        flags=recommendation.find_flags(novelty, readiness, questions),
-        added_words=tuple(word for parts in given for word in meter.added_words(*parts))
-        if words != BUILT_IN
-        else (),
+        recommendations=recommend(novelty, readiness, profile),
+        similarity=similarity[-1] if similarity else None,
+        composite=compose(novelty, readiness, similarity, profile),
+        flags=find_flags(novelty, readiness, [len(r.outputs.open_questions) for r in rounds]),
+        added_words=_added_words(rounds, meter) if words != BUILT_IN else (),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )
+
+
+def _meanings_of(
+    rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], embed: Embed
+) -> Meanings:
+    """Embed all claims and summaries at once."""
+    texts = [claim.raw for claims_of_round in claims for claim in claims_of_round]
+    summaries = [summary_of(r) for r in rounds]
+    texts += [summary for summary in summaries if summary]
+    return Meanings(texts, embed)
+
+
+def _measure_readiness(
+    rounds: Sequence[Round], meter: ReadinessMeter
+) -> tuple[RoundReadiness, ...]:
+    measured = []
+    questions_before = None
+    for deliberation_round in rounds:
+        outputs = deliberation_round.outputs
+        measured.append(
+            meter.measure(
+                deliberation_round.round,
+                outputs.next_actions,
+                outputs.open_questions,
+                questions_before,
+            )
+        )
+        questions_before = len(outputs.open_questions)
+    return tuple(measured)
+
+
+def _added_words(rounds: Sequence[Round], meter: ReadinessMeter) -> tuple[AddedWord, ...]:
+    added: list[AddedWord] = []
+    for deliberation_round in rounds:
+        outputs = deliberation_round.outputs
+        added += meter.added_words(
+            deliberation_round.round, outputs.next_actions, outputs.open_questions
+        )
+    return tuple(added)

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
-from scoring.meters.dr import score_transcript
+from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
@@ -19,13 +19,21 @@ from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, parse
 from scoring.meters.plaindata import decode
 from scoring.statistics import wilson
 
-KEY = "_expected"  # the label, beside the rounds of a transcript, in JSONL in the header
+KEY = "_expected"
+"""The key of a label: next to the rounds of a transcript, in JSONL in the header."""
+
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
+# Labelled transcripts
+
+
 class Label(BaseModel):
-    """What people expected; a class is None where they named none."""
+    """What people expected, or what the meter says.
+
+    A class is None where people did not name one.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,27 +42,118 @@ class Label(BaseModel):
     readiness: Level | None = Field(default=None, alias="readiness_classification")
 
 
-class Labelled(NamedTuple):
-    """A transcript with its label."""
+ClassName: TypeAlias = Literal["novelty", "readiness"]
 
-    file: str  # its name in the directory
+
+class Labelled(NamedTuple):
+    """A transcript with its label.
+
+    Attributes:
+        file: its name in the directory.
+        transcript: the transcript.
+        label: what people expected.
+    """
+
+    file: str
     transcript: Transcript
     label: Label
 
 
+class BrokenFile(NamedTuple):
+    """A file that cannot be read as a transcript with a label, and the reason."""
+
+    file: str
+    reason: str
+
+
 class Collection(NamedTuple):
-    """Everything in a directory: nothing is left out without being named here."""
+    """Everything in a directory.
+
+    Attributes:
+        labelled: the transcripts with a label.
+        unlabelled: the names of transcripts without one.
+        broken: files that cannot be read.
+        others: directories, and files that are not named as transcripts are; they are not read.
+    """
 
     labelled: tuple[Labelled, ...]
-    unlabelled: tuple[str, ...]  # transcripts without a label
-    broken: tuple[
-        tuple[str, str], ...
-    ]  # no transcript, or a label that cannot be read, with the reason
-    others: tuple[str, ...]  # what is not named as a transcript is, and directories; not read
+    unlabelled: tuple[str, ...]
+    broken: tuple[BrokenFile, ...]
+    others: tuple[str, ...]
+
+
+def read_collection(directory: Path) -> Collection:
+    """Read every transcript directly in a directory, in order of their names.
+
+    Raises:
+        InputError: the directory cannot be listed.
+    """
+    labelled: list[Labelled] = []
+    unlabelled: list[str] = []
+    broken: list[BrokenFile] = []
+    others: list[str] = []
+    for name in list_names(directory):
+        path = directory / name
+        if path.is_dir() or not name.endswith(_SUFFIXES):
+            others.append(name)
+            continue
+
+        try:
+            text = decode(read_file(path), str(path))
+            transcript = parse_transcript(text, str(path))
+            label = _read_label(text, str(path))
+        except InputError as e:
+            broken.append(BrokenFile(name, str(e)))
+            continue
+
+        if label is None:
+            unlabelled.append(name)
+        else:
+            labelled.append(Labelled(name, transcript, label))
+
+    return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
+
+
+def _read_label(text: str, source: str) -> Label | None:
+    """Return the label of a readable transcript, or None."""
+    try:
+        documents = [json.loads(text)]
+    except ValueError:  # one document per line
+        lines = [json.loads(line) for line in text.split("\n") if line.strip()]
+        documents = [line for line in lines if line.get("type") == HEADER]
+
+    for document in documents:
+        if document.get(KEY) is not None:
+            return checked_part(Label, document[KEY], source, KEY)
+    return None
+
+
+def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a transcript as plain data with a label, which replaces any label that it has.
+
+    Args:
+        data: the transcript, JSON or JSONL.
+        source: where it is from, as errors say it.
+        label: the new label, under the names that a label has in JSON.
+
+    Raises:
+        TranscriptError: the data is not a transcript.
+    """
+    transcript = parse_transcript(decode(data, source), source, texts=True)
+    plain = transcript.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    return {**plain, KEY: dict(label)}
+
+
+# What the meter says of them
 
 
 class Setting(NamedTuple):
-    """How the meter is set: ``k``, and whether level L2 counts."""
+    """How the meter is set.
+
+    Attributes:
+        k: how many rounds in a row must be low in novelty before that counts.
+        semantic: whether level L2 counts.
+    """
 
     k: int
     semantic: bool
@@ -68,14 +167,22 @@ class Setting(NamedTuple):
         return ("L0", "L1", "L2") if self.semantic else ("L0", "L1")
 
 
-class Judged(NamedTuple):
-    """What the meter says of one labelled transcript."""
+class FileOutcome(NamedTuple):
+    """What the meter says of one labelled transcript.
+
+    Attributes:
+        file: the name of the file.
+        expected: what people expected.
+        found: what the meter says.
+        rule: the name of the rule that decided.
+        why: what the rule saw, in words.
+    """
 
     file: str
     expected: Label
     found: Label
-    rule: str  # the name of the rule that decided
-    why: str  # what the rule saw, in words
+    rule: str
+    why: str
 
     @property
     def agrees(self) -> bool:
@@ -85,15 +192,14 @@ class Judged(NamedTuple):
     @property
     def other_classes(self) -> tuple[str, ...]:
         """The classes that differ from the label, in words."""
-        pairs = (
-            (name, getattr(self.expected, name), getattr(self.found, name))
-            for name in ("novelty", "readiness")
-        )
-        return tuple(
-            f"{name} {wanted}, found {found}"
-            for name, wanted, found in pairs
-            if wanted not in (None, found)
-        )
+        names: tuple[ClassName, ...] = ("novelty", "readiness")
+        differences = []
+        for name in names:
+            wanted = getattr(self.expected, name)
+            measured = getattr(self.found, name)
+            if wanted is not None and wanted != measured:
+                differences.append(f"{name} {wanted}, found {measured}")
+        return tuple(differences)
 
 
 class Agreement(NamedTuple):
@@ -104,12 +210,12 @@ class Agreement(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The share, 0 to 1; None when there is nothing to compare."""
+        """The share, 0 to 1, or None without any answer."""
         return self.agreed / self.total if self.total else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the true share is with 95 % confidence, as far as so few can show (Wilson)."""
+        """The Wilson interval, which holds the true share with 95 % confidence."""
         return wilson(self.agreed, self.total)
 
 
@@ -117,69 +223,40 @@ class Calibration(NamedTuple):
     """What the meter says of every labelled transcript under one setting."""
 
     setting: Setting
-    outcomes: tuple[Judged, ...]
+    outcomes: tuple[FileOutcome, ...]
 
     @property
     def agreement(self) -> Agreement:
-        """On the signal."""
-        return Agreement(sum(o.agrees for o in self.outcomes), len(self.outcomes))
+        """The agreement on the signal."""
+        return Agreement(sum(outcome.agrees for outcome in self.outcomes), len(self.outcomes))
 
-    def agreement_on(self, name: str) -> Agreement:
-        """Return the agreement on a class, ``novelty`` or ``readiness``, over the labels that name one."""
-        pairs = [(getattr(o.expected, name), getattr(o.found, name)) for o in self.outcomes]
-        named = [wanted == found for wanted, found in pairs if wanted is not None]
-        return Agreement(sum(named), len(named))
+    def agreement_on(self, name: ClassName) -> Agreement:
+        """Return the agreement on a class, over the labels that name one."""
+        agreed = 0
+        total = 0
+        for outcome in self.outcomes:
+            wanted = getattr(outcome.expected, name)
+            if wanted is None:
+                continue
+            total += 1
+            if wanted == getattr(outcome.found, name):
+                agreed += 1
+        return Agreement(agreed, total)
 
     def confusion(self) -> dict[Signal, dict[Signal, int]]:
-        """Return how often each signal was found, by the signal that was expected."""
-        seen = {signal for o in self.outcomes for signal in (o.expected.signal, o.found.signal)}
-        named = [
-            signal for signal in SIGNALS if signal != "ASK" or signal in seen
-        ]  # no label of old has it
-        counts = {wanted: dict.fromkeys(named, 0) for wanted in named}
-        for o in self.outcomes:
-            counts[o.expected.signal][o.found.signal] += 1
+        """Return how often each signal was found, by the signal that was expected.
+
+        ASK is left out where neither people nor the meter say it, as no older label does.
+        """
+        present: set[Signal] = set()
+        for outcome in self.outcomes:
+            present |= {outcome.expected.signal, outcome.found.signal}
+        signals = [signal for signal in SIGNALS if signal != "ASK" or signal in present]
+
+        counts = {expected: dict.fromkeys(signals, 0) for expected in signals}
+        for outcome in self.outcomes:
+            counts[outcome.expected.signal][outcome.found.signal] += 1
         return counts
-
-
-def read_collection(directory: Path) -> Collection:
-    """Read every transcript directly in a directory, in the order of their names; InputError if it cannot be listed."""
-    labelled, unlabelled, broken, others = [], [], [], []
-    for name in list_names(directory):
-        path = directory / name
-        if path.is_dir() or not name.endswith(_SUFFIXES):
-            others.append(name)
-            continue
-        try:
-            text = decode(read_file(path), str(path))
-            transcript = parse_transcript(text, str(path))
-            if (expected := _expected(text)) is None:
-                unlabelled.append(name)
-            else:
-                labelled.append(
-                    Labelled(name, transcript, checked_part(Label, expected, str(path), KEY))
-                )
-        except InputError as e:
-            broken.append((name, str(e)))
-    return Collection(tuple(labelled), tuple(unlabelled), tuple(broken), tuple(others))
-
-
-def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a transcript as plain data with a label in place of the one that it has; TranscriptError for none."""
-    given = parse_transcript(decode(data, source), source, texts=True)
-    return {
-        **given.model_dump(mode="json", exclude_unset=True, exclude_none=True),
-        KEY: dict(label),
-    }
-
-
-def _expected(text: str) -> Any:
-    try:
-        documents = [json.loads(text)]
-    except ValueError:  # one document per line
-        values = [json.loads(line) for line in text.split("\n") if line.strip()]
-        documents = [value for value in values if value.get("type") == HEADER]
-    return next((found for d in documents if (found := d.get(KEY)) is not None), None)
 
 
 def calibrate(
@@ -189,71 +266,104 @@ def calibrate(
     profile: Profile = DEFAULT,
     words: Words = BUILT_IN,
 ) -> tuple[Calibration, ...]:
-    """Compare each transcript with its label under every setting; one with level L2 needs ``embed``."""
-    return tuple(
-        Calibration(
-            s,
-            tuple(
-                _judged(item, replace(profile, k=s.k), words, embed if s.semantic else None)
-                for item in labelled
-            ),
-        )
-        for s in settings
-    )
+    """Compare each transcript with its label under every setting.
+
+    Args:
+        labelled: the transcripts.
+        settings: the settings, which replace the ``k`` of the profile.
+        embed: the embedder for settings with level L2.
+        profile: what the meter goes by.
+        words: the words that settings add.
+    """
+    calibrations = []
+    for setting in settings:
+        embed_of_setting = embed if setting.semantic else None
+        profile_of_setting = replace(profile, k=setting.k)
+        outcomes = [
+            _outcome(item, profile_of_setting, words, embed_of_setting) for item in labelled
+        ]
+        calibrations.append(Calibration(setting, tuple(outcomes)))
+    return tuple(calibrations)
 
 
-def _judged(item: Labelled, profile: Profile, words: Words, embed: Embed | None) -> Judged:
+def _outcome(item: Labelled, profile: Profile, words: Words, embed: Embed | None) -> FileOutcome:
     result = score_transcript(item.transcript, profile=profile, words=words, embed=embed)
-    decided = result.recommendations[-1]
-    on_novelty, on_readiness, what_follows = decided.reasons
-    seen = {"novelty_not_low": on_novelty, "readiness_low": on_readiness}
-    found = Label(
+    measured = Label(
         stop_recommendation=result.signal,
         novelty_classification=result.novelty[-1].level,
         readiness_classification=result.readiness[-1].level,
     )
-    return Judged(item.file, item.label, found, decided.rule, seen.get(decided.rule, what_follows))
+    return FileOutcome(
+        file=item.file,
+        expected=item.label,
+        found=measured,
+        rule=result.recommendations[-1].rule,
+        why=_why(result),
+    )
+
+
+def _why(result: DRResult) -> str:
+    """Return what the rule that decided saw, in words."""
+    decided = result.recommendations[-1]
+    on_novelty, on_readiness, what_follows = decided.reasons
+    if decided.rule == "novelty_not_low":
+        return on_novelty
+    if decided.rule == "readiness_low":
+        return on_readiness
+    return what_follows
+
+
+# As JSON
 
 
 def calibration_payload(
     collection: Collection, calibrations: Iterable[Calibration], left_out: str = ""
 ) -> dict[str, object]:
-    """Return everything as JSON; ``left_out`` says why level L2 was not measured."""
+    """Return everything as JSON.
+
+    Args:
+        collection: what the directory holds.
+        calibrations: what the meter says of the labelled transcripts.
+        left_out: why level L2 was not measured; "" when it was.
+    """
     return {
         "labelled": [item.file for item in collection.labelled],
         "unlabelled": list(collection.unlabelled),
-        "broken": [{"file": file, "reason": why} for file, why in collection.broken],
+        "broken": [broken._asdict() for broken in collection.broken],
         "others": list(collection.others),
         "semantic_left_out": left_out or None,
-        "settings": [
-            {
-                "k": c.setting.k,
-                "levels": list(c.setting.levels),
-                "agreement": _agreement(c.agreement),
-                "novelty_agreement": _agreement(c.agreement_on("novelty")),
-                "readiness_agreement": _agreement(c.agreement_on("readiness")),
-                "confusion": c.confusion(),
-                "files": [
-                    {"file": o.file, "agrees": o.agrees}
-                    | {
-                        "expected": o.expected.model_dump(),
-                        "found": o.found.model_dump(),
-                        "rule": o.rule,
-                        "why": o.why,
-                    }
-                    for o in c.outcomes
-                ],
-            }
-            for c in calibrations
-        ],
+        "settings": [_calibration_data(calibration) for calibration in calibrations],
     }
 
 
-def _agreement(a: Agreement) -> dict[str, object]:
-    share = None if a.share is None else rounded(a.share)
+def _calibration_data(calibration: Calibration) -> dict[str, object]:
     return {
-        "agreed": a.agreed,
-        "of": a.total,
-        "share": share,
-        "interval_95": [rounded(end) for end in a.interval],
+        "k": calibration.setting.k,
+        "levels": list(calibration.setting.levels),
+        "agreement": _agreement_data(calibration.agreement),
+        "novelty_agreement": _agreement_data(calibration.agreement_on("novelty")),
+        "readiness_agreement": _agreement_data(calibration.agreement_on("readiness")),
+        "confusion": calibration.confusion(),
+        "files": [_outcome_data(outcome) for outcome in calibration.outcomes],
+    }
+
+
+def _outcome_data(outcome: FileOutcome) -> dict[str, object]:
+    return {
+        "file": outcome.file,
+        "agrees": outcome.agrees,
+        "expected": outcome.expected.model_dump(),
+        "found": outcome.found.model_dump(),
+        "rule": outcome.rule,
+        "why": outcome.why,
+    }
+
+
+def _agreement_data(agreement: Agreement) -> dict[str, object]:
+    share = agreement.share
+    return {
+        "agreed": agreement.agreed,
+        "of": agreement.total,
+        "share": None if share is None else rounded(share),
+        "interval_95": [rounded(end) for end in agreement.interval],
     }

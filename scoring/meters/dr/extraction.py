@@ -1,107 +1,81 @@
-"""Claims and questions cut out of running text by rough rules: docs/DIMINISHING_RETURNS.md, "Claims from text"."""
+"""Cuts claims and questions out of running text by rough rules.
+
+docs/DIMINISHING_RETURNS.md, "Claims from text", describes the rules.
+"""
 
 import copy
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-FROM_TEXT = "text"  # what ``claims_from`` says of claims that were cut out of text
+FROM_TEXT = "text"
+"""What ``claims_from`` says of claims that were cut out of text."""
 
 _ROUND = re.compile(r"[#*\s]*round\s+([0-9]{1,9})(?![\w.])[\s:*.-]*(.*)", re.IGNORECASE)
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|[0-9]{1,3}[.)])\s+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-# possessive, so that no run of marks is read twice
+# Possessive, so that no run of marks is read twice.
 _END = re.compile(
     r"(?<![.!?])[.!?]++[\"'\u201d\u2019)\]]*+(?:(?=\s++[\"'\u201c\u2018(\[]*+[^\W_a-z])|$)"
 )
+_CLOSING = "\"'\u201d\u2019)]*"
 _LAST_WORD = re.compile(r"[\w.]+\Z")
-_ABBREVIATIONS = frozenset(
-    (
-        *(
-            "e.g",
-            "i.e",
-            "etc",
-            "vs",
-            "cf",
-            "al",
-            "approx",
-            "ca",
-            "dr",
-            "mr",
-            "mrs",
-            "ms",
-            "prof",
-            "st",
-            "no",
-            "nos",
-        ),
-        *(
-            "fig",
-            "eq",
-            "sec",
-            "ch",
-            "vol",
-            "p",
-            "pp",
-            "inc",
-            "ltd",
-            "co",
-            "corp",
-            "dept",
-            "est",
-            "jan",
-            "feb",
-            "mar",
-        ),
-        *(
-            "apr",
-            "jun",
-            "jul",
-            "aug",
-            "sep",
-            "sept",
-            "oct",
-            "nov",
-            "dec",
-            "u.s",
-            "u.k",
-            "a.m",
-            "p.m",
-        ),
-    )
-)
 _LONGEST_WORD = 40
+_FEWEST_WORDS = 3
+
+_ABBREVIATIONS = frozenset(
+    "e.g i.e etc vs cf al approx ca dr mr mrs ms prof st no nos "
+    "fig eq sec ch vol p pp inc ltd co corp dept est "
+    "jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k a.m p.m".split()
+)
 
 
-def sentences_of(text: str) -> tuple[list[str], list[str]]:
-    """Cut text into sentences that state something, claims, and those that ask, in order and each once."""
+class Sentences(NamedTuple):
+    """The sentences of a text, in order and each once.
+
+    Attributes:
+        claims: those that state something, of three words or more.
+        questions: those that ask.
+    """
+
+    claims: list[str]
+    questions: list[str]
+
+
+def sentences_of(text: str) -> Sentences:
+    """Cut text into the sentences that state something and those that ask."""
     claims: dict[str, None] = {}
     questions: dict[str, None] = {}
     for paragraph in _paragraphs(text):
         for sentence in _sentences(paragraph):
-            if sentence.rstrip("\"'\u201d\u2019)]*").endswith("?"):
+            if sentence.rstrip(_CLOSING).endswith("?"):
                 questions[sentence] = None
-            elif len(sentence.split()) >= 3:
+            elif len(sentence.split()) >= _FEWEST_WORDS:
                 claims[sentence] = None
-    return list(claims), list(questions)
+    return Sentences(list(claims), list(questions))
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield paragraphs and list items, their lines joined; code and headings are left out."""
+    """Yield paragraphs and list items, their lines joined, without code and headings."""
     lines: list[str] = []
     in_code = False
-    for line in (*text.splitlines(), ""):
+    for line in text.splitlines():
         if _FENCE.match(line):
             in_code = not in_code
             continue
+
         item = _ITEM.match(line)
-        if in_code or item or not line.strip() or _HEADING.match(line):
-            if lines:
-                yield " ".join(lines)
-            lines = [line[item.end() :].strip()] if item and not in_code else []
-        else:
+        if not (in_code or item or not line.strip() or _HEADING.match(line)):
             lines.append(line.strip())
+            continue
+
+        if lines:
+            yield " ".join(lines)
+        lines = []
+        if item and not in_code:
+            lines.append(line[item.end() :].strip())
+
     if lines:
         yield " ".join(lines)
 
@@ -109,54 +83,71 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _sentences(paragraph: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(paragraph):
-        if (
-            end[0].startswith(".")
-            and end.end() < len(paragraph)
-            and _is_abbreviation(paragraph, end.start())
-        ):
+        if _only_abbreviates(paragraph, end):
             continue
-        if sentence := paragraph[start : end.end()].strip():
+        sentence = paragraph[start : end.end()].strip()
+        if sentence:
             yield sentence
         start = end.end()
-    if rest := paragraph[start:].strip():
+
+    rest = paragraph[start:].strip()
+    if rest:
         yield rest
 
 
-def _is_abbreviation(text: str, stop: int) -> bool:
-    word = _LAST_WORD.search(text[max(0, stop - _LONGEST_WORD) : stop])
-    return word is not None and (
-        word[0].lower() in _ABBREVIATIONS or (len(word[0]) == 1 and word[0].isalpha())
-    )
+def _only_abbreviates(paragraph: str, end: re.Match[str]) -> bool:
+    """Return whether a stop within a paragraph belongs to an abbreviation or an initial."""
+    if not end[0].startswith(".") or end.end() == len(paragraph):
+        return False
+
+    stop = end.start()
+    match = _LAST_WORD.search(paragraph[max(0, stop - _LONGEST_WORD) : stop])
+    if match is None:
+        return False
+
+    word = match[0]
+    is_initial = len(word) == 1 and word.isalpha()
+    return is_initial or word.lower() in _ABBREVIATIONS
 
 
 def with_claims(outputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the outputs of a round with claims, and questions, from its ``text``, where none are given."""
+    """Return the outputs of a round with claims and questions cut out of its ``text``.
+
+    Outputs that have claims, or no text, are returned as they are. Questions that they have stay.
+    """
     text = outputs.get("text")
     if "claims" in outputs or not isinstance(text, str) or not text.strip():
         return outputs
+
     claims, questions = sentences_of(text)
-    found = copy.copy(outputs)  # which remembers the keys that were given twice
-    found |= {"claims": claims, "claims_from": FROM_TEXT}
-    found.setdefault("open_questions", questions)
-    return found
+    extended = copy.copy(outputs)  # copy() keeps which keys the file gave twice, dict() would not
+    extended["claims"] = claims
+    extended["claims_from"] = FROM_TEXT
+    extended.setdefault("open_questions", questions)
+    return extended
 
 
 def transcript_of(text: str) -> dict[str, Any]:
-    """Return a transcript of running text: a line "Round 2" begins a round; without any, all of it is one round."""
+    """Return a transcript of running text, as plain data.
+
+    A line such as "Round 2" begins a round. Text without any such line is one round.
+    """
     rounds: dict[int, list[str]] = {}
-    lines: list[str] = []
-    before = lines
+    preamble: list[str] = []
+    lines = preamble
     for line in text.splitlines():
-        if heading := _ROUND.fullmatch(line):
+        heading = _ROUND.fullmatch(line)
+        if heading is None:
+            lines.append(line)
+        else:
             lines = rounds.setdefault(int(heading[1]), [])
             lines.append(heading[2])
-        else:
-            lines.append(line)
-    rounds = rounds or {1: before}
-    texts = {number: "\n".join(parts).strip() for number, parts in rounds.items()}
-    return {
-        "rounds": [
-            {"round": number, "outputs": with_claims({"text": said})}
-            for number, said in texts.items()
-        ]
-    }
+
+    if not rounds:
+        rounds[1] = preamble
+    return {"rounds": [_round_of(number, lines) for number, lines in rounds.items()]}
+
+
+def _round_of(number: int, lines: list[str]) -> dict[str, Any]:
+    text = "\n".join(lines).strip()
+    return {"round": number, "outputs": with_claims({"text": text})}

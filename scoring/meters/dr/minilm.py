@@ -1,4 +1,7 @@
-"""The sentence encoder all-MiniLM-L6-v2 on numpy, as it is published: a text in, a vector of length 1 out."""
+"""The sentence encoder all-MiniLM-L6-v2, computed with numpy from its published files.
+
+It turns a text into a vector of length 1, and needs neither PyTorch nor a network.
+"""
 
 import math
 from array import array
@@ -11,103 +14,134 @@ from safetensors.numpy import load
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
-SIZE = 384  # how many numbers a vector has
-MAX_TOKENS = 256  # where the model cuts a text; of a longer one only the beginning counts
-_LAYERS, _HEADS, _EPSILON = 6, 12, 1e-12
-_BATCH = 2048  # about how many tokens are computed at a time
+SIZE = 384
+"""How many numbers a vector has."""
+
+MAX_TOKENS = 256
+"""Where the model cuts a text: of a longer one only the beginning counts."""
+
+_LAYERS = 6
+_HEADS = 12
+_EPSILON = 1e-12
+_TOKENS_OF_A_BATCH = 2048
+
 Numbers: TypeAlias = NDArray[np.float32]
 
 
 class MiniLM:
-    """The model, ready to embed: made of the bytes of ``model.safetensors`` and the text of ``tokenizer.json``."""
+    """The model, ready to embed texts.
+
+    Args:
+        weights: the bytes of ``model.safetensors``.
+        tokenizer: the text of ``tokenizer.json``.
+    """
 
     def __init__(self, weights: bytes, tokenizer: str) -> None:
         tensors: Mapping[str, Any] = load(weights)
         self._weights: dict[str, Numbers] = {
-            k: v for k, v in tensors.items() if v.dtype == np.float32
+            name: tensor for name, tensor in tensors.items() if tensor.dtype == np.float32
         }
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> list["array[float]"]:
-        """Return the vector of each text, in their order."""
-        found: list[array[float]] = [array("f")] * len(texts)
+        """Return the vector of each text, in order."""
+        tokens = self._tokens_of(texts)
+        vectors: list[array[float]] = [array("f")] * len(texts)
+
+        # On a busy machine, threads that wait for each other are slower than one.
+        with threadpool_limits(1, user_api="blas"):
+            for batch in _batches([len(ids) for ids in tokens]):
+                states = self._encode(np.array([tokens[index] for index in batch]))
+                for index, row in zip(batch, _pooled(states), strict=True):
+                    vectors[index] = array("f", row.astype(np.float32).tobytes())
+        return vectors
+
+    def _tokens_of(self, texts: Sequence[str]) -> list[list[int]]:
         well_formed = [
             text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts
         ]
-        encoded = [e.ids for e in self._tokenizer.encode_batch(well_formed)]
-        with threadpool_limits(
-            1, user_api="blas"
-        ):  # threads that wait for each other are slow on a busy machine
-            for batch in _batches([len(ids) for ids in encoded]):
-                mean = self._encoded(np.array([encoded[i] for i in batch])).mean(axis=1)
-                pooled = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
-                for i, row in zip(batch, pooled, strict=True):
-                    found[i] = array("f", row.astype(np.float32).tobytes())
-        return found
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(well_formed)]
 
-    def _encoded(self, ids: NDArray[np.int_]) -> Numbers:
+    def _encode(self, ids: NDArray[np.int_]) -> Numbers:
+        """Return the last states of some texts of one length, by text, token and dimension."""
         texts, tokens = ids.shape
-        table = "embeddings.{}_embeddings.weight".format
-        states = self._weights[table("word")][ids] + self._weights[table("position")][:tokens]
-        states = self._normalized(
-            states + self._weights[table("token_type")][0], "embeddings.LayerNorm"
-        )
-        states = states.reshape(texts * tokens, SIZE)
-        for i in range(_LAYERS):
-            layer = f"encoder.layer.{i}"
-            attended = self._attended(states, texts, f"{layer}.attention")
+        states = self._embeddings(ids).reshape(texts * tokens, SIZE)
+        for index in range(_LAYERS):
+            layer = f"encoder.layer.{index}"
+            attended = self._attend(states, texts, f"{layer}.attention")
             wide = _gelu(self._dense(attended, f"{layer}.intermediate.dense"))
-            added = self._dense(wide, f"{layer}.output.dense") + attended
-            states = self._normalized(added, f"{layer}.output.LayerNorm")
+            residual = self._dense(wide, f"{layer}.output.dense") + attended
+            states = self._normalize(residual, f"{layer}.output.LayerNorm")
         return states.reshape(texts, tokens, SIZE)
 
-    def _attended(self, states: Numbers, texts: int, name: str) -> Numbers:
+    def _embeddings(self, ids: NDArray[np.int_]) -> Numbers:
+        _, tokens = ids.shape
+        words = self._weights["embeddings.word_embeddings.weight"][ids]
+        positions = self._weights["embeddings.position_embeddings.weight"][:tokens]
+        token_type = self._weights["embeddings.token_type_embeddings.weight"][0]
+        return self._normalize(words + positions + token_type, "embeddings.LayerNorm")
+
+    def _attend(self, states: Numbers, texts: int, name: str) -> Numbers:
+        """Mix the states of each text by attention of twelve heads."""
+
         def heads(kind: str) -> Numbers:
             projected = self._dense(states, f"{name}.self.{kind}")
             return projected.reshape(texts, -1, _HEADS, SIZE // _HEADS).transpose(0, 2, 1, 3)
 
-        scores = (
-            heads("query")
-            @ heads("key").transpose(0, 1, 3, 2)
-            / np.float32(math.sqrt(SIZE // _HEADS))
-        )
+        scale = np.float32(math.sqrt(SIZE // _HEADS))
+        scores = heads("query") @ heads("key").transpose(0, 1, 3, 2) / scale
+
         shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
         shares /= shares.sum(axis=-1, keepdims=True)
+
         mixed = (shares @ heads("value")).transpose(0, 2, 1, 3).reshape(states.shape)
-        return self._normalized(
-            self._dense(mixed, f"{name}.output.dense") + states, f"{name}.output.LayerNorm"
-        )
+        residual = self._dense(mixed, f"{name}.output.dense") + states
+        return self._normalize(residual, f"{name}.output.LayerNorm")
 
     def _dense(self, states: Numbers, name: str) -> Numbers:
         return states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
 
-    def _normalized(self, states: Numbers, name: str) -> Numbers:
+    def _normalize(self, states: Numbers, name: str) -> Numbers:
         centred = states - states.mean(axis=-1, keepdims=True)
-        scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(_EPSILON))
-        normalized: Numbers = (
-            centred / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
-        )
+        variance = (centred * centred).mean(axis=-1, keepdims=True)
+        scale = np.sqrt(variance + np.float32(_EPSILON))
+        weight = self._weights[f"{name}.weight"]
+        normalized: Numbers = centred / scale * weight + self._weights[f"{name}.bias"]
         return normalized
 
 
+def _pooled(states: Numbers) -> Any:
+    """Return the mean of each text's states, scaled to length 1."""
+    mean = states.mean(axis=1)
+    return mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _EPSILON)
+
+
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Group texts, given by their numbers of tokens, so that each group has one length and a bounded size."""
+    """Yield groups of indices of texts, so that those of a group have the same number of tokens.
+
+    Args:
+        lengths: the number of tokens of each text.
+    """
     by_length: dict[int, list[int]] = {}
-    for i, length in enumerate(lengths):
-        by_length.setdefault(length, []).append(i)
+    for index, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(index)
+
     for length, group in sorted(by_length.items()):
-        step = max(1, _BATCH // length)
-        for start in range(0, len(group), step):
-            yield group[start : start + step]
+        size = max(1, _TOKENS_OF_A_BATCH // length)
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
 
 
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 
 def _gelu(x: Numbers) -> Numbers:
-    """Return ``x · Φ(x)``; the error function is formula 7.1.26 of Abramowitz and Stegun, right to 1.5e-7."""
+    """Return ``x · Φ(x)``.
+
+    The error function is formula 7.1.26 of Abramowitz and Stegun, which is exact to 1.5e-7.
+    """
     z = np.abs(x) * np.float32(math.sqrt(0.5))
     t = 1 / (1 + np.float32(0.3275911) * z)
     tail = np.zeros_like(t)

@@ -1,9 +1,11 @@
-"""What is new in each round, by the text of claims (L0), their words (L1), their meaning (L2): counts and classes."""
+"""What each round adds to the rounds before it: counts, rates and classes.
+
+A level is a way to tell whether a claim is new: L0 compares its text, L1 its words, L2 its meaning.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import NamedTuple
 
 from scoring.meters import Level, at_least, at_most, novelty_level
@@ -11,34 +13,8 @@ from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.semantic import Meanings
 
 
-def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
-    """Return which normalised claims are new, by round: Jaccard index of words below ``threshold`` to all before."""
-    earlier: list[frozenset[str]] = []
-    known: set[frozenset[str]] = set()
-    places = defaultdict[str, list[int]](list)
-
-    def is_new(words: frozenset[str]) -> bool:
-        if words in known or (known and at_most(threshold, 0)):
-            return False
-        shared = Counter(chain.from_iterable(places.get(word, ()) for word in words))
-        alike = (both / (len(words) + len(earlier[place]) - both) for place, both in shared.items())
-        return not any(at_least(similarity, threshold) for similarity in alike)
-
-    answers = []
-    for claims in rounds:
-        sets = [frozenset(claim.split()) for claim in claims]
-        answers.append([is_new(words) for words in sets])
-        for words in sets:
-            if words not in known:
-                known.add(words)
-                for word in words:
-                    places[word].append(len(earlier))
-                earlier.append(words)
-    return answers
-
-
 class Claim(NamedTuple):
-    """A claim as written and as it is compared."""
+    """A claim as written, and as level L0 compares it."""
 
     raw: str
     normalized: str
@@ -46,42 +22,47 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RoundNovelty:
-    """What one round adds to the rounds before."""
+    """What one round adds to the rounds before it.
+
+    Attributes:
+        round: the number of the round.
+        claims: how many claims it makes, each counted once.
+        new_claims: how many of them every active level calls new.
+        new: how many of them each level calls new, by level.
+        rates: for each level its new claims as a share of the most in any round so far, 0 to 1.
+        rate: the lowest of the rates.
+        raw: the class of the rate alone.
+        low_run: how many rounds in a row, up to this one, are LOW by their rate.
+        level: the class. LOW only when enough rounds in a row are, and MEDIUM until then.
+    """
 
     round: int
-    claims: int  # how many claims it makes, each counted once
-    new_claims: int  # how many of them every active level calls new
-    new: Mapping[str, int]  # how many of them each level calls new, by level
-    rates: Mapping[
-        str, float
-    ]  # new claims over the most in any round so far (1 at least), by level
-    rate: float  # the lowest of the rates
-    raw: Level = "LOW"  # the class of the rate alone
-    low_run: int = 0  # how many rounds in a row, up to this one, are LOW by their rate
-    level: Level = "LOW"  # the class: LOW only when enough rounds in a row are, MEDIUM before that
+    claims: int
+    new_claims: int
+    new: Mapping[str, int]
+    rates: Mapping[str, float]
+    rate: float
+    raw: Level = "LOW"
+    low_run: int = 0
+    level: Level = "LOW"
 
 
 def normalize(claim: str) -> str:
-    """Return a claim as level L0 compares it: lower-case, single spaces, without ``.``, ``!``, ``?`` at the end."""
+    """Return a claim as level L0 compares it.
+
+    It is in lower case, with single spaces, and without ``.``, ``!`` and ``?`` at the end.
+    """
     return " ".join(claim.lower().split()).rstrip(".!?").strip()
 
 
 def distinct(claims: Sequence[str]) -> tuple[Claim, ...]:
-    """Return the claims of a round, the first of those that are the same; without those that say nothing."""
-    found: dict[str, Claim] = {}
+    """Return the claims of a round, each once in its first spelling, and no empty ones."""
+    by_text: dict[str, Claim] = {}
     for raw in claims:
-        found.setdefault(normalize(raw), Claim(raw, normalize(raw)))
-    return tuple(claim for text, claim in found.items() if text)
-
-
-def new_by_text(rounds: Sequence[Sequence[str]]) -> list[list[bool]]:
-    """Return for the normalised claims of each round which were not seen in an earlier one: level L0."""
-    seen: set[str] = set()
-    answers = []
-    for claims in rounds:
-        answers.append([claim not in seen for claim in claims])
-        seen.update(claims)
-    return answers
+        claim = Claim(raw, normalize(raw))
+        if claim.normalized:
+            by_text.setdefault(claim.normalized, claim)
+    return tuple(by_text.values())
 
 
 def measure_novelty(
@@ -90,37 +71,135 @@ def measure_novelty(
     profile: Profile = DEFAULT,
     meanings: Meanings | None = None,
 ) -> tuple[RoundNovelty, ...]:
-    """Return the novelty of each round; ``meanings`` turns on level L2."""
-    thresholds = profile.thresholds
+    """Return the novelty of each round.
+
+    Args:
+        numbers: the number of each round.
+        rounds: the claims of each round, in the same order.
+        profile: which levels count, and where classes begin.
+        meanings: the vectors of all claims, which turn on level L2.
+    """
+    answers = new_by_level(rounds, profile, meanings)
+
+    most_new = dict.fromkeys(answers, 1)
+    measured = []
+    for index, (number, claims) in enumerate(zip(numbers, rounds, strict=True)):
+        is_new = {level: by_round[index] for level, by_round in answers.items()}
+        new = {level: sum(flags) for level, flags in is_new.items()}
+        most_new = {level: max(most, new[level]) for level, most in most_new.items()}
+        rates = {level: new[level] / most_new[level] for level in answers}
+
+        measured.append(
+            RoundNovelty(
+                round=number,
+                claims=len(claims),
+                new_claims=sum(map(all, zip(*is_new.values(), strict=True))),
+                new=new,
+                rates=rates,
+                rate=min(rates.values()),
+            )
+        )
+
+    return classify(measured, profile)
+
+
+def new_by_level(
+    rounds: Sequence[Sequence[Claim]], profile: Profile, meanings: Meanings | None
+) -> dict[str, list[list[bool]]]:
+    """Return, for each active level, which claims of each round are new."""
     texts = [[claim.normalized for claim in claims] for claims in rounds]
+
     answers = {}
     if "L0" in profile.levels:
         answers["L0"] = new_by_text(texts)
     if "L1" in profile.levels:
-        answers["L1"] = new_by_words(texts, thresholds.paraphrase)
+        answers["L1"] = new_by_words(texts, profile.thresholds.paraphrase)
     if meanings is not None:
         raw = [[claim.raw for claim in claims] for claims in rounds]
-        answers["L2"] = meanings.new_claims(raw, thresholds.semantic)
-    peaks = dict.fromkeys(answers, 1)
-    measured = []
-    for i, (number, claims) in enumerate(zip(numbers, rounds, strict=True)):
-        new = {level: sum(by_round[i]) for level, by_round in answers.items()}
-        peaks = {level: max(peak, new[level]) for level, peak in peaks.items()}
-        rates = {level: new[level] / peaks[level] for level in answers}
-        by_all = sum(map(all, zip(*(by_round[i] for by_round in answers.values()), strict=True)))
-        measured.append(RoundNovelty(number, len(claims), by_all, new, rates, min(rates.values())))
-    return classed_anew(measured, profile)
+        answers["L2"] = meanings.new_claims(raw, profile.thresholds.semantic)
+    return answers
 
 
-def classed_anew(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[RoundNovelty, ...]:
-    """Return rounds that were measured with the classes that the k and the limits of novelty of a profile give them."""
-    found = []
+def new_by_text(rounds: Sequence[Sequence[str]]) -> list[list[bool]]:
+    """Return which normalized claims of each round no earlier round makes: level L0."""
+    earlier: set[str] = set()
+    answers = []
+    for claims in rounds:
+        answers.append([claim not in earlier for claim in claims])
+        earlier.update(claims)
+    return answers
+
+
+def new_by_words(rounds: Iterable[Iterable[str]], threshold: float) -> list[list[bool]]:
+    """Return which normalized claims of each round share too few words with all before: level L1.
+
+    Args:
+        rounds: the normalized claims of each round.
+        threshold: a claim is a repetition when the Jaccard index of its words and those of a claim
+            of an earlier round is at least this.
+    """
+    index = _WordIndex(threshold)
+    answers = []
+    for claims in rounds:
+        word_sets = [frozenset(claim.split()) for claim in claims]
+        answers.append([index.is_new(words) for words in word_sets])
+        for words in word_sets:
+            index.add(words)
+    return answers
+
+
+class _WordIndex:
+    """The claims so far by their words, so that a claim is compared only with those like it."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._claims: list[frozenset[str]] = []
+        self._distinct: set[frozenset[str]] = set()
+        self._claims_with = defaultdict[str, list[int]](list)
+
+    def add(self, words: frozenset[str]) -> None:
+        if words in self._distinct:
+            return
+
+        self._distinct.add(words)
+        for word in words:
+            self._claims_with[word].append(len(self._claims))
+        self._claims.append(words)
+
+    def is_new(self, words: frozenset[str]) -> bool:
+        if words in self._distinct:
+            return False
+        if self._distinct and at_most(self._threshold, 0):
+            return False  # everything is similar enough, even without a shared word
+
+        shared_words = Counter[int]()
+        for word in words:
+            shared_words.update(self._claims_with.get(word, ()))
+
+        for position, shared in shared_words.items():
+            either = len(words) + len(self._claims[position]) - shared
+            if at_least(shared / either, self._threshold):
+                return False
+        return True
+
+
+def classify(measured: Iterable[RoundNovelty], profile: Profile) -> tuple[RoundNovelty, ...]:
+    """Return rounds with the classes that the ``k`` and the novelty limits of a profile give them.
+
+    Only their rates count, so rounds that have classes already can be classified again.
+    """
+    limits = profile.thresholds
+    classified = []
     low_run = 0
-    for new in measured:
-        raw = novelty_level(
-            new.rate, profile.thresholds.novelty_high, profile.thresholds.novelty_low
-        )
-        low_run = low_run + 1 if raw == "LOW" else 0
-        level: Level = "MEDIUM" if 0 < low_run < profile.k else raw
-        found.append(replace(new, raw=raw, low_run=low_run, level=level))
-    return tuple(found)
+    for novelty in measured:
+        raw = novelty_level(novelty.rate, limits.novelty_high, limits.novelty_low)
+        if raw == "LOW":
+            low_run += 1
+        else:
+            low_run = 0
+
+        level: Level = raw
+        if 0 < low_run < profile.k:
+            level = "MEDIUM"
+        classified.append(replace(novelty, raw=raw, low_run=low_run, level=level))
+    return tuple(classified)

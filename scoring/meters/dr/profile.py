@@ -1,4 +1,7 @@
-"""What the diminishing-returns meter goes by: k, thresholds and word lists, which settings may tune (docs/GUIDE.md)."""
+"""What the diminishing-returns meter goes by: k, thresholds and word lists.
+
+Settings may tune some of it: docs/GUIDE.md, "Settings".
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -12,156 +15,217 @@ from scoring.settings_table import FLAG, TEXT, Kind, Kinds, ListOf, checked_tabl
 
 @dataclass(frozen=True, slots=True)
 class DRThresholds:
-    """Where classes begin and when two claims say the same; each from 0 to 1."""
+    """Where classes begin, and when two claims say the same. Each is from 0 to 1.
 
-    novelty_high: float = NOVELTY_HIGH  # a novelty rate above this is HIGH
-    novelty_low: float = NOVELTY_LOW  # a novelty rate below this is LOW
-    paraphrase: float = (
-        0.6  # a claim this similar to an earlier one by its words (Jaccard) is no new one: level L1
-    )
-    semantic: float = 0.82  # a claim this similar to an earlier one by its meaning (cosine) is no new one: level L2
-    stability: float = 0.82  # two rounds this similar (cosine) are stable: the composite rule
-    readiness_high: float = 0.7  # readiness from here on is HIGH
-    readiness_medium: float = 0.4  # readiness from here on is MEDIUM, below it is LOW
+    Attributes:
+        novelty_high: a novelty rate above this is HIGH.
+        novelty_low: a novelty rate below this is LOW.
+        paraphrase: level L1 calls a claim a repetition when its words are at least this similar
+            (Jaccard index) to those of an earlier one.
+        semantic: level L2 calls a claim a repetition when its meaning is at least this similar
+            (cosine) to that of an earlier one.
+        stability: the composite rule calls two rounds stable that are at least this similar.
+        readiness_high: readiness from here on is HIGH.
+        readiness_medium: readiness from here on is MEDIUM, and below it LOW.
+    """
+
+    novelty_high: float = NOVELTY_HIGH
+    novelty_low: float = NOVELTY_LOW
+    paraphrase: float = 0.6
+    semantic: float = 0.82
+    stability: float = 0.82
+    readiness_high: float = 0.7
+    readiness_medium: float = 0.4
 
     def readiness_level(self, readiness: float) -> Level:
         """Return the class of a readiness."""
         if at_least(readiness, self.readiness_high):
             return "HIGH"
-        return "MEDIUM" if at_least(readiness, self.readiness_medium) else "LOW"
+        if at_least(readiness, self.readiness_medium):
+            return "MEDIUM"
+        return "LOW"
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words by list: all that the meter knows, or those that settings add. None that it knows can be taken away."""
+    """The word lists of a profile, or the words that settings add to them.
 
-    verbs: tuple[str, ...] = ()  # what a specific action does
-    vague_starts: tuple[str, ...] = ()  # how a vague action starts
-    vague: tuple[str, ...] = ()  # words that make an action vague wherever they are
-    blockers: tuple[
-        str, ...
-    ] = ()  # words, from a left word boundary, that report a blocker in a question or an action
-    ownership: tuple[str, ...] = ()  # words that say who acts
+    Settings cannot take words away.
+
+    Attributes:
+        verbs: what a specific action does.
+        vague_starts: how a vague action starts.
+        vague: words that make an action vague wherever they are.
+        blockers: words that report a blocker in a question or an action. They match from a left
+            word boundary on.
+        ownership: words that say who acts.
+    """
+
+    verbs: tuple[str, ...] = ()
+    vague_starts: tuple[str, ...] = ()
+    vague: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    ownership: tuple[str, ...] = ()
 
 
-BUILT_IN = Words()  # no words added: the lists of the profile and nothing else
+BUILT_IN = Words()
+"""No added words: only the lists of the profile count."""
 
-CURRENT = "dr-2"  # the released profile by which the meter goes where no rubric is asked
-_NOW: Any = released_profile(CURRENT)
+CURRENT = "dr-2"
+"""The released profile that the meter uses where no rubric names one."""
+
+_RELEASED: Any = released_profile(CURRENT)
+
+
+def _words_in(table: Mapping[str, Any]) -> Words:
+    return Words(**{name: tuple(words) for name, words in _as_attributes(table).items()})
+
+
+def _as_attributes(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with its keys spelled as attributes: ``novelty-low`` is ``novelty_low``."""
+    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
+_RELEASED_WORDS = _words_in(_RELEASED["words"])
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything that a result depends on beside the transcript and the words that settings add."""
+    """Everything that a result depends on besides the transcript and the words of settings.
 
-    k: int = _NOW["k"]  # how many rounds in a row must be low in novelty before that counts
-    levels: tuple[str, ...] = tuple(
-        _NOW["levels"]
-    )  # the levels that count without an embedder, of L0 and L1
-    stuck_after: int = _NOW[
-        "stuck-after"
-    ]  # so many rounds of low novelty in a row, none ready, and the loop is stuck
-    short_action: int = _NOW["short-action"]  # an action of fewer words needs a verb of the list
+    Attributes:
+        k: how many rounds in a row must be low in novelty before that counts.
+        levels: the levels that count without an embedder: L0, L1 or both.
+        stuck_after: after so many rounds in a row of low novelty, none of them ready, the loop is
+            stuck.
+        short_action: an action of fewer words is vague unless it has a verb of the list.
+        thresholds: where classes begin.
+        words: the word lists.
+        artifacts: words for something concrete.
+        alternatives: pairs with a slash that are not a path, such as ``and/or``.
+        tools: names of tools, which are something concrete in an action.
+        labels: words before a colon or "will" that do not name a person.
+        teams: roles and teams, which may act.
+        addressed: words before a team that say what is done with it.
+        sentences: whether more than lists is read, and questions are asked:
+            docs/DIMINISHING_RETURNS.md, "Beyond the lists".
+    """
+
+    k: int = _RELEASED["k"]
+    levels: tuple[str, ...] = tuple(_RELEASED["levels"])
+    stuck_after: int = _RELEASED["stuck-after"]
+    short_action: int = _RELEASED["short-action"]
     thresholds: DRThresholds = field(default_factory=DRThresholds)
-    words: Words = Words(
-        **{name.replace("-", "_"): tuple(words) for name, words in _NOW["words"].items()}
-    )
-    artifacts: tuple[str, ...] = tuple(_NOW["artifacts"])  # words for something concrete
-    alternatives: tuple[str, ...] = tuple(
-        _NOW["alternatives"]
-    )  # pairs with a slash that are no path
-    tools: tuple[str, ...] = tuple(
-        _NOW["tools"]
-    )  # names of tools, which are something concrete beside an action
-    labels: tuple[str, ...] = tuple(
-        _NOW["labels"]
-    )  # words before a colon or "will" that name no one
-    teams: tuple[str, ...] = tuple(_NOW["teams"])  # roles and teams: they may act
-    addressed: tuple[str, ...] = tuple(
-        _NOW["addressed"]
-    )  # words before a team that say what is done with it
-    sentences: bool = True  # whether more than lists is read and questions are asked: the docs' "Beyond the lists"
+    words: Words = _RELEASED_WORDS
+    artifacts: tuple[str, ...] = tuple(_RELEASED["artifacts"])
+    alternatives: tuple[str, ...] = tuple(_RELEASED["alternatives"])
+    tools: tuple[str, ...] = tuple(_RELEASED["tools"])
+    labels: tuple[str, ...] = tuple(_RELEASED["labels"])
+    teams: tuple[str, ...] = tuple(_RELEASED["teams"])
+    addressed: tuple[str, ...] = tuple(_RELEASED["addressed"])
+    sentences: bool = True
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
-        """Return the profile in plain data; SettingsError with ``where`` for a missing or unknown key or bad value."""
-        is_first = "sentences" not in data
-        given = checked_table(
-            data, _PROFILE if is_first else {**_PROFILE, **_SENTENCES}, where, whole=True
-        )
-        if is_first:
-            given |= {"sentences": False, "tools": (), "labels": (), "teams": (), "addressed": ()}
-        if not given["levels"]:
+        """Return the profile that plain data describes.
+
+        The first released profile has no key ``sentences``, nor the lists that came with it.
+
+        Raises:
+            SettingsError: a key is missing or unknown, or a value is wrong; ``where`` says in what.
+        """
+        kinds: Kinds = _PROFILE_KINDS
+        if "sentences" in data:
+            kinds = {**_PROFILE_KINDS, **_SENTENCE_KINDS}
+
+        values = checked_table(data, kinds, where, whole=True)
+        if not values["levels"]:
             raise SettingsError(f"{where}: levels is empty, not L0, L1 or both")
-        thresholds = _thresholds(given.pop("thresholds"), where)
-        words = Words(**_attributes(given.pop("words")))
-        return cls(thresholds=thresholds, words=words, **_attributes(given))
+        if "sentences" not in data:
+            values |= {"sentences": False, "tools": (), "labels": (), "teams": (), "addressed": ()}
+
+        thresholds = _thresholds(values.pop("thresholds"), where)
+        words = _words_in(values.pop("words"))
+        return cls(thresholds=thresholds, words=words, **_as_attributes(values))
 
 
-DEFAULT = Profile()  # what the meter goes by where no rubric is asked
-
-
-def _attributes(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.replace("-", "_"): value for key, value in table.items()}
+DEFAULT = Profile()
+"""The profile that the meter uses where no rubric names one."""
 
 
 def _is_share(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-_ROUNDS, _LENGTH = (
-    Kind(f"a number of {of} from 1", lambda value: is_whole(value, 1, 1_000_000))
-    for of in ("rounds", "words")
-)
-_LIST = ListOf(
-    "a list of words",
-    Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != ""),
-)
+def _count_of(things: str) -> Kind:
+    return Kind(f"a number of {things} from 1", lambda value: is_whole(value, 1, 1_000_000))
+
+
+_ROUNDS = _count_of("rounds")
+_PHRASE = Kind("a word or phrase", lambda value: TEXT.fits(value) and value.strip() != "")
+_PHRASES = ListOf("a list of words", _PHRASE)
+_LEVEL = Kind("L0 or L1", lambda value: value in ("L0", "L1"))
 _SHARE = Kind("a number from 0 to 1", _is_share)
 _ABOVE_ZERO = Kind("a number above 0, up to 1", lambda value: _is_share(value) and value > 0)
-_TUNING: Kinds = {
+
+_THRESHOLD_KINDS: Kinds = {f.name.replace("_", "-"): _SHARE for f in fields(DRThresholds)} | {
+    "paraphrase": _ABOVE_ZERO,
+    "semantic": _ABOVE_ZERO,
+}
+_TUNING_KINDS: Kinds = {
     "k": _ROUNDS,
-    "thresholds": {f.name.replace("_", "-"): _SHARE for f in fields(DRThresholds)}
-    | dict.fromkeys(("paraphrase", "semantic"), _ABOVE_ZERO),
-    "words": {f.name.replace("_", "-"): _LIST for f in fields(Words)},
+    "thresholds": _THRESHOLD_KINDS,
+    "words": {f.name.replace("_", "-"): _PHRASES for f in fields(Words)},
 }
-_PROFILE: Kinds = {
-    **_TUNING,
-    "levels": ListOf("a list of levels", Kind("L0 or L1", lambda value: value in ("L0", "L1"))),
+_PROFILE_KINDS: Kinds = {
+    **_TUNING_KINDS,
+    "levels": ListOf("a list of levels", _LEVEL),
     "stuck-after": _ROUNDS,
-    "short-action": _LENGTH,
-    "artifacts": _LIST,
-    "alternatives": _LIST,
+    "short-action": _count_of("words"),
+    "artifacts": _PHRASES,
+    "alternatives": _PHRASES,
 }
-_SENTENCES: Kinds = {
+_SENTENCE_KINDS: Kinds = {
     "sentences": FLAG,
-    **dict.fromkeys(("tools", "labels", "teams", "addressed"), _LIST),
+    "tools": _PHRASES,
+    "labels": _PHRASES,
+    "teams": _PHRASES,
+    "addressed": _PHRASES,
 }
 
 
 def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
-    """Return the default profile with what some tables set, and the words they add; a later one wins; SettingsError."""
+    """Return the default profile as some tables of settings tune it, and the words that they add.
+
+    Args:
+        tables: where each table comes from, as errors say it, and the table. A later one wins.
+
+    Raises:
+        SettingsError: a table has an unknown key or a wrong value.
+    """
     limits: dict[str, float] = {}
     words: dict[str, tuple[str, ...]] = {}
     profile = DEFAULT
     for where, table in tables:
-        given = checked_table(table, _TUNING, where)
-        limits |= given.get("thresholds", {})
-        words |= given.get("words", {})
+        values = checked_table(table, _TUNING_KINDS, where)
+        limits |= values.get("thresholds", {})
+        words |= values.get("words", {})
         profile = replace(
-            profile, k=given.get("k", profile.k), thresholds=_thresholds(limits, where)
+            profile, k=values.get("k", profile.k), thresholds=_thresholds(limits, where)
         )
-    return profile, Words(**_attributes(words))
+    return profile, _words_in(words)
 
 
 def _thresholds(limits: Mapping[str, float], where: str) -> DRThresholds:
-    found = DRThresholds(**{name: float(value) for name, value in _attributes(limits).items()})
-    if found.novelty_low > found.novelty_high:
+    values = {name: float(value) for name, value in _as_attributes(limits).items()}
+    thresholds = DRThresholds(**values)
+
+    if thresholds.novelty_low > thresholds.novelty_high:
         raise SettingsError(
             f"{where}: thresholds.novelty-low is above thresholds.novelty-high; swap them"
         )
-    if found.readiness_medium > found.readiness_high:
+    if thresholds.readiness_medium > thresholds.readiness_high:
         raise SettingsError(
             f"{where}: thresholds.readiness-medium is above thresholds.readiness-high; swap them"
         )
-    return found
+    return thresholds

@@ -1,75 +1,87 @@
-"""What follows from novelty and readiness: the signal of each round, the composite rule, and flags of odd rounds."""
+"""The signal of each round, which follows from its novelty and readiness."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.meters import at_least, below, rounded
-from scoring.meters.dr.novelty import Claim, RoundNovelty
+from scoring.meters import below, rounded
+from scoring.meters.dr.novelty import RoundNovelty
 from scoring.meters.dr.profile import Profile
 from scoring.meters.dr.readiness import RoundReadiness
-from scoring.meters.dr.semantic import Meanings
-from scoring.meters.dr.transcript import Round
 from scoring.text import cut, quote
 
 Signal: TypeAlias = Literal["CONTINUE", "SHIP", "ASK", "ESCALATE"]
 
+Change: TypeAlias = Literal["human", "agent", "prompt", "scope"]
+"""What an ESCALATE asks to change."""
+
 HINTS: dict[Signal, str] = {
     "SHIP": "Converged. Ship the decision and verify.",
-    "ESCALATE": "Stop and change the loop: bring in a human or another agent, try another prompt, or narrow the scope.",
+    "ESCALATE": (
+        "Stop and change the loop: bring in a human or another agent, try another prompt, or "
+        "narrow the scope."
+    ),
     "CONTINUE": "Still producing useful novelty. Continue the loop.",
 }
 
-NOT_CLAIMED = (
-    "This is about convergence: it does not say that anything is correct or that an agreement is right, "
-    "and it replaces no evidence gate."
-)
-Change: TypeAlias = Literal["human", "agent", "prompt", "scope"]
-CHANGES: dict[Change, str] = {  # what each of the changes that ESCALATE may mean asks for
+CHANGES: dict[Change, str] = {
     "human": "Bring in a human who can remove the blocker.",
     "agent": "Bring in another agent, which has not taken part so far.",
     "prompt": "Change the prompt: ask who does what next, to which thing.",
     "scope": "Narrow the scope until its open questions can be answered.",
 }
-MAY_BE_CONVERGED = (
-    "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+
+NOT_CLAIMED = (
+    "This is about convergence: it does not say that anything is correct or that an agreement is "
+    "right, and it replaces no evidence gate."
 )
-
-INFLATED_SHARE = 0.1  # a round of many claims of which fewer than this share are new is inflated
-INFLATED_GROWTH = 2.0  # a round of this many times the claims of the rounds before, and of low novelty, is inflated
-_QUOTED = 120
+_QUOTED_LENGTH = 120
 
 
-class SoFar(NamedTuple):
-    """All that the rules look at, as of one round."""
+class LoopSituation(NamedTuple):
+    """All that the rules look at, as of one round.
 
-    has_claims: bool  # whether any round so far makes a claim
+    Attributes:
+        has_claims: whether any round so far makes a claim.
+        novelty: what the round adds.
+        readiness: how ready it is.
+        ready_in_run: whether readiness was HIGH in a round of the current run of low novelty.
+        profile: what the meter goes by.
+    """
+
+    has_claims: bool
     novelty: RoundNovelty
     readiness: RoundReadiness
-    ready_in_run: bool  # whether readiness was HIGH in a round of the current run of low novelty
+    ready_in_run: bool
     profile: Profile
 
 
 class SignalRule(NamedTuple):
-    """A signal, when it holds, and why in words."""
+    """A rule: a signal, when it holds, and why in words."""
 
     name: str
-    holds: Callable[[SoFar], bool]
+    holds: Callable[[LoopSituation], bool]
     signal: Signal
-    why: Callable[[SoFar], str]
+    why: Callable[[LoopSituation], str]
 
 
 @dataclass(frozen=True, slots=True)
 class RoundSignal:
-    """What to do, as of one round, and why."""
+    """What to do as of one round, and why.
+
+    Attributes:
+        signal: what to do.
+        reasons: a sentence or two each on novelty, on readiness, and on what follows from them.
+        rule: the name of the rule that decided.
+        hint: what to do next, in words.
+        change: what an ESCALATE asks to change; None for another signal.
+    """
 
     signal: Signal
-    reasons: tuple[
-        str, str, str
-    ]  # a sentence or two each: on novelty, on readiness, and on what follows
-    rule: str  # the name of the rule that decided
-    hint: str  # what to do next
-    change: Change | None = None  # which change an ESCALATE means
+    reasons: tuple[str, str, str]
+    rule: str
+    hint: str
+    change: Change | None = None
 
     @property
     def rationale(self) -> str:
@@ -77,251 +89,209 @@ class RoundSignal:
         return " ".join(self.reasons)
 
 
-def _still(s: SoFar, blocked: str) -> str:
-    said = "The loop is still finding something."
-    if s.novelty.raw == "LOW":
-        left = s.profile.k - s.novelty.low_run
-        said = f"Little new; one more round to be sure{'' if left == 1 else f' ({left} until it counts)'}."
-    elif s.readiness.level == "HIGH":
-        said = "The actions may be premature while the loop still finds so much."
-        if s.novelty.level == "MEDIUM":
-            said = "Ready to act, but let what is new settle: one more round."
-    return f"{said} It is {blocked} {_blocker(s)}." if s.readiness.blocker else said
+# The rules
 
 
-def _blocker(s: SoFar) -> str:
-    return quote(cut(s.readiness.blocker or "", _QUOTED))
+def _blocker(situation: LoopSituation) -> str:
+    return quote(cut(situation.readiness.blocker or "", _QUOTED_LENGTH))
 
 
-def _hint(signal: Signal, s: SoFar) -> str:
-    if signal == "ASK":
-        return f"ASK: {cut(s.readiness.question or '', _QUOTED)}"
-    if signal == "ESCALATE" and s.readiness.blocker:
-        return f"Blocked by {_blocker(s)}. {HINTS[signal]}"
-    if signal == "CONTINUE" and s.has_claims and s.novelty.raw == "LOW":
-        return _still(s, "blocked by")
-    return HINTS[signal]
+def _why_no_claims(_: LoopSituation) -> str:
+    return "No round makes a claim, so there is nothing to measure yet."
 
 
-def _converged(s: SoFar) -> str:
-    if s.readiness.level == "HIGH":
+def _why_not_low(situation: LoopSituation) -> str:
+    why = _still_moving(situation)
+    if situation.readiness.blocker:
+        return f"{why} It is blocked, by {_blocker(situation)}."
+    return why
+
+
+def _still_moving(situation: LoopSituation) -> str:
+    """Return why a loop goes on: its novelty is not low, or not for long enough."""
+    novelty = situation.novelty
+    if novelty.raw == "LOW":
+        missing = situation.profile.k - novelty.low_run
+        until = "" if missing == 1 else f" ({missing} until it counts)"
+        return f"Little new; one more round to be sure{until}."
+
+    if situation.readiness.level != "HIGH":
+        return "The loop is still finding something."
+    if novelty.level == "MEDIUM":
+        return "Ready to act, but let what is new settle: one more round."
+    return "The actions may be premature while the loop still finds so much."
+
+
+def _why_blocked(situation: LoopSituation) -> str:
+    return f"Blocked, by {_blocker(situation)}: more rounds do not remove that."
+
+
+def _why_not_ready(_: LoopSituation) -> str:
+    return (
+        "Nothing new is said and there is no way to act: more rounds of the same kind will not "
+        "help."
+    )
+
+
+def _why_stuck(situation: LoopSituation) -> str:
+    rounds = situation.novelty.low_run
+    return f"In none of these {rounds} rounds was readiness high: the loop is stuck."
+
+
+def _why_ask(_: LoopSituation) -> str:
+    return "Converged, but a question is open: it is asked before anything ships."
+
+
+def _why_converged(situation: LoopSituation) -> str:
+    readiness = situation.readiness
+    if readiness.level == "HIGH":
         return "Converged, and ready to act."
+
     caveats = [
         f"{name} at {rounded(part.score):g} ({part.found})"
-        for name, part in s.readiness.parts().items()
+        for name, part in readiness.parts().items()
         if below(part.score, 1)
     ]
-    return f"Converged, with a caveat that more rounds will hardly mend: {' and '.join(caveats)}."
+    listed = " and ".join(caveats)
+    return f"Converged, with a caveat that more rounds will hardly mend: {listed}."
 
 
-_BLOCKED = "Blocked, by {}: more rounds do not remove that."
-_STUCK = "In none of these {} rounds was readiness high: the loop is stuck."
-_QUESTION_OPEN = "Converged, but a question is open: it is asked before anything ships."
-_NO_CLAIMS = "No round makes a claim, so there is nothing to measure yet."
-_NOT_READY = (
-    "Nothing new is said and there is no way to act: more rounds of the same kind will not help."
+def _has_no_claims(situation: LoopSituation) -> bool:
+    return not situation.has_claims
+
+
+def _is_not_low(situation: LoopSituation) -> bool:
+    return situation.novelty.level != "LOW"
+
+
+def _is_blocked(situation: LoopSituation) -> bool:
+    return situation.readiness.blocker is not None
+
+
+def _is_not_ready(situation: LoopSituation) -> bool:
+    return situation.readiness.level == "LOW"
+
+
+def _is_stuck(situation: LoopSituation) -> bool:
+    has_repeated = situation.novelty.low_run >= situation.profile.stuck_after
+    return has_repeated and not situation.ready_in_run
+
+
+def _has_question(situation: LoopSituation) -> bool:
+    return situation.profile.sentences and bool(situation.readiness.question)
+
+
+def _always(_: LoopSituation) -> bool:
+    return True
+
+
+RULES: tuple[SignalRule, ...] = (
+    SignalRule("no_claims", _has_no_claims, "CONTINUE", _why_no_claims),
+    SignalRule("novelty_not_low", _is_not_low, "CONTINUE", _why_not_low),
+    SignalRule("blocker", _is_blocked, "ESCALATE", _why_blocked),
+    SignalRule("readiness_low", _is_not_ready, "ESCALATE", _why_not_ready),
+    SignalRule("never_ready", _is_stuck, "ESCALATE", _why_stuck),
+    SignalRule("open_question", _has_question, "ASK", _why_ask),
+    SignalRule("converged", _always, "SHIP", _why_converged),
 )
+"""The rules, in order. The first one that holds decides."""
 
-RULES: tuple[SignalRule, ...] = (  # the rules; the first that holds decides
-    SignalRule("no_claims", lambda s: not s.has_claims, "CONTINUE", lambda _: _NO_CLAIMS),
-    SignalRule(
-        "novelty_not_low",
-        lambda s: s.novelty.level != "LOW",
-        "CONTINUE",
-        lambda s: _still(s, "blocked, by"),
-    ),
-    SignalRule(
-        "blocker",
-        lambda s: s.readiness.blocker is not None,
-        "ESCALATE",
-        lambda s: _BLOCKED.format(_blocker(s)),
-    ),
-    SignalRule(
-        "readiness_low", lambda s: s.readiness.level == "LOW", "ESCALATE", lambda _: _NOT_READY
-    ),
-    SignalRule(
-        "never_ready",
-        lambda s: s.novelty.low_run >= s.profile.stuck_after and not s.ready_in_run,
-        "ESCALATE",
-        lambda s: _STUCK.format(s.novelty.low_run),
-    ),
-    SignalRule(
-        "open_question",
-        lambda s: s.profile.sentences and bool(s.readiness.question),
-        "ASK",
-        lambda _: _QUESTION_OPEN,
-    ),
-    SignalRule("converged", lambda _: True, "SHIP", _converged),
-)
+
+# The signal of each round
 
 
 def recommend(
     novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], profile: Profile
 ) -> tuple[RoundSignal, ...]:
     """Return what to do as of each round, which depends on that round and those before it."""
-    found = []
-    has_claims = ready_in_run = False
-    for new, ready in zip(novelty, readiness, strict=True):
-        has_claims = has_claims or new.claims > 0
-        ready_in_run = new.low_run > 0 and (
-            ready.level == "HIGH" or (ready_in_run and new.low_run > 1)
+    signals = []
+    has_claims = False
+    ready_in_run = False
+    for round_novelty, round_readiness in zip(novelty, readiness, strict=True):
+        has_claims = has_claims or round_novelty.claims > 0
+
+        if round_novelty.low_run <= 1:  # no run, or a run that begins with this round
+            ready_in_run = False
+        if round_novelty.low_run and round_readiness.level == "HIGH":
+            ready_in_run = True
+
+        signals.append(
+            _signal_of(
+                LoopSituation(
+                    has_claims=has_claims,
+                    novelty=round_novelty,
+                    readiness=round_readiness,
+                    ready_in_run=ready_in_run,
+                    profile=profile,
+                )
+            )
         )
-        situation = SoFar(has_claims, new, ready, ready_in_run, profile)
-        rule = next(rule for rule in RULES if rule.holds(situation))
-        parts = "; ".join(part.found for part in ready.parts().values())
-        readiness_said = (
-            f"Readiness is {ready.level.lower()}, at {rounded(ready.value):g}: {parts}."
-        )
-        reasons = (_novelty_in_words(new, profile.k), readiness_said, rule.why(situation))
-        unclear: Change = "scope" if ready.next_actions.score and ready.question else "prompt"
-        changes: dict[str, Change] = {
-            "blocker": "human",
-            "readiness_low": unclear,
-            "never_ready": "agent",
-        }
-        hint = _hint(rule.signal, situation)
-        found.append(RoundSignal(rule.signal, reasons, rule.name, hint, changes.get(rule.name)))
-    return tuple(found)
+    return tuple(signals)
 
 
-def _novelty_in_words(new: RoundNovelty, k: int) -> str:
-    counted = f"{new.new_claims} of {new.claims} claims of round {new.round} are new, a rate of {rounded(new.rate):g}"
-    held = (
-        f"{new.low_run} rounds in a row"
-        if new.low_run != 1
-        else "this round"
-        if new.level == "LOW"
-        else "1 round"
+def _signal_of(situation: LoopSituation) -> RoundSignal:
+    rule = next(rule for rule in RULES if rule.holds(situation))
+    return RoundSignal(
+        signal=rule.signal,
+        reasons=(
+            _describe_novelty(situation.novelty, situation.profile.k),
+            _describe_readiness(situation.readiness),
+            rule.why(situation),
+        ),
+        rule=rule.name,
+        hint=_hint(rule.signal, situation),
+        change=_change(rule.name, situation.readiness),
     )
-    if new.level == "LOW":
-        return f"Novelty is low for {held}: {counted}."
-    if new.raw == "LOW":
-        return f"Novelty is medium: {counted}; that is low, but has been so for {held} only and counts from {k}."
-    return f"Novelty is {new.level.lower()}: {counted}."
 
 
-class RoundSimilarity(NamedTuple):
-    """How alike two rounds are in meaning."""
+def _describe_novelty(novelty: RoundNovelty, k: int) -> str:
+    counts = (
+        f"{novelty.new_claims} of {novelty.claims} claims of round {novelty.round} are new, "
+        f"a rate of {rounded(novelty.rate):g}"
+    )
+    if novelty.level == "LOW":
+        period = "this round" if novelty.low_run == 1 else f"{novelty.low_run} rounds in a row"
+        return f"Novelty is low for {period}: {counts}."
 
-    value: float  # cosine, -1 to 1
-    of: Literal[
-        "summaries", "claims"
-    ]  # what was compared: the summaries, or the mean vectors of the claims
-
-
-@dataclass(frozen=True, slots=True)
-class CompositeRule:
-    """Whether the composite rule says stop. It does not change the signal."""
-
-    novelty_low: bool
-    stability_high: (
-        bool | None
-    )  # None without level L2, or when the last two rounds cannot be compared
-    not_blocked: bool
-    rounds_held: (
-        int | None
-    )  # how many rounds in a row, up to the last, the three hold; None without level L2
-    stop: bool | None
-
-
-def similarities(
-    rounds: Sequence[Round], claims: Sequence[Sequence[Claim]], meanings: Meanings
-) -> list[RoundSimilarity | None]:
-    """Compare each round with the one before, by summaries or else claims; None where there is nothing to compare."""
-    found: list[RoundSimilarity | None] = [None]
-    for i in range(1, len(rounds)):
-        one, other = summary_of(rounds[i - 1]), summary_of(rounds[i])
-        said = (
-            [[one], [other]]
-            if one and other
-            else [[claim.raw for claim in claims[j]] for j in (i - 1, i)]
+    if novelty.raw == "LOW":
+        period = "1 round" if novelty.low_run == 1 else f"{novelty.low_run} rounds in a row"
+        return (
+            f"Novelty is medium: {counts}; that is low, but has been so for {period} only and "
+            f"counts from {k}."
         )
-        value = meanings.alike(*said)
-        found.append(
-            None
-            if value is None
-            else RoundSimilarity(value, "summaries" if one and other else "claims")
-        )
-    return found
+    return f"Novelty is {novelty.level.lower()}: {counts}."
 
 
-def summary_of(given: Round) -> str:
-    """Return the summary of a round, empty when it has none."""
-    return (given.outputs.summary or "").strip()
+def _describe_readiness(readiness: RoundReadiness) -> str:
+    parts = "; ".join(part.found for part in readiness.parts().values())
+    return f"Readiness is {readiness.level.lower()}, at {rounded(readiness.value):g}: {parts}."
 
 
-def compose(
-    novelty: Sequence[RoundNovelty],
-    readiness: Sequence[RoundReadiness],
-    stability: Sequence[RoundSimilarity | None] | None,
-    profile: Profile,
-) -> CompositeRule:
-    """Apply the composite rule; ``stability`` is None without level L2."""
-    low, free = novelty[-1].raw == "LOW", readiness[-1].blocker is None
-    if stability is None:
-        return CompositeRule(low, None, free, None, None)
-    stable = [
-        None if s is None else at_least(s.value, profile.thresholds.stability) for s in stability
-    ]
-    held = 0
-    for new, ready, is_stable in zip(
-        reversed(novelty), reversed(readiness), reversed(stable), strict=True
-    ):
-        if not (new.raw == "LOW" and ready.blocker is None and is_stable):
-            break
-        held += 1
-    return CompositeRule(low, stable[-1], free, held, held >= profile.k)
+def _hint(signal: Signal, situation: LoopSituation) -> str:
+    """Return what to do next, in words."""
+    blocker = situation.readiness.blocker
+    if signal == "ASK":
+        return f"ASK: {cut(situation.readiness.question or '', _QUOTED_LENGTH)}"
+
+    if signal == "ESCALATE" and blocker:
+        return f"Blocked by {_blocker(situation)}. {HINTS[signal]}"
+
+    if signal == "CONTINUE" and situation.has_claims and situation.novelty.raw == "LOW":
+        hint = _still_moving(situation)
+        if blocker:
+            hint += f" It is blocked by {_blocker(situation)}."
+        return hint
+
+    return HINTS[signal]
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """Something odd in a round."""
-
-    flag: str
-    round: int
-    reason: str
-
-
-def find_flags(
-    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], questions: Sequence[int]
-) -> tuple[Flag, ...]:
-    """Return the flags of every round, in order; ``questions`` counts the open ones of each round."""
-    flags = []
-    claims_before = most_before = 0
-    for i, (new, ready) in enumerate(zip(novelty, readiness, strict=True)):
-        before = questions[i - 1] if i else 0
-        dropped, premature = (
-            before and not questions[i] and new.new_claims,
-            new.level == "HIGH" == ready.level,
-        )
-        fell = (
-            f"open questions fell from {before} to none in a round with {new.new_claims} new claims"
-        )
-        reasons = {
-            "claim_inflation": _inflation(i, claims_before, most_before, new),
-            "questions_dropped": fell if dropped else "",
-            "premature_readiness": "ready to act while novelty is still high" if premature else "",
-            "no_claims": "the round makes no claim" if not new.claims else "",
-        }
-        claims_before += new.claims
-        most_before = max(most_before, new.claims)
-        flags += [Flag(name, new.round, reason) for name, reason in reasons.items() if reason]
-    return tuple(flags)
-
-
-def _inflation(rounds_before: int, claims_before: int, most_before: int, new: RoundNovelty) -> str:
-    if not new.claims:
-        return ""
-    mean = (claims_before + new.claims) / (rounds_before + 1)
-    if below(new.new_claims / new.claims, INFLATED_SHARE) and at_least(new.claims, mean):
-        counts = f"{new.new_claims} of {new.claims} claims are new"
-        found = f"{counts}, in a round of no fewer claims than the mean of {mean:.4g} so far"
-        return found if new.claims > most_before else f"{found}; {MAY_BE_CONVERGED}"
-    if (
-        rounds_before
-        and new.raw == "LOW"
-        and at_least(new.claims * rounds_before, INFLATED_GROWTH * claims_before)
-    ):
-        mean = claims_before / rounds_before
-        return f"{new.claims} claims, at least twice the mean of {mean:.4g} before, and few new"
-    return ""
+def _change(rule: str, readiness: RoundReadiness) -> Change | None:
+    """Return what a rule that escalates asks to change."""
+    if rule == "blocker":
+        return "human"
+    if rule == "never_ready":
+        return "agent"
+    if rule == "readiness_low":
+        has_actions = readiness.next_actions.score > 0
+        return "scope" if has_actions and readiness.question else "prompt"
+    return None

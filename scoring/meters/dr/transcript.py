@@ -1,9 +1,12 @@
-"""The transcript of a deliberation: its model, and how one is read from JSON or JSONL, unknown keys ignored."""
+"""The transcript of a deliberation: its model, and how it is read from JSON or JSONL.
+
+Unknown keys are ignored.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import pydantic
 from pydantic import BaseModel, Field
@@ -22,19 +25,31 @@ from scoring.meters.plaindata import (
 )
 from scoring.text import shown
 
-HEADER, ROUND = "transcript_header", "round"  # the types of the lines that count in JSONL
+HEADER = "transcript_header"
+"""The type of the line of JSONL that describes the transcript."""
+
+ROUND = "round"
+"""The type of a line of JSONL that holds a round."""
+
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
+def _without_blanks(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text for text in texts if text.strip())
+
+
+def _null_as_empty(texts: Any) -> Any:
+    return () if texts is None else texts
+
+
 _Text = Annotated[pydantic.StrictStr, pydantic.AfterValidator(utf8)]
-_Texts = Annotated[
-    tuple[_Text, ...], pydantic.AfterValidator(lambda texts: tuple(filter(str.strip, texts)))
+_Texts = Annotated[tuple[_Text, ...], pydantic.AfterValidator(_without_blanks)]
+_OptionalTexts = Annotated[
+    _Texts,
+    pydantic.BeforeValidator(
+        _null_as_empty, json_schema_input_type=tuple[pydantic.StrictStr, ...] | None
+    ),
 ]
-_or_empty = pydantic.BeforeValidator(
-    lambda texts: () if texts is None else texts,
-    json_schema_input_type=tuple[pydantic.StrictStr, ...] | None,
-)
-_OptionalTexts = Annotated[_Texts, _or_empty]
 
 
 class _Model(BaseModel):
@@ -63,7 +78,10 @@ class Outputs(_Model):
     )
     text: Any = Field(
         default=None,
-        description="The round as it was said; da-score dr cuts claims out of it where none are given.",
+        description=(
+            "The running text of the round; da-score dr cuts claims out of it where the round has "
+            "none."
+        ),
     )
     claims_from: Any = Field(
         default=None,
@@ -88,38 +106,49 @@ class Round(_Model):
 
 
 class _Head(_Model):
-    """What a transcript says of itself beside its rounds."""
+    """What a transcript says about itself, apart from its rounds."""
 
     version: Any = Field(default=None, description="The version of the format.")
-    conversation_id: Any = Field(default=None, description="What the conversation is known by.")
+    conversation_id: Any = Field(default=None, description="An id of the conversation.")
     topic: _Text | None = Field(default=None, description="What the conversation is about.")
 
 
 class Transcript(_Head):
-    """A deliberation: one round at least, in the order of their numbers."""
+    """A deliberation of at least one round, in the order of their numbers."""
 
     rounds: Annotated[tuple[Round, ...], Field(min_length=1)]
 
     @pydantic.model_validator(mode="before")
     @classmethod
     def _order(cls, data: Any) -> Any:
-        """Put rounds that are rounds already in order, and refuse a number that is given twice."""
-        if not isinstance(data, Mapping) or not isinstance(
-            rounds := data.get("rounds"), list | tuple
-        ):
+        """Sort rounds by their numbers, and refuse a number that two rounds have.
+
+        Where some round has no number, the check of that field says what is wrong with it.
+        """
+        rounds = data.get("rounds") if isinstance(data, Mapping) else None
+        if not isinstance(rounds, list | tuple):
             return data
-        numbers = [number for item in rounds if (number := _number(item)) is not None]
-        for before, after in zip(ordered := sorted(numbers), ordered[1:], strict=False):
-            if before == after:
-                raise ValueError(f"round {after} is given twice; number every round once")
-        if len(numbers) != len(rounds):  # the field says what is wrong with the others
+
+        by_number: dict[int, Any] = {}
+        for item in rounds:
+            number = _number_of(item)
+            if number is None:
+                continue
+            if number in by_number:
+                raise ValueError(f"round {number} is given twice; number every round once")
+            by_number[number] = item
+
+        if len(by_number) != len(rounds):
             return data
-        return {**data, "rounds": tuple(sorted(rounds, key=lambda item: _number(item) or 0))}
+        return {**data, "rounds": tuple(by_number[number] for number in sorted(by_number))}
 
 
-def _number(item: Any) -> int | None:
+def _number_of(item: Any) -> int | None:
+    """Return the number of a round, a model or plain data, or None without a whole number."""
     number = item.get("round") if isinstance(item, Mapping) else getattr(item, "round", None)
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    return None
 
 
 class HeaderLine(_Head):
@@ -140,7 +169,10 @@ def transcript_schema() -> dict[str, Any]:
 
 
 def line_schema() -> dict[str, Any]:
-    """Return the JSON schema of a line of a transcript in JSONL; lines of other types are ignored."""
+    """Return the JSON schema of a line of a transcript in JSONL.
+
+    Lines of other types are ignored.
+    """
     adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
         Annotated[HeaderLine | RoundLine, Field(discriminator="type")]
     )
@@ -148,118 +180,196 @@ def line_schema() -> dict[str, Any]:
 
 
 def read_transcript(path: Path | str, texts: bool = False) -> Transcript:
-    """Read a transcript from a file, ``-`` is standard input; ``texts`` has claims cut out of text; TranscriptError."""
+    """Read a transcript, JSON or JSONL, from a file or standard input.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        texts: whether claims are cut out of the text of rounds that have none.
+
+    Raises:
+        TranscriptError: the file cannot be read, or does not hold a transcript.
+    """
     with raised_as(TranscriptError):
         data, source = read_given(path, "a transcript, JSON or JSONL")
         return parse_transcript(decode(data, source), source, texts)
 
 
 def parse_transcript(text: str, source: str, texts: bool = False) -> Transcript:
-    """Read a transcript, JSON or JSONL, from text; ``source`` is named in the TranscriptError for what is none."""
+    """Read a transcript from text, JSON or JSONL.
+
+    Args:
+        text: the JSON or JSONL.
+        source: where the text is from, as errors say it.
+        texts: whether claims are cut out of the text of rounds that have none.
+
+    Raises:
+        TranscriptError: the text is not a transcript.
+    """
     with raised_as(TranscriptError):
         if not text.strip():
             raise TranscriptError(f"{source}: is empty; a transcript has at least one round")
-        header, given = (
-            _from_lines(text, source) if _is_lines(text, source) else _from_document(text, source)
-        )
-        rounds: dict[int, Round] = {}
-        places: dict[int, str] = {}
-        for place, named, item in given:
-            if (
-                texts
-                and isinstance(item, dict)
-                and isinstance(outputs := item.get("outputs"), dict)
-            ):
-                item["outputs"] = with_claims(
-                    outputs
-                )  # in place, so that a key given twice stays known
-            found = checked_part(Round, item, source, named)
-            if (before := places.setdefault(found.round, place)) != place:
-                what = f"round {found.round} is given already by {before}; number each once"
-                raise TranscriptError(f"{source}: {place}: {what}")
-            rounds[found.round] = found
+
+        parse = _parse_lines if _is_lines(text, source) else _parse_document
+        head, items = parse(text, source)
+        if texts:
+            _cut_out_claims(items)
+
+        rounds = _checked_rounds(items, source)
         if not rounds:
             raise TranscriptError(f"{source}: no rounds; a transcript has at least one")
-        return Transcript(
-            rounds=tuple(rounds.values()), **dict(checked_part(_Head, header, source, ""))
-        )
+
+        checked_head = checked_part(_Head, head, source, "")
+        return Transcript(rounds=tuple(rounds), **dict(checked_head))
 
 
-_Given: TypeAlias = tuple[
-    dict[str, Any], list[tuple[str, str, Any]]
-]  # the head, and rounds, each with its place twice
+class _RoundItem(NamedTuple):
+    """A round as a file has it.
+
+    Attributes:
+        position: where it is in the file: ``rounds[2]`` or ``line 3``.
+        name: what messages about its fields call it: its number, where it has one.
+        value: the plain data.
+    """
+
+    position: str
+    name: str
+    value: Any
 
 
-def _from_document(text: str, source: str) -> _Given:
+def _cut_out_claims(items: Iterable[_RoundItem]) -> None:
+    """Add claims, in place, to rounds that have a text and no claims.
+
+    In place, because a round remembers which keys the file gave twice.
+    """
+    for item in items:
+        if isinstance(item.value, dict) and isinstance(item.value.get("outputs"), dict):
+            item.value["outputs"] = with_claims(item.value["outputs"])
+
+
+def _checked_rounds(items: Iterable[_RoundItem], source: str) -> list[Round]:
+    rounds: list[Round] = []
+    positions: dict[int, str] = {}
+    for item in items:
+        checked_round = checked_part(Round, item.value, source, item.name)
+        number = checked_round.round
+        if number in positions:
+            raise TranscriptError(
+                f"{source}: {item.position}: round {number} is given already by "
+                f"{positions[number]}; number each once"
+            )
+        positions[number] = item.position
+        rounds.append(checked_round)
+    return rounds
+
+
+def _parse_document(text: str, source: str) -> tuple[dict[str, Any], list[_RoundItem]]:
+    """Return the head and the rounds of a transcript that is one JSON object."""
     document = read_json(text, source)
     if not isinstance(document, dict):
         raise TranscriptError(f"{source}: {shown(document)} where an object with rounds belongs")
     if "rounds" not in document:
         raise TranscriptError(f"{source}: rounds: is missing; a transcript has a list of rounds")
-    rounds, given = document.pop("rounds"), []
+
+    rounds = document.pop("rounds")
     if not isinstance(rounds, list):
         raise TranscriptError(f"{source}: rounds: {shown(rounds)} where a list of rounds belongs")
-    for n, item in enumerate(rounds):
-        place, number = f"rounds[{n}]", _number(item)
-        given.append((place, place if number is None else f"round {number}", item))
-    return document, given
+
+    items = []
+    for index, value in enumerate(rounds):
+        position = f"rounds[{index}]"
+        number = _number_of(value)
+        name = position if number is None else f"round {number}"
+        items.append(_RoundItem(position, name, value))
+    return document, items
 
 
-def _from_lines(text: str, source: str) -> _Given:
+def _parse_lines(text: str, source: str) -> tuple[dict[str, Any], list[_RoundItem]]:
+    """Return the head and the rounds of a transcript in JSONL."""
     headers: list[dict[str, Any]] = []
-    rounds = []
+    items = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        place, value = f"line {number}", read_json(line, source, number)
+
+        position = f"line {number}"
+        value = read_json(line, source, number)
         if not isinstance(value, dict):
-            raise TranscriptError(f"{source}: {place}: {shown(value)} where an object belongs")
+            raise TranscriptError(f"{source}: {position}: {shown(value)} where an object belongs")
+
         kind = value.get("type")
         if kind == ROUND:
-            rounds.append((place, place, value))
+            items.append(_RoundItem(position, position, value))
         elif kind == HEADER:
-            checked_part(HeaderLine, value, source, place)
+            checked_part(HeaderLine, value, source, position)
             headers.append(value)
         elif kind is None and ("outputs" in value or "rounds" in value):
             raise TranscriptError(
-                f'{source}: {place}: type: is missing; a line of a round has "type": "{ROUND}"'
+                f'{source}: {position}: type: is missing; a line of a round has "type": "{ROUND}"'
             )
-    return headers[0] if headers else {}, rounds
 
-
-def extracted(data: bytes, source: str) -> dict[str, Any]:
-    """Return running text, or a transcript with texts, with claims, as plain data; InputError when broken."""
-    text = decode(data, source)
-    if not text.strip():
-        raise TranscriptError(f"{source}: is empty; give a text or a transcript")
-    if text.lstrip()[0] != "{":
-        return transcript_of(text)
-    given = parse_transcript(text, source, texts=True)
-    return given.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    head = headers[0] if headers else {}
+    return head, items
 
 
 def _is_lines(text: str, source: str) -> bool:
-    """Return whether text is JSONL: its first value has a type or another one after it; if broken, by its name."""
+    """Return whether text is JSONL.
+
+    It is when its first value has a type, or another value follows. Of a broken first value, the
+    name of the source decides, or whether its first line alone is an object.
+    """
     start = len(text) - len(text.lstrip())
     try:
         first, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         line, newline, _ = text[start:].partition("\n")
         return source.endswith(_LINES_SUFFIXES) or bool(newline and is_object(line))
-    alone = not text[end:].strip()
-    return (
-        isinstance(first, dict)
-        and not (alone and "rounds" in first)
-        and ("type" in first or not alone)
-    )
+
+    if not isinstance(first, dict):
+        return False
+    has_more = bool(text[end:].strip())
+    if has_more:
+        return True
+    return "type" in first and "rounds" not in first
 
 
-def checked_part(model: type[_M], value: Any, source: str, place: str) -> _M:
-    """Return a part of a transcript as a model; TranscriptError, with its place, when it is not what it should be."""
+def extracted(data: bytes, source: str) -> dict[str, Any]:
+    """Return a transcript with claims as plain data.
+
+    Args:
+        data: running text, or a transcript; its rounds may have a text and no claims.
+        source: where the data is from, as errors say it.
+
+    Raises:
+        InputError: the data is not UTF-8, empty, or a broken transcript.
+    """
+    text = decode(data, source)
+    if not text.strip():
+        raise TranscriptError(f"{source}: is empty; give a text or a transcript")
+    if not text.lstrip().startswith("{"):
+        return transcript_of(text)
+
+    transcript = parse_transcript(text, source, texts=True)
+    return transcript.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+
+def checked_part(model: type[_M], value: Any, source: str, where: str) -> _M:
+    """Return a part of a transcript as a model.
+
+    Args:
+        model: the class of the part.
+        value: its plain data.
+        source: where the transcript is from, as errors say it.
+        where: where the part is in the transcript, as errors say it; "" for the head.
+
+    Raises:
+        TranscriptError: the data does not fit the model. It names the first fault and counts the
+            others.
+    """
     if not isinstance(value, dict):
-        raise TranscriptError(f"{source}: {place}: {shown(value)} where an object belongs")
-    found, faults = checked(model, value, place)
-    if found is None:
+        raise TranscriptError(f"{source}: {where}: {shown(value)} where an object belongs")
+
+    part, faults = checked(model, value, where)
+    if part is None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise TranscriptError(f"{source}: {faults[0]}{more}")
-    return found
+    return part

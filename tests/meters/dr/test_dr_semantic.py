@@ -85,7 +85,7 @@ class TestEmbedder:
     def test_keeps_what_was_done_before_an_interruption(
         self, model: MadeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(semantic, "_CHUNK", 3)
+        monkeypatch.setattr(semantic, "_TEXTS_OF_A_CHUNK", 3)
         model.fails_at = 2
         texts = [f"text {i}" for i in range(8)]
         with pytest.raises(KeyboardInterrupt):
@@ -127,12 +127,12 @@ class TestInstallation:
     def test_that_is_broken_is_one_line(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        monkeypatch.setattr(semantic, "_verified", lambda _: b"")
+        monkeypatch.setattr(semantic, "_read_verified", lambda _: b"")
         monkeypatch.delitem(sys.modules, "scoring.meters.dr.minilm", raising=False)
         monkeypatch.setitem(sys.modules, "tokenizers", None)
         with pytest.raises(
             SettingsError,
-            match=r"^--semantic: level L2 cannot be loaded: .*tokenizers.*; install it anew",
+            match=r"^--semantic: level L2 cannot be loaded: .*tokenizers.*; install it again",
         ):
             Embedder(tmp_path, None)(["one"])
 

@@ -1,0 +1,120 @@
+"""Flags of odd rounds: what a person should look at before relying on a signal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scoring.meters import at_least, below
+from scoring.meters.dr.novelty import RoundNovelty
+from scoring.meters.dr.readiness import RoundReadiness
+
+MAY_BE_CONVERGED = (
+    "claim_inflation may be only that: a loop that has converged repeats as many claims as before"
+)
+
+INFLATED_SHARE = 0.1
+"""A round of many claims of which fewer than this share are new is inflated."""
+
+INFLATED_GROWTH = 2.0
+"""A round of low novelty with so many times the claims of the rounds before is inflated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something odd in a round.
+
+    Attributes:
+        flag: its name.
+        round: the number of the round.
+        reason: what is odd, in words.
+    """
+
+    flag: str
+    round: int
+    reason: str
+
+
+def find_flags(
+    novelty: Sequence[RoundNovelty], readiness: Sequence[RoundReadiness], questions: Sequence[int]
+) -> tuple[Flag, ...]:
+    """Return the flags of every round, in order.
+
+    Args:
+        novelty: that of each round.
+        readiness: that of each round.
+        questions: how many open questions each round has.
+    """
+    flags = []
+    earlier = _EarlierClaims()
+    for index, round_novelty in enumerate(novelty):
+        reasons = {
+            "claim_inflation": _inflation(round_novelty, earlier),
+            "questions_dropped": _dropped_questions(round_novelty, questions, index),
+            "premature_readiness": _premature_readiness(round_novelty, readiness[index]),
+            "no_claims": "" if round_novelty.claims else "the round makes no claim",
+        }
+        earlier = earlier.and_those_of(round_novelty)
+
+        for name, reason in reasons.items():
+            if reason:
+                flags.append(Flag(name, round_novelty.round, reason))
+    return tuple(flags)
+
+
+class _EarlierClaims(NamedTuple):
+    """The claims of the rounds before one: in how many rounds, how many, and most in one round."""
+
+    rounds: int = 0
+    total: int = 0
+    most: int = 0
+
+    def and_those_of(self, novelty: RoundNovelty) -> "_EarlierClaims":
+        return _EarlierClaims(
+            rounds=self.rounds + 1,
+            total=self.total + novelty.claims,
+            most=max(self.most, novelty.claims),
+        )
+
+
+def _inflation(novelty: RoundNovelty, earlier: _EarlierClaims) -> str:
+    """Return why a round has suspiciously many claims, or ""."""
+    if not novelty.claims:
+        return ""
+
+    mean = (earlier.total + novelty.claims) / (earlier.rounds + 1)
+    new_share = novelty.new_claims / novelty.claims
+    if below(new_share, INFLATED_SHARE) and at_least(novelty.claims, mean):
+        reason = (
+            f"{novelty.new_claims} of {novelty.claims} claims are new, in a round of no fewer "
+            f"claims than the mean of {mean:.4g} so far"
+        )
+        if novelty.claims <= earlier.most:
+            reason += f"; {MAY_BE_CONVERGED}"
+        return reason
+
+    if not earlier.rounds or novelty.raw != "LOW":
+        return ""
+    if at_least(novelty.claims * earlier.rounds, INFLATED_GROWTH * earlier.total):
+        mean_before = earlier.total / earlier.rounds
+        return (
+            f"{novelty.claims} claims, at least twice the mean of {mean_before:.4g} before, "
+            "and few new"
+        )
+    return ""
+
+
+def _dropped_questions(novelty: RoundNovelty, questions: Sequence[int], index: int) -> str:
+    """Return why questions may have been dropped and not answered, or ""."""
+    before = questions[index - 1] if index else 0
+    if before and not questions[index] and novelty.new_claims:
+        return (
+            f"open questions fell from {before} to none in a round with {novelty.new_claims} "
+            "new claims"
+        )
+    return ""
+
+
+def _premature_readiness(novelty: RoundNovelty, readiness: RoundReadiness) -> str:
+    if novelty.level == "HIGH" and readiness.level == "HIGH":
+        return "ready to act while novelty is still high"
+    return ""
