@@ -20,7 +20,7 @@ from scoring.views.landing_text import landing_text, named_commit
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.score_pages import iteration_page
 from scoring.views.table import Line
-from scoring.views.work_pages import work_of
+from scoring.views.work_rows import work_of
 
 
 @click.command(epilog="Example:  da-score demo /tmp/da-score-demo")

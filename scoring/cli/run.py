@@ -18,7 +18,7 @@ from scoring.log.settings import Settings, cache_dir_of
 from scoring.score import LogSummary, score_whole_log
 from scoring.sidecars.fingerprint import kept_meaning
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
-from scoring.views.work_pages import work_of
+from scoring.views.work_rows import work_of
 
 _IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait in a temporary file
 

@@ -13,8 +13,9 @@ from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import Unit, ledger
-from scoring.views.became import work_page
-from scoring.views.work_pages import is_since, look_at, work_by, work_rows, work_summary
+from scoring.views.look_at import look_at
+from scoring.views.work_pages import work_page
+from scoring.views.work_rows import is_since, work_by, work_rows, work_summary
 
 
 @click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")

@@ -28,7 +28,7 @@ from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_o
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
 from scoring.views.columns import DataRow
-from scoring.views.work_pages import work_of
+from scoring.views.work_rows import work_of
 
 MOST_WARNINGS = 20
 _REASON_LENGTH = 400

@@ -18,7 +18,7 @@ from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
 from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of, Voted
 from scoring.views.formats import arrow_schema, clean
-from scoring.views.work_pages import WorkRow
+from scoring.views.work_rows import WorkRow
 
 REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "month"
 WORK = "work"  # the one table that no rubric has a part in: a unit has one row in it

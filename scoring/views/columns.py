@@ -13,7 +13,7 @@ from scoring.examine import ExaminedIteration, LogView, PreloadedEvidence
 from scoring.outcomes.spending import KINDS, PaidWork, Purchase, purchase, without_claimed_cost
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.settings_table import read_toml
-from scoring.views.work_pages import work_of
+from scoring.views.work_rows import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
 DataRow: TypeAlias = dict[str, Any]  # one row: a value or None for every column, in their order

@@ -1,4 +1,9 @@
-"""Lines and tables on a terminal, by rich: nothing is cut; too wide tables use brief texts, then notes, then blocks."""
+"""Lines and tables on a terminal, by rich. Nothing is cut.
+
+A table that is too wide first takes the brief texts of its cells. If that is not enough, the
+widest columns move below their row. If even the first column has no room, each row becomes a
+block with a line for each column.
+"""
 
 import io
 import re
@@ -7,36 +12,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.table import Table as Grid
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from scoring.text import show_hidden, visible
-from scoring.views.table import AnyCell, Block, Cell, Line, Table, as_cell
+from scoring.views.table import AnyCell, Block, Cell, Line, Table, TableRow, as_cell
 
-_GAP = 2
-_BELOW = 4  # by how many spaces what goes below a row is moved to the right
-_LEAST = 20  # the least width in which a text is folded beside another
-_START = re.compile(
-    r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?"
-)  # before a line's text: spaces, a mark, or a name
+_GAP = 2  # spaces between columns
+_BELOW = 4  # spaces before what is shown below a row
+_LEAST_WIDTH = 20  # of a text that is folded to the right of another one
+
+_LINE_START = re.compile(r" *(?:(?:→|-|[0-9]{1,4}\.) +|\S{1,16} {2,})?")
+"""What comes before the text of a line: spaces, and a mark or a name."""
 
 
 def draw(blocks: Iterable[Block], console: Console) -> None:
     """Draw lines and tables on a terminal."""
     for block in blocks:
-        if block.only in (None, "terminal"):
-            if isinstance(block, Line):
-                parts = iter(
-                    [_hung(Text(style=block.style).join(map(_text, block.cells())), console.width)]
-                )
-            else:
-                parts = _table(block, console.width)
-            for part in parts:
-                console.print(part, overflow="fold")
+        if block.only == "pipe":
+            continue
+        for part in _drawn(block, console.width):
+            console.print(part, overflow="fold")
 
 
 def folded_text(text: str, width: int) -> str:
-    """Return text with every line folded between words to a width."""
+    """Return text with its lines folded between words to a width."""
     screen = io.StringIO()
     console = Console(
         file=screen, width=width, color_system=None, highlight=False, markup=False, emoji=False
@@ -50,121 +50,221 @@ def unpadded(text: str) -> str:
     return re.sub(r" +$", "", text, flags=re.MULTILINE)
 
 
+def _drawn(block: Block, width: int) -> Iterator[RenderableType]:
+    if isinstance(block, Line):
+        parts = [_text(cell) for cell in block.cells()]
+        yield _hanging(Text(style=block.style).join(parts), width)
+        return
+
+    table = block.shown_in(None, "terminal", "full")
+    for part in _fitted(table, max(width - block.indent, 1)):
+        yield Padding(part, (0, 0, 0, block.indent)) if block.indent else part
+
+
 def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
-    found = as_cell(cell)
-    return Text(show_hidden(found.shown(brief)), f"{style} {found.style}".strip())
-
-
-def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool] = ()) -> Text:
-    aligned = [text.copy() for text in texts]
-    for n, text in enumerate(aligned):
-        text.align("right" if n < len(right) and right[n] else "left", widths[n])
-    return Text(" " * _GAP).join(aligned)
-
-
-def _beside(first: Text, width: int, last: Text) -> Grid:
-    grid = Grid.grid()
-    grid.add_column(width=width, no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(first, last)
-    return grid
-
-
-def _has_room(text: Text, width: int) -> bool:
-    return max(map(cell_len, text.plain.split()), default=0) <= width
-
-
-def _hung(text: Text, width: int) -> RenderableType:
-    found = _START.match(text.plain)
-    start = found.end() if found else 0
-    wide = cell_len(text.plain[:start])
-    if text.cell_len <= width or not start:
-        return text
-    if wide * 2 <= width and _has_room(text, width - wide):
-        return _beside(text[:start], wide, text[start:])
-    return text[len(text.plain) - len(text.plain.lstrip()) :]
-
-
-def _below(text: Text, width: int) -> Padding:
-    return Padding(_hung(text, width - _BELOW), (0, 0, 0, _BELOW))
-
-
-def _table(table: Table, width: int) -> Iterator[RenderableType]:
-    for part in _fitted(table.shown_in(None, "terminal", "full"), max(width - table.indent, 1)):
-        yield Padding(part, (0, 0, 0, table.indent)) if table.indent else part
+    cell = as_cell(cell)
+    return Text(show_hidden(cell.shown(brief)), f"{style} {cell.style}".strip())
 
 
 def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
-    rows, right = table.table_rows(), [column.right for column in table.columns]
-    heads = [Text(visible(column.head), "bold") for column in table.columns] if table.heads else []
-    texts = [[_text(cell, row.style) for cell in row.cells] for row in rows]
-    if any(row.notes for row in rows):
-        notes = [Text("\n".join(map(visible, row.notes)), row.style) for row in rows]
-        lines = [
-            [*heads, Text(table.notes, "bold")],
-            *([*row, note] for row, note in zip(texts, notes, strict=True)),
-        ]
+    """Yield a table in the first form that has room."""
+    heads = []
+    if table.heads:
+        heads = [Text(visible(column.head), "bold") for column in table.columns]
+    texts = [[_text(cell, row.style) for cell in row.cells] for row in table.table_rows()]
+
+    whole = _with_notes(table, heads, texts)
+    if _total(_widths(whole)) <= width:
+        yield from _aligned(table, whole)
+    elif not table.heads:
+        yield from _folded_pairs(table, texts, width)
     else:
-        lines = [heads, *texts] if heads else texts
-    if _sum(widths := _widths(lines)) <= width:
-        for line in lines:
-            last, *more = line[-1].split("\n")
-            yield _row([*line[:-1], last], widths, right)
-            yield from (Text(" " * (_sum(widths) - widths[-1])) + note for note in more)
+        _take_brief_texts(table, heads, texts, width)
+        shown = _columns_with_room(table, _widths([heads, *texts]), width)
+        if shown:
+            yield from _with_columns_below(table, heads, texts, shown, width)
+        else:
+            yield from _blocks(table, heads, width)
+
+
+def _with_notes(
+    table: Table, heads: Sequence[Text], texts: Sequence[Sequence[Text]]
+) -> list[list[Text]]:
+    """Return the lines of a table, with the notes of its rows as the last column."""
+    lines = [list(heads), *map(list, texts)] if table.heads else [list(row) for row in texts]
+    rows = table.table_rows()
+    if not any(row.notes for row in rows):
+        return lines
+
+    notes = [Text("\n".join(map(visible, row.notes)), row.style) for row in rows]
+    if table.heads:
+        notes.insert(0, Text(table.notes, "bold"))
+    return [[*line, note] for line, note in zip(lines, notes, strict=True)]
+
+
+def _aligned(table: Table, lines: Sequence[Sequence[Text]]) -> Iterator[RenderableType]:
+    if not lines:
         return
-    if not heads:
-        for row, line in zip(rows, texts, strict=True):
-            yield from _beside_or_below(line, widths, width)
-            yield from (_below(Text(visible(note), row.style), width) for note in row.notes)
-        return
-    for n in reversed(range(len(heads))):
-        if _sum(_widths([heads, *texts])) > width:
-            for row, line in zip(rows, texts, strict=True):
-                line[n] = _text(row.cells[n], row.style, brief=True)
-    widths, kept = _widths([heads, *texts]), list(range(len(heads)))
-    while _sum([widths[n] for n in kept]) > width and len(kept) > 1 and not table.records:
-        kept.remove(max(kept[1:], key=lambda n: (widths[n], n)))
-    if _sum([widths[n] for n in kept]) > width:
-        yield from _blocks(table, heads, width)
-        return
-    how = [widths[n] for n in kept], [right[n] for n in kept]
-    yield _row([heads[n] for n in kept], *how)
-    for row, line in zip(rows, texts, strict=True):
-        yield _row([line[n] for n in kept], *how)
-        moved = [n for n, text in enumerate(line) if n not in kept and text.plain not in ("", "-")]
-        named = [
-            line[n] if table.columns[n].prose else Text.assemble((f"{heads[n]} ", "dim"), line[n])
-            for n in moved
-        ]
-        yield from ([_below(Text(" " * _GAP).join(named), width)] if named else [])
-        yield from (_below(Text(visible(note), row.style), width) for note in row.notes)
+
+    aligned = RichTable.grid(padding=(0, _GAP, 0, 0))
+    for index, width in enumerate(_widths(lines)):
+        is_right = index < len(table.columns) and table.columns[index].right
+        aligned.add_column(justify="right" if is_right else "left", width=width, no_wrap=True)
+    for line in lines:
+        aligned.add_row(*line)
+    yield aligned
 
 
-def _widths(lines: Sequence[Sequence[Text]]) -> list[int]:
-    columns = ("\n".join(text.plain for text in column) for column in zip(*lines, strict=True))
-    return [max(map(cell_len, column.split("\n"))) for column in columns]
-
-
-def _sum(widths: Sequence[int]) -> int:
-    return sum(widths) + _GAP * (len(widths) - 1)
-
-
-def _beside_or_below(
-    texts: Sequence[Text], widths: Sequence[int], width: int
+def _folded_pairs(
+    table: Table, texts: Sequence[Sequence[Text]], width: int
 ) -> Iterator[RenderableType]:
-    *first, last = texts
-    room = width - _sum([*widths[: len(first)], 0])
-    if room >= _LEAST and (_has_room(last, room) or not _has_room(last, width - _BELOW)):
-        yield _beside(_row(first, widths), width - room, last)
-    else:
-        yield from ([_row(first, widths)] if first else [])
-        yield _below(last, width)
+    """Yield the rows of a table without headings, with their last column folded."""
+    widths = _widths(texts)
+    for row, line in zip(table.table_rows(), texts, strict=True):
+        yield from _last_folded(line, widths, width)
+        yield from _notes_below(row, width)
+
+
+def _take_brief_texts(
+    table: Table, heads: Sequence[Text], texts: Sequence[list[Text]], width: int
+) -> None:
+    """Replace texts by their brief forms, from the last column on, until the table fits."""
+    rows = table.table_rows()
+    for index in reversed(range(len(heads))):
+        if _total(_widths([heads, *texts])) <= width:
+            return
+        for row, line in zip(rows, texts, strict=True):
+            line[index] = _text(row.cells[index], row.style, brief=True)
+
+
+def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[int]:
+    """Return the indices of the columns that stay in the row; none if there is no room for them.
+
+    The widest ones go first, and the first column never goes.
+    """
+    shown = list(range(len(widths)))
+    while len(shown) > 1 and not table.records and not _fits(widths, shown, width):
+        widest = max(shown[1:], key=lambda index: (widths[index], index))
+        shown.remove(widest)
+    return shown if _fits(widths, shown, width) else []
+
+
+def _fits(widths: Sequence[int], shown: Sequence[int], width: int) -> bool:
+    return _total([widths[index] for index in shown]) <= width
+
+
+def _with_columns_below(
+    table: Table,
+    heads: Sequence[Text],
+    texts: Sequence[Sequence[Text]],
+    shown: Sequence[int],
+    width: int,
+) -> Iterator[RenderableType]:
+    """Yield a table with some of its columns in rows, and the others below each row."""
+    all_widths = _widths([heads, *texts])
+    widths = [all_widths[index] for index in shown]
+    right = [table.columns[index].right for index in shown]
+
+    yield _row([heads[index] for index in shown], widths, right)
+    for row, line in zip(table.table_rows(), texts, strict=True):
+        yield _row([line[index] for index in shown], widths, right)
+
+        below = []
+        for index, text in enumerate(line):
+            if index in shown or text.plain in ("", "-"):
+                continue
+            if not table.columns[index].prose:
+                text = Text.assemble((f"{heads[index]} ", "dim"), text)
+            below.append(text)
+        if below:
+            yield _below(Text(" " * _GAP).join(below), width)
+        yield from _notes_below(row, width)
 
 
 def _blocks(table: Table, heads: Sequence[Text], width: int) -> Iterator[RenderableType]:
-    names = max(head.cell_len for head in heads)
+    """Yield each row as a block: a line for each column, that begins with the heading."""
+    name_width = max(head.cell_len for head in heads)
     for number, row in enumerate(table.table_rows()):
-        yield from ([Text()] if number else [])
+        if number:
+            yield Text()
         for head, cell in zip(heads, row.cells, strict=True):
-            yield from _beside_or_below([head, _text(cell, row.style)], [names], width)
+            yield from _last_folded([head, _text(cell, row.style)], [name_width], width)
         yield from (Text(visible(note), row.style) for note in row.notes)
+
+
+def _notes_below(row: TableRow, width: int) -> Iterator[RenderableType]:
+    for note in row.notes:
+        yield _below(Text(visible(note), row.style), width)
+
+
+def _widths(lines: Sequence[Sequence[Text]]) -> list[int]:
+    """Return the width of each column, in cells of the terminal."""
+    return [max(map(_text_width, column)) for column in zip(*lines, strict=True)]
+
+
+def _text_width(text: Text) -> int:
+    return max(cell_len(line) for line in text.plain.split("\n"))
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool] = ()) -> Text:
+    """Return one line of a table; columns without a word in ``right`` are aligned to the left."""
+    aligned = []
+    for index, text in enumerate(texts):
+        is_right = index < len(right) and right[index]
+        padded = text.copy()
+        padded.align("right" if is_right else "left", widths[index])
+        aligned.append(padded)
+    return Text(" " * _GAP).join(aligned)
+
+
+def _last_folded(
+    texts: Sequence[Text], widths: Sequence[int], width: int
+) -> Iterator[RenderableType]:
+    """Yield a row with its last text folded to the right of the others, or below them."""
+    *others, last = texts
+    room = width - _total([*widths[: len(others)], 0])
+
+    words_fit = _words_fit(last, room) or not _words_fit(last, width - _BELOW)
+    if room >= _LEAST_WIDTH and words_fit:
+        yield _side_by_side(_row(others, widths), width - room, last)
+        return
+
+    if others:
+        yield _row(others, widths)
+    yield _below(last, width)
+
+
+def _side_by_side(left: Text, left_width: int, right: Text) -> RichTable:
+    grid = RichTable.grid()
+    grid.add_column(width=left_width, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(left, right)
+    return grid
+
+
+def _words_fit(text: Text, width: int) -> bool:
+    """Return whether no word of a text has to be broken to fold it to a width."""
+    return all(cell_len(word) <= width for word in text.plain.split())
+
+
+def _hanging(text: Text, width: int) -> RenderableType:
+    """Return a line that is folded below its text, and not below the mark or name before it."""
+    match = _LINE_START.match(text.plain)
+    start = match.end() if match else 0
+    if text.cell_len <= width or not start:
+        return text
+
+    start_width = cell_len(text.plain[:start])
+    if start_width * 2 <= width and _words_fit(text, width - start_width):
+        return _side_by_side(text[:start], start_width, text[start:])
+
+    leading_spaces = len(text.plain) - len(text.plain.lstrip())
+    return text[leading_spaces:]
+
+
+def _below(text: Text, width: int) -> Padding:
+    return Padding(_hanging(text, width - _BELOW), (0, 0, 0, _BELOW))

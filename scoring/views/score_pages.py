@@ -1,4 +1,4 @@
-"""What ``run`` and ``iteration`` show: scores as lines and tables (docs/COMMANDS.md, "Tables on a pipe"), and JSON."""
+"""What ``run`` and ``iteration`` show of a score (docs/COMMANDS.md, "Tables on a pipe")."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,17 +29,23 @@ from scoring.views.table import (
     pairs,
 )
 
-_BREAKDOWN = [Column("SIGNAL", width=22), Column("PRESENT", width=7)]
-_BREAKDOWN += [Column(head, width=8, right=True) for head in ("SUBSCORE", "WEIGHT", "CONTRIB")]
-_BREAKDOWN += [
+_BREAKDOWN = [
+    Column("SIGNAL", width=22),
+    Column("PRESENT", width=7),
+    Column("SUBSCORE", width=8, right=True),
+    Column("WEIGHT", width=8, right=True),
+    Column("CONTRIB", width=8, right=True),
     Column("DETAIL", width=60, cut=True, only="pipe"),
     Column("DETAIL", only="terminal", prose=True),
 ]
-_HOOK_WIDTHS = {"RULE_ID": 40, "SENTINEL_ID": 32, "LIFECYCLE": 22, "RESULT": 10}
 _HOOKS = [
-    *(Column(head, width=n, cut=True) for head, n in _HOOK_WIDTHS.items()),
+    Column("RULE_ID", width=40, cut=True),
+    Column("SENTINEL_ID", width=32, cut=True),
+    Column("LIFECYCLE", width=22, cut=True),
+    Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
 ]
+_CHECKS = [Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)]
 
 
 def iteration_page(
@@ -54,88 +60,144 @@ def iteration_page(
     about: Sequence[str] = (),
     meaning: Meaning = NOT_MEASURED,
 ) -> Iterator[Block]:
-    """Yield what is known ``about`` the work, and how its score came about; with ``full`` a pipe shows both too."""
+    """Yield the score of one iteration, and how it came about.
+
+    Args:
+        score: the score.
+        hooks: the hook outcomes that it counts.
+        source: the file or log that it comes from.
+        deliberation: what the diminishing-returns meter says, if there is a transcript for it.
+        objectives: what transcripts show without a vote.
+        full: whether a pipe shows as much as a terminal.
+        state: how far the sidecar can be trusted; None for a score that is computed now.
+        spending: what the iteration used.
+        about: lines about the work: its commit, and what became of it.
+        meaning: what scores are worth here.
+    """
+    yield from _score_head(score, full, state, about, meaning)
+    yield Line()
+    yield Table(_BREAKDOWN, [_breakdown_row(row) for row in score.breakdown], full=full)
+    if hooks:
+        yield from _section("Hook outcome sources", _hooks_table(hooks, full))
+    if deliberation is not None:
+        yield from _deliberation_section(deliberation, score)
+    if objectives is not None:
+        yield from _objectives_section(objectives)
+    yield from spending_section(spending, full)
+    yield Line()
+    yield Line(f"Source: {source}", "dim")
+
+
+def _score_head(
+    score: PersistedScore,
+    full: bool,
+    state: State | None,
+    about: Sequence[str],
+    meaning: Meaning,
+) -> Iterator[Line]:
     name = f"Iteration {score.iteration}"
-    only: Place | None = None if full else "terminal"
     if not full:
         value = f"score {number(score.value, score.scored)}   band {band_text(score.band)}"
         yield Line(f"{name}   rubric {score.rubric_version}   {value}", only="pipe")
-    said = Line(name, "bold"), *map(Line, about), Line(score_text(meaning, score, score.bounds))
-    yield from (line._replace(only=only) for line in said)
+
+    only: Place | None = None if full else "terminal"
+    yield Line(name, "bold", only=only)
+    for text in about:
+        yield Line(text, only=only)
+    yield Line(score_text(meaning, score, score.bounds), only=only)
+
     if score.linked_traces_to_outcomes:
         yield Line("linked_traces_to_outcomes: yes (derived)", "bold")
     yield Line(str(score.coverage), "dim", only=only)
     if state is not None:
-        yield Line(
-            f"This score is {state}", "dim" if state.name == "current" else "bold yellow", only=only
-        )
-    yield Line()
-    yield Table(_BREAKDOWN, list(map(_breakdown_row, score.breakdown)), full=full)
-    if hooks:
-        records = [
-            (h.rule_id, h.sentinel_id, h.lifecycle_point, h.result, h.intervention_class)
-            for h in hooks
-        ]
-        yield from _section("Hook outcome sources", Table(_HOOKS, records, full=full))
-    if deliberation is not None:
-        votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
-        part = "votes" if votes else "observed, does not vote"
-        title = f"Diminishing returns ({part} under rubric {score.rubric_version})"
-        yield from _section(title, pairs(_deliberation_rows(deliberation), 9))
-    if objectives is not None:
-        yield from (Line(only="terminal"), Line("Observed, not scored", "bold", only="terminal"))
-        rows = [
-            (
-                name,
-                "-" if not value["present"] else "yes" if value["sub_score"] else "no",
-                str(value["detail"]),
-            )
-            for name, value in objectives.as_dict().items()
-        ]
-        yield Table(
-            (Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)), rows, only="terminal"
-        )
-    yield from spending_section(spending, full)
-    yield from (Line(), Line(f"Source: {source}", "dim"))
+        style = "dim" if state.name == "current" else "bold yellow"
+        yield Line(f"This score is {state}", style, only=only)
 
 
 def _breakdown_row(row: SignalContribution) -> TableRow:
-    there, weight = row.present, row.effective_weight if row.present else row.nominal_weight
-    numbers = number(row.sub_score, there), number(weight), number(row.contribution, there)
-    detail = f"{row.fact} · {row.detail}" if row.fact and row.detail else row.fact or row.detail
-    cells = row.signal, "yes" if there else "no", *numbers, row.detail, detail
-    return TableRow(cells, style="" if there else "dim")
+    weight = row.effective_weight if row.present else row.nominal_weight
+    detail = " · ".join(text for text in (row.fact, row.detail) if text)
+    cells = (
+        row.signal,
+        "yes" if row.present else "no",
+        number(row.sub_score, row.present),
+        number(weight),
+        number(row.contribution, row.present),
+        row.detail,
+        detail,
+    )
+    return TableRow(cells, style="" if row.present else "dim")
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
-    yield from (Line(), Line(f"{title}:", only="pipe"), Line(title, "bold", only="terminal"))
-    yield from (table._replace(indent=2, only="pipe"), table._replace(only="terminal"))
+    """Yield a table under a title; a pipe has a colon after the title and indents the table."""
+    yield Line()
+    yield Line(f"{title}:", only="pipe")
+    yield Line(title, "bold", only="terminal")
+    yield table._replace(indent=2, only="pipe")
+    yield table._replace(only="terminal")
+
+
+def _hooks_table(hooks: Sequence[HookOutcome], full: bool) -> Table:
+    rows = []
+    for hook in hooks:
+        identity = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
+        rows.append((*identity, hook.result, hook.intervention_class))
+    return Table(_HOOKS, rows, full=full)
+
+
+def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> Iterator[Block]:
+    votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
+    role = "votes" if votes else "observed, does not vote"
+    title = f"Diminishing returns ({role} under rubric {score.rubric_version})"
+    yield from _section(title, pairs(_deliberation_rows(deliberation), width=9))
 
 
 def _deliberation_rows(deliberation: Deliberation) -> list[tuple[str, str]]:
-    meter, rows = deliberation.meter, [("ABSENT", deliberation.value.detail)]
-    if meter is not None and deliberation.value.present:
-        stop, parts = meter["stop_recommendation"], meter["components"]
-        low, rounds = stop["k_consecutive_low_novelty"], len(meter["novelty_by_round"])
-        novelty, readiness = stop["novelty_classification"], stop["readiness_classification"]
-        rows = [
-            ("SIGNAL", stop["signal"]),
-            ("SCORE", number(deliberation.value.sub_score)),
-            (
-                "NOVELTY",
-                f"{parts['novelty_rate']:.3f} {novelty}, low in the last {low} of {rounds} rounds",
-            ),
-            ("READINESS", f"{parts['action_readiness']:.2f} {readiness}"),
-            ("RATIONALE", stop["rationale"]),
-            ("NEXT", meter["hint"]),
-        ]
-        if meter["flags"]:
-            flags = (
-                f["flag"] + ("" if f["round"] is None else f" (round {f['round']})")
-                for f in meter["flags"]
-            )
-            rows.append(("FLAGS", ", ".join(flags)))
+    meter = deliberation.meter
+    if meter is None or not deliberation.value.present:
+        rows = [("ABSENT", deliberation.value.detail)]
+    else:
+        rows = _meter_rows(meter, deliberation.value.sub_score)
     return [*rows, ("PROFILE", deliberation.profile), ("SOURCE", str(deliberation.source))]
+
+
+def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, str]]:
+    stop = meter["stop_recommendation"]
+    parts = meter["components"]
+
+    novelty = f"{parts['novelty_rate']:.3f} {stop['novelty_classification']}"
+    low_rounds = stop["k_consecutive_low_novelty"]
+    rounds = len(meter["novelty_by_round"])
+    rows = [
+        ("SIGNAL", stop["signal"]),
+        ("SCORE", number(sub_score)),
+        ("NOVELTY", f"{novelty}, low in the last {low_rounds} of {rounds} rounds"),
+        ("READINESS", f"{parts['action_readiness']:.2f} {stop['readiness_classification']}"),
+        ("RATIONALE", stop["rationale"]),
+        ("NEXT", meter["hint"]),
+    ]
+
+    if meter["flags"]:
+        flags = []
+        for flag in meter["flags"]:
+            where = "" if flag["round"] is None else f" (round {flag['round']})"
+            flags.append(f"{flag['flag']}{where}")
+        rows.append(("FLAGS", ", ".join(flags)))
+    return rows
+
+
+def _objectives_section(objectives: IterationObjectives) -> Iterator[Block]:
+    yield Line(only="terminal")
+    yield Line("Observed, not scored", "bold", only="terminal")
+
+    rows = []
+    for name, value in objectives.as_dict().items():
+        seen = "-"
+        if value["present"]:
+            seen = "yes" if value["sub_score"] else "no"
+        rows.append((name, seen, str(value["detail"])))
+    yield Table(_CHECKS, rows, only="terminal")
 
 
 def score_payload(
@@ -145,32 +207,48 @@ def score_payload(
     state: State | None = None,
     spending: Spending | None = None,
 ) -> dict[str, Any]:
-    """Return one iteration as data, with what is known beside its score; what is scored now is current."""
-    attributed = {"attribution": attribution} if attribution else {}
-    worth = {
+    """Return one iteration as data for JSON.
+
+    Args:
+        score: the score.
+        deliberation: what the diminishing-returns meter says.
+        attribution: whose work it is, from :func:`chain_payload` or :func:`kept_payload`.
+        state: how far the sidecar can be trusted; None for a score that is computed now.
+        spending: what the iteration used.
+    """
+    payload = {
+        **score.payload(),
         "state": state.name if state else "current",
-        "state_reason": state.reason or None if state else None,
+        "state_reason": (state.reason or None) if state else None,
+        **deliberation_dict(deliberation),
     }
-    used = {"spending": spending.as_dict()} if spending else {}
-    return {**score.payload(), **worth, **deliberation_dict(deliberation), **attributed, **used}
+    if attribution:
+        payload["attribution"] = attribution
+    if spending:
+        payload["spending"] = spending.as_dict()
+    return payload
 
 
-def scored_now_payload(one: ScoredIteration) -> dict[str, Any]:
-    """Return one iteration that was scored now, with the objective checks and integrity."""
-    attribution, spending = chain_payload(one.facts), spending_of(one.facts)
-    return {
-        **score_payload(one.persisted, one.signals.deliberation, attribution, spending=spending),
-        "objective": one.signals.objective.as_dict(),
-        "integrity": [observation.as_dict() for observation in one.signals.integrity],
-        **claims_payload(one.facts),
-    }
+def scored_now_payload(scored: ScoredIteration) -> dict[str, Any]:
+    """Return an iteration that was just scored, with its objective checks and its integrity."""
+    signals = scored.signals
+    payload = score_payload(
+        scored.persisted,
+        signals.deliberation,
+        chain_payload(scored.facts),
+        spending=spending_of(scored.facts),
+    )
+    payload["objective"] = signals.objective.as_dict()
+    payload["integrity"] = [observation.as_dict() for observation in signals.integrity]
+    return payload | claims_payload(scored.facts)
 
 
 def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
-    """Return the chain as data; None where lines are not attributed."""
+    """Return whose work an iteration is, as data; None where lines are not attributed."""
     observed = facts.observed
     if observed is None:
         return None
+
     return {
         "method": observed.method,
         "sessions": list(observed.sessions),
@@ -184,8 +262,8 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
         "checkpoint_tokens": observed.checkpoint_tokens,
         "calls": observed.tool_calls,
         "errors": observed.failed_calls,
-        "lines": [found._asdict() | {"path": str(found.path)} for found in observed.lines],
-        "seen": [seen._asdict() | {"path": str(seen.path)} for seen in observed.seen],
+        "lines": [lines._asdict() | {"path": str(lines.path)} for lines in observed.lines],
+        "seen": [sighting._asdict() | {"path": str(sighting.path)} for sighting in observed.seen],
         "work": structs.asdict(observed.work),
         "by_people": None,
         "by_agents": observed.by_agents,
@@ -193,17 +271,19 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
 
 
 def claims_payload(facts: IterationFacts) -> dict[str, Any]:
-    """Return the claims in words as data; nothing where lines are not attributed."""
+    """Return the agent's claims in words as data; empty where lines are not attributed."""
     if facts.observed is None:
         return {}
-    return {
-        "claims": [
-            {"kind": of.kind, "result": of.result, "where": of.where}
-            for of in facts.observed.claims
-        ]
-    }
+
+    claims = [
+        {"kind": claim.kind, "result": claim.result, "where": claim.where}
+        for claim in facts.observed.claims
+    ]
+    return {"claims": claims}
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:
-    """Return what a sidecar's evidence file says of the chain; None where it says nothing."""
-    return {"method": kept.method, "sessions": list(kept.sessions)} if kept else None
+    """Return whose work an iteration is, as its evidence file says; None where it does not."""
+    if kept is None:
+        return None
+    return {"method": kept.method, "sessions": list(kept.sessions)}

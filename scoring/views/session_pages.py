@@ -1,9 +1,9 @@
-"""What is shown of a session: its mean, how sure that is, and its iterations, as lines, a row and JSON."""
+"""What is shown of a session: its mean, how sure that mean is, and its iterations."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import Bounds
 from rubric.breakdown import Rested
@@ -16,16 +16,29 @@ from scoring.statistics import Interval, bootstrap_interval
 from scoring.views import table
 from scoring.views.spending_text import spending_lines
 
-SESSIONS = [table.Column("SESSION", width=40, cut=True), table.SCORE, table.BOUNDS, table.INTERVAL]
-SESSIONS += [table.Column("ITERS", width=11, right=True), table.BAND, table.COVERAGE]
-_BEGINNING = 8
+SESSIONS = [
+    table.Column("SESSION", width=40, cut=True),
+    table.SCORE,
+    table.BOUNDS,
+    table.INTERVAL,
+    table.Column("ITERS", width=11, right=True),
+    table.BAND,
+    table.COVERAGE,
+]
+"""The columns of a table of sessions."""
+
 _MEMBERS = [
     table.ITER,
     *(column._replace(only="full") for column in table.NAMED[1:]),
     table.SCORE,
     table.BOUNDS,
+    table.BAND,
+    table.COVERAGE,
+    table.Column("STATE", only="full", prose=True),
 ]
-_MEMBERS += [table.BAND, table.COVERAGE, table.Column("STATE", only="full", prose=True)]
+"""The columns of the iterations of a session."""
+
+_SHORTEST_ID = 8  # characters of a session id that are shown at least
 
 
 def session_rows(
@@ -34,29 +47,47 @@ def session_rows(
     intervals: bool,
     graded: bool = True,
 ) -> list[tuple[table.AnyCell, ...]]:
-    """Return sessions as rows of :data:`SESSIONS`; with ``intervals`` those of their means, which take a moment."""
-    beginnings = _beginnings([session.session_id for session in sessions])
-    return [
-        (
-            table.Cell(session.session_id, brief=beginnings[session.session_id]),
+    """Return sessions as rows of :data:`SESSIONS`.
+
+    Args:
+        sessions: the sessions.
+        members: what the scores of iterations rest on, as far as it is known.
+        intervals: whether to compute the interval of each mean, which takes a moment.
+        graded: whether scores mean something here, so that bands are shown.
+    """
+    brief_ids = _brief_ids([session.session_id for session in sessions])
+    rows: list[tuple[table.AnyCell, ...]] = []
+    for session in sessions:
+        interval = _interval(session) if intervals else None
+        row = (
+            table.Cell(session.session_id, brief=brief_ids[session.session_id]),
             table.number(session.value, session.scored),
             table.bounds_text(_bounds(session, members)),
-            str(_interval(session) or "") if intervals else "",
+            str(interval) if interval else "",
             len(session.iterations),
             table.band_cell(session.band, graded),
             _coverage_cell(session, members),
         )
-        for session in sessions
-    ]
+        rows.append(row)
+    return rows
 
 
-def _beginnings(ids: Sequence[str]) -> dict[str, str]:
-    ordered = ["", *sorted(set(ids)), ""]
-    beginnings = {}
-    for before, this, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
-        shared = max(len(os.path.commonprefix((this, other))) for other in (before, after))  # noqa: RUF071 - of letters
-        beginnings[this] = this[: max(_BEGINNING, shared + 1)]
-    return beginnings
+def _brief_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Return for each session id the first characters that no other id begins with."""
+    ordered = sorted(set(ids))
+    previous_ids = ["", *ordered[:-1]]
+    next_ids = [*ordered[1:], ""]
+
+    brief_ids = {}
+    for previous, session_id, following in zip(previous_ids, ordered, next_ids, strict=True):
+        shared = max(_shared_length(session_id, previous), _shared_length(session_id, following))
+        brief_ids[session_id] = session_id[: max(_SHORTEST_ID, shared + 1)]
+    return brief_ids
+
+
+def _shared_length(text: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    return len(os.path.commonprefix((text, other)))  # noqa: RUF071 - these are not paths
 
 
 def session_page(
@@ -71,71 +102,119 @@ def session_page(
     became: str = "",
     meaning: Meaning = NOT_MEASURED,
 ) -> Iterator[table.Block]:
-    """Yield a session and its iterations, with the ``members`` that are known; ``full`` shows a pipe everything.
+    """Yield a session and its iterations.
 
-    What ``became`` of the work comes first, and the score by what it means; a pipe has neither unless it is full.
+    Args:
+        session: the session with its score.
+        members: what the scores of its iterations rest on, as far as it is known.
+        source: the file or log that it comes from.
+        intervals: whether to show the interval of the mean.
+        full: whether a pipe shows as much as a terminal.
+        spending: what the session used.
+        states: how far the sidecars of its iterations can be trusted.
+        names: the cells that name its iterations.
+        became: a sentence that says what became of the work.
+        meaning: what scores are worth here.
     """
-    name = f"Session {session.session_id}"
-    if not full:
-        value, band = table.number(session.value, session.scored), table.band_text(session.band)
-        yield table.Line(
-            f"{name}   rubric {session.rubric_version}   score {value}   band {band}", only="pipe"
-        )
-        yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
-    only: table.Place | None = None if full else "terminal"
-    yield table.Line(name, "bold", only=only)
-    said = filter(None, (became, score_text(meaning, session, _bounds(session, members))))
-    yield from (table.Line(text, only=only) for text in said)
-    rests = _coverage_cell(session, members, " iterations scored", " on average").shown()
-    yield table.Line(rests, "dim", only=only)
-    if intervals and (interval := _interval(session)):
+    yield from _session_head(session, members, full, became, meaning)
+    interval = _interval(session) if intervals else None
+    if interval:
         yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield table.Line()
-    known, named = states or {}, names or {}
+
     graded = meaning.means_something or not (full or intervals)
-    rows = [
-        (
-            *named.get(ref.iteration, table.named_cells(ref.iteration, "", "", None)),
-            *_member_cells(ref, members.get(ref.iteration), known.get(ref.iteration), graded),
-        )
-        for ref in session.per_iteration
-    ]
-    head = "SCORE" if graded else meaning.name.partition(" ")[0].upper()
-    columns = [one._replace(head=head) if one == table.SCORE else one for one in _MEMBERS]
-    yield table.Table(columns, rows, full=full)
+    rows = []
+    for ref in session.per_iteration:
+        number = ref.iteration
+        unnamed = table.named_cells(number, "", "", None)
+        named = names.get(number, unnamed) if names else unnamed
+        state = states.get(number) if states else None
+        rows.append((*named, *_member_cells(ref, members.get(number), state, graded)))
+
+    yield table.Table(_member_columns(meaning, graded), rows, full=full)
     yield from spending_section(spending, full)
-    yield from (table.Line(), table.Line(f"Source: {source}", "dim"))
+    yield table.Line()
+    yield table.Line(f"Source: {source}", "dim")
 
 
-def spending_section(found: Spending | None, full: bool = False) -> Iterator[table.Block]:
-    """Yield what an iteration or a session used; only on a terminal, and where the text is ``full``."""
+def _session_head(
+    session: SessionScore,
+    members: Mapping[int, Rested],
+    full: bool,
+    became: str,
+    meaning: Meaning,
+) -> Iterator[table.Line]:
+    name = f"Session {session.session_id}"
+    if not full:
+        value = table.number(session.value, session.scored)
+        band = table.band_text(session.band)
+        text = f"{name}   rubric {session.rubric_version}   score {value}   band {band}"
+        yield table.Line(text, only="pipe")
+        yield table.Line(f"Iterations: {len(session.iterations)}", only="pipe")
+
     only: table.Place | None = None if full else "terminal"
-    if lines := spending_lines(found):
-        yield from (table.Line(only=only), table.Line("Used", "bold", only=only))
-        yield from (table.Line(text, only=only) for text in lines)
+    yield table.Line(name, "bold", only=only)
+    if became:
+        yield table.Line(became, only=only)
+    yield table.Line(score_text(meaning, session, _bounds(session, members)), only=only)
+
+    coverage = _coverage_cell(session, members, what=" iterations scored", average=" on average")
+    yield table.Line(coverage.shown(), "dim", only=only)
 
 
-def score_text(
-    meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None
-) -> str:
-    """Return a score with its bounds and with what it is worth here; a grade only where that means something."""
-    band = table.band_cell(score.band, meaning.means_something).text
-    between = f" {table.bounds_text(bounds)}" if bounds and score.scored else ""
-    value = f"{table.number(score.value, score.scored)}{between}{f', {band}' if band else ''}"
-    return f"{meaning.name} {value}, under rubric {score.rubric_version}: {meaning}"
+def _member_columns(meaning: Meaning, graded: bool) -> list[table.Column]:
+    columns = list(_MEMBERS)
+    if not graded:
+        head = meaning.name.partition(" ")[0].upper()
+        columns[columns.index(table.SCORE)] = table.SCORE._replace(head=head)
+    return columns
 
 
 def _member_cells(
     ref: SessionIterRef, member: Rested | None, state: State | None, graded: bool
 ) -> tuple[table.AnyCell, ...]:
-    bounds = table.bounds_text(member.bounds, ref.scored) if member else ""
-    coverage = table.coverage_cell(member.coverage) if member else table.Cell(None, "-")
-    worth = table.Cell(None, "")
+    bounds = ""
+    coverage = table.Cell(None, "-")
+    if member:
+        bounds = table.bounds_text(member.bounds, ref.scored)
+        coverage = table.coverage_cell(member.coverage)
+
+    state_cell = table.Cell(None, "")
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
-        worth = table.Cell(state.name, str(state), style, brief=state.name)
-    band = table.band_cell(ref.band, graded)
-    return table.number(ref.value, ref.scored), bounds, band, coverage, worth
+        state_cell = table.Cell(state.name, str(state), style, brief=state.name)
+
+    value = table.number(ref.value, ref.scored)
+    return value, bounds, table.band_cell(ref.band, graded), coverage, state_cell
+
+
+def spending_section(spending: Spending | None, full: bool = False) -> Iterator[table.Block]:
+    """Yield what an iteration or a session used; a pipe shows it only if the text is full."""
+    lines = spending_lines(spending)
+    if not lines:
+        return
+
+    only: table.Place | None = None if full else "terminal"
+    yield table.Line(only=only)
+    yield table.Line("Used", "bold", only=only)
+    for text in lines:
+        yield table.Line(text, only=only)
+
+
+def score_text(
+    meaning: Meaning, score: PersistedScore | SessionScore, bounds: Bounds | None
+) -> str:
+    """Return a score, its bounds, and what it is worth here, in one line.
+
+    The band is named only where scores mean something, or where it says that there is no score.
+    """
+    text = f"{meaning.name} {table.number(score.value, score.scored)}"
+    if bounds and score.scored:
+        text += f" {table.bounds_text(bounds)}"
+    band = table.band_cell(score.band, meaning.means_something).text
+    if band:
+        text += f", {band}"
+    return f"{text}, under rubric {score.rubric_version}: {meaning}"
 
 
 def _interval(session: SessionScore) -> Interval | None:
@@ -143,37 +222,59 @@ def _interval(session: SessionScore) -> Interval | None:
 
 
 def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
+    """Return the mean bounds of the iterations that count; None where one of them is not known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
-    if not counting or not all(n in members for n in counting):
+    if not counting or not all(number in members for number in counting):
         return None
-    known = [members[n].bounds for n in counting]
+
+    bounds = [members[number].bounds for number in counting]
     return Bounds(
-        sum(bounds.low for bounds in known) / len(known),
-        sum(bounds.high for bounds in known) / len(known),
+        sum(each.low for each in bounds) / len(bounds),
+        sum(each.high for each in bounds) / len(bounds),
     )
 
 
-def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> dict[str, Any]:
-    known = [members[n].coverage.weight for n in session.iterations if n in members]
-    return {
-        "scored": sum(ref.scored for ref in session.per_iteration),
-        "total": len(session.iterations),
-        "weight": sum(known) / len(known) if known else None,
-        "insufficient": session.insufficient,
-    }
+class SessionCoverage(NamedTuple):
+    """How much evidence the score of a session rests on.
+
+    Attributes:
+        scored: how many of its iterations have a score.
+        total: how many iterations it has.
+        weight: the mean share of the rubric's weight that voted, 0 to 1; None if not known.
+        insufficient: how many iterations have too little evidence to count.
+    """
+
+    scored: int
+    total: int
+    weight: float | None
+    insufficient: int
+
+
+def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> SessionCoverage:
+    weights = [members[n].coverage.weight for n in session.iterations if n in members]
+    return SessionCoverage(
+        scored=sum(ref.scored for ref in session.per_iteration),
+        total=len(session.iterations),
+        weight=sum(weights) / len(weights) if weights else None,
+        insufficient=session.insufficient,
+    )
 
 
 def _coverage_cell(
     session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = ""
 ) -> table.Cell:
-    scored, total, weight, too_few = _coverage(session, members).values()
-    text, brief = [f"{scored} of {total}{what}"], [f"{scored}/{total}"]
-    if weight is not None:
-        text.append(f"{weight * 100:.1f} % of the weight{average}")
-        brief.append(f"{weight * 100:.0f} %")
-    if too_few:
-        text.append(f"{too_few} without enough evidence")
-        brief.append(f"{too_few} not enough")
+    """Return a session's coverage as a cell; ``what`` and ``average`` are added to its numbers."""
+    coverage = _coverage(session, members)
+    text = [f"{coverage.scored} of {coverage.total}{what}"]
+    brief = [f"{coverage.scored}/{coverage.total}"]
+
+    if coverage.weight is not None:
+        text.append(f"{coverage.weight * 100:.1f} % of the weight{average}")
+        brief.append(f"{coverage.weight * 100:.0f} %")
+    if coverage.insufficient:
+        text.append(f"{coverage.insufficient} without enough evidence")
+        brief.append(f"{coverage.insufficient} not enough")
+
     return table.Cell(None, ", ".join(text), brief=" · ".join(brief))
 
 
@@ -184,28 +285,40 @@ def session_payload(
     states: Mapping[int, State] | None = None,
     sidecar: State = CURRENT,
 ) -> dict[str, Any]:
-    """Return one session as JSON: its sidecar, bounds, interval, coverage, and with ``states`` what that is worth."""
-    bounds, interval, worth = _bounds(session, members), _interval(session), {}
-    if states is not None:
-        names = {
-            state.name
-            for state in (*states.values(), *([sidecar] if states or sidecar != CURRENT else []))
-        }
-        worth = {
-            "state": next(
-                (name for name in ("stale", "unverified", "current") if name in names), None
-            ),
-            "state_reason": sidecar.reason or None,
-            "states": [
-                {"iteration": n, "state": state.name, "state_reason": state.reason or None}
-                for n, state in states.items()
-            ],
-        }
-    return {
+    """Return one session as data for JSON.
+
+    Args:
+        session: the session with its score.
+        members: what the scores of its iterations rest on, as far as it is known.
+        spending: what it used.
+        states: how far the sidecars of its iterations can be trusted; None to leave that out.
+        sidecar: how far the session's own sidecar can be trusted.
+    """
+    bounds = _bounds(session, members)
+    payload = {
         **session_as_dict(session),
         "bounds": {"low": bounds and bounds.low, "high": bounds and bounds.high},
-        "interval": interval,
-        "coverage": _coverage(session, members),
-        **({"spending": spending.as_dict()} if spending else {}),
-        **worth,
+        "interval": _interval(session),
+        "coverage": _coverage(session, members)._asdict(),
+    }
+    if spending:
+        payload["spending"] = spending.as_dict()
+    if states is not None:
+        payload |= _states_payload(states, sidecar)
+    return payload
+
+
+def _states_payload(states: Mapping[int, State], sidecar: State) -> dict[str, Any]:
+    names = {state.name for state in states.values()}
+    if states or sidecar != CURRENT:
+        names.add(sidecar.name)
+    worst_first = [name for name in ("stale", "unverified", "current") if name in names]
+
+    return {
+        "state": worst_first[0] if worst_first else None,
+        "state_reason": sidecar.reason or None,
+        "states": [
+            {"iteration": number, "state": state.name, "state_reason": state.reason or None}
+            for number, state in states.items()
+        ],
     }

@@ -1,10 +1,11 @@
-"""What a command shows, as a value: lines and tables, as text for a pipe and as JSON; drawing.py draws them.
+"""What a command shows, as a value: lines and tables.
 
-The text is byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a pipe").
-Every text is shown with its control characters escaped.
+One value becomes text for a pipe, a drawing on a terminal (``drawing.py``), and JSON. The text is
+byte for byte the reference's where the reference has such a table (docs/COMMANDS.md, "Tables on a
+pipe"). Control characters in texts are always shown as escapes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
@@ -14,17 +15,22 @@ from scoring.text import as_utf8, cut, printable, short
 Place: TypeAlias = Literal["pipe", "terminal"]
 
 _GAP = "  "
-_SUBJECT, _BRIEF = (
-    72,
-    40,
-)  # how many characters of a subject are shown, and where there is little room
+_SUBJECT_WIDTH = 72
+_BRIEF_SUBJECT_WIDTH = 40
 
 _GRADES = {"excellent": "bold green", "good": "green", "fair": "yellow", "poor": "red"}
 BAND_STYLES = _GRADES | {"insufficient": "dim", "unscored": "dim"}
 
 
 class Cell(NamedTuple):
-    """Plain data for JSON, the text shown (``str(value)`` when None), a style of rich, and a ``brief`` text."""
+    """One cell of a table, or one part of a line.
+
+    Attributes:
+        value: plain data for JSON.
+        text: what people read; None shows ``str(value)``.
+        style: a style of rich, such as ``bold red``.
+        brief: a shorter text for a narrow terminal.
+    """
 
     value: Any
     text: str | None = None
@@ -32,12 +38,15 @@ class Cell(NamedTuple):
     brief: str | None = None
 
     def shown(self, brief: bool = False) -> str:
-        """Return the text, or the brief one where there is one, with its control characters escaped."""
-        text = self.brief if brief and self.brief is not None else self.text
+        """Return the text, or the brief text if that is asked for and there is one."""
+        text = self.text
+        if brief and self.brief is not None:
+            text = self.brief
         return printable(str(self.value) if text is None else text)
 
 
-AnyCell: TypeAlias = Cell | str | int  # A cell; a plain string or integer is shown as it is
+AnyCell: TypeAlias = Cell | str | int
+"""A cell; a plain string or integer is shown as it is."""
 
 
 def as_cell(cell: AnyCell) -> Cell:
@@ -46,7 +55,7 @@ def as_cell(cell: AnyCell) -> Cell:
 
 
 def number(value: float, present: bool = True) -> str:
-    """Return a score as tables show it: three decimals, ``-`` when there is none."""
+    """Return a score as tables show it: three decimals, or ``-`` if it is not present."""
     return f"{value:.3f}" if present else "-"
 
 
@@ -56,14 +65,18 @@ def band_text(band: str) -> str:
 
 
 class Column(NamedTuple):
-    """One column of a table, under the heading ``head``, and under ``key`` in JSON where it has one.
+    """One column of a table.
 
     Attributes:
-        width: the width on a pipe, in characters; None makes the column as wide as its widest cell.
-        cut: whether a longer text is cut to ``width`` on a pipe, with ``...`` at its end. A terminal cuts nothing.
-        right: whether a terminal aligns it to the right, as numbers are; a pipe never does.
-        only: the one place that shows it; None for both, ``full`` for a terminal and full text.
-        prose: whether its texts explain themselves, so that they need no name below a row that has no room for them.
+        head: the heading.
+        key: the key in JSON; "" leaves the column out of JSON.
+        width: characters on a pipe; None makes the column as wide as its widest cell.
+        cut: whether a pipe cuts longer texts to ``width``, with ``...`` at the end.
+        right: whether a terminal aligns the column to the right, as numbers are; a pipe never does.
+        only: the place that shows the column, if it is only one. ``full`` means a terminal, and a
+            pipe whose table is full.
+        prose: whether the texts explain themselves: a narrow terminal shows them below their row
+            without the heading.
     """
 
     head: str
@@ -76,7 +89,13 @@ class Column(NamedTuple):
 
 
 class TableRow(NamedTuple):
-    """One row: a cell for each column, notes that belong to it, and a style for all of it."""
+    """One row of a table.
+
+    Attributes:
+        cells: one for each column.
+        notes: lines that belong to the row.
+        style: a style of rich for the whole row.
+    """
 
     cells: Sequence[AnyCell]
     notes: Sequence[str] = ()
@@ -84,16 +103,18 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table; a bare sequence of cells is a row without notes.
+    """A table.
 
     Attributes:
+        columns: the columns.
+        rows: the rows; a bare sequence of cells is a row without notes.
         heads: whether the headings are shown.
-        indent: by how many spaces everything is moved to the right.
-        notes: the heading of the column in which a terminal shows the notes of rows, where it is wide enough.
-        notes_indent: by how many spaces the notes are moved to the right on a pipe, where they follow their row.
-        only: the one place that shows the table; None for both.
-        full: whether its text on a pipe is full: no cell is cut, and the columns for full text are there.
-        records: whether a terminal that is too narrow shows every row as a block, with a line for each column.
+        indent: spaces before each line.
+        notes: the heading of the column in which a wide terminal shows the notes of rows.
+        notes_indent: further spaces before notes on a pipe, where they are below their row.
+        only: the place that shows the table, if it is only one.
+        full: whether a pipe cuts no cell and has the columns for full text.
+        records: whether a narrow terminal shows each row as a block, one line a column.
     """
 
     columns: Sequence[Column]
@@ -107,57 +128,97 @@ class Table(NamedTuple):
     records: bool = False
 
     def pipe(self) -> str:
-        """Return the table as text; one with a column that fits its content has no spaces at line ends."""
-        table = self.shown_in(*((None, "pipe", "full") if self.full else (None, "pipe")))
-        lines = [[column.head for column in table.columns]] if self.heads else []
-        for row in table.table_rows():
-            texts = [as_cell(cell).shown() for cell in row.cells]
-            cuts = [
-                column.width if column.cut and not self.full else None for column in table.columns
-            ]
-            lines.append(
-                [t if most is None else cut(t, most) for t, most in zip(texts, cuts, strict=True)]
-            )
-        fits = self.full or any(column.width is None for column in table.columns)
-        widths = [
-            max(map(len, texts)) if self.full or column.width is None else column.width
-            for column, texts in zip(table.columns, zip(*lines, strict=True), strict=False)
-        ]
-        notes = [()] * self.heads + [row.notes for row in table.table_rows()]
-        text = ""
-        for line, below in zip(lines, notes, strict=True):
-            padded = [f"{cell:<{width}}" for cell, width in zip(line[:-1], widths, strict=False)]
-            shown = " " * self.indent + _GAP.join([*padded, *line[-1:]])
-            text += (shown.rstrip(" ") if fits else shown) + "\n"
-            text += "".join(
-                " " * (self.indent + self.notes_indent) + printable(note) + "\n" for note in below
-            )
-        return text
+        """Return the table as text.
+
+        Only a table whose columns all have a fixed width pads the last cell of a line.
+        """
+        table = self._for_pipe()
+        lines = [table._pipe_cells(row) for row in table.table_rows()]
+        heads = [column.head for column in table.columns]
+
+        widths = table._pipe_widths([heads, *lines] if self.heads else lines)
+        keeps_trailing_spaces = not self.full and all(
+            column.width is not None for column in table.columns
+        )
+
+        def line(cells: Sequence[str]) -> str:
+            padded = [f"{cell:<{width}}" for cell, width in zip(cells[:-1], widths, strict=False)]
+            text = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
+            return text if keeps_trailing_spaces else text.rstrip(" ")
+
+        notes_margin = " " * (self.indent + self.notes_indent)
+        text = []
+        if self.heads:
+            text.append(line(heads))
+        for row, cells in zip(table.table_rows(), lines, strict=True):
+            text.append(line(cells))
+            text.extend(notes_margin + printable(note) for note in row.notes)
+        return "".join(f"{shown}\n" for shown in text)
+
+    def _for_pipe(self) -> "Table":
+        if self.full:
+            return self.shown_in(None, "pipe", "full")
+        return self.shown_in(None, "pipe")
+
+    def _pipe_cells(self, row: TableRow) -> list[str]:
+        texts = []
+        for column, cell in zip(self.columns, row.cells, strict=True):
+            text = as_cell(cell).shown()
+            if column.cut and column.width is not None and not self.full:
+                text = cut(text, column.width)
+            texts.append(text)
+        return texts
+
+    def _pipe_widths(self, lines: Sequence[Sequence[str]]) -> list[int]:
+        """Return the widths of the columns, given the texts of all lines."""
+        if not lines:
+            return []
+
+        widths = []
+        for column, texts in zip(self.columns, zip(*lines, strict=True), strict=True):
+            if self.full or column.width is None:
+                widths.append(max(len(text) for text in texts))
+            else:
+                widths.append(column.width)
+        return widths
 
     def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns that are for some places; full text leaves out those without any text."""
-        rows, shown = (
-            self.table_rows(),
-            [n for n, column in enumerate(self.columns) if column.only in places],
-        )
+        """Return the table with the columns whose ``only`` is one of these places.
+
+        Columns without any text are left out if ``full`` is among the places.
+        """
+        rows = self.table_rows()
+        indices = [n for n, column in enumerate(self.columns) if column.only in places]
         if "full" in places and rows:
-            shown = [n for n in shown if any(as_cell(row.cells[n]).shown() for row in rows)]
-        rows = [row._replace(cells=[row.cells[n] for n in shown]) for row in rows]
-        return self._replace(columns=[self.columns[n] for n in shown], rows=rows)
+            indices = [n for n in indices if any(as_cell(row.cells[n]).shown() for row in rows)]
+
+        return self._replace(
+            columns=[self.columns[n] for n in indices],
+            rows=[row._replace(cells=[row.cells[n] for n in indices]) for row in rows],
+        )
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
-        keys = [column.key for column in self.columns]
-        rows = (zip(keys, row.cells, strict=True) for row in self.table_rows())
-        return [{key: as_cell(cell).value for key, cell in row if key} for row in rows]
+        return [dict(self._keyed_values(row)) for row in self.table_rows()]
+
+    def _keyed_values(self, row: TableRow) -> Iterator[tuple[str, Any]]:
+        for column, cell in zip(self.columns, row.cells, strict=True):
+            if column.key:
+                yield column.key, as_cell(cell).value
 
     def table_rows(self) -> list[TableRow]:
-        """Return the rows, each with its notes."""
+        """Return the rows, each as a :class:`TableRow`."""
         return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
 
 
 class Line(NamedTuple):
-    """A line of text, in parts where a part has a style of its own; ``only`` is the one place that shows it."""
+    """A line of text.
+
+    Attributes:
+        parts: the text, or parts of it that may have their own styles.
+        style: a style of rich for the whole line.
+        only: the place that shows the line, if it is only one.
+    """
 
     parts: Sequence[AnyCell] | str = ""
     style: str = ""
@@ -176,8 +237,15 @@ Block: TypeAlias = Line | Table
 
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
-    """Return names and texts as a table without headings, a pair a line."""
-    return Table((Column("", width=width), Column("")), list(rows), heads=False, indent=indent)
+    """Return names and texts as a table without headings.
+
+    Args:
+        rows: pairs of a name and a text.
+        width: characters for the names; None takes as many as the longest name has.
+        indent: spaces before each line.
+    """
+    columns = (Column("", width=width), Column(""))
+    return Table(columns, list(rows), heads=False, indent=indent)
 
 
 def pipe_text(blocks: Iterable[Block]) -> str:
@@ -194,36 +262,48 @@ COVERAGE = Column("COVERAGE", only="full")
 TASK = Column("TASK", width=12, cut=True)
 SHA = Column("SHA")
 SUBJECT = Column("SUBJECT", prose=True)
-NAMED = [ITER, TASK, SUBJECT, SHA]  # what the row of an iteration begins with
+NAMED = [ITER, TASK, SUBJECT, SHA]
+"""The columns that name an iteration, at the beginning of its row."""
 
 
 def band_cell(band: str, graded: bool = True) -> Cell:
-    """Return a band as a cell, in its colour and by the name that people read; a grade only where that means much."""
+    """Return a band as a colored cell.
+
+    Args:
+        band: the band.
+        graded: whether scores mean something here; if not, a grade such as ``good`` stays empty.
+    """
     if not graded and band in _GRADES:
         return Cell(band, "")
+
     text = band_text(band)
-    return Cell(band, text, BAND_STYLES.get(band, ""), brief=text.removesuffix(" evidence"))
+    style = BAND_STYLES.get(band, "")
+    return Cell(band, text, style, brief=text.removesuffix(" evidence"))
 
 
 def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
-    """Return what the absent signals could make of a value, as a terminal shows it beside the value."""
-    return f"({bounds.low:.2f}–{bounds.high:.2f})" if bounds and scored else ""
+    """Return between what the absent signals leave a score, as ``(0.40–0.90)``, or ""."""
+    if bounds is None or not scored:
+        return ""
+    return f"({bounds.low:.2f}–{bounds.high:.2f})"
 
 
 def coverage_cell(coverage: Coverage) -> Cell:
-    """Return what a score rests on as a cell, in brief ``6/8 · 83 %``."""
-    return Cell(
-        None,
-        str(coverage),
-        brief=f"{coverage.present}/{coverage.total} · {coverage.weight * 100:.0f} %",
-    )
+    """Return how much of the rubric voted, as a cell; in brief ``6/8 · 83 %``."""
+    signals = f"{coverage.present}/{coverage.total}"
+    brief = f"{signals} · {coverage.weight * 100:.0f} %"
+    return Cell(None, str(coverage), brief=brief)
 
 
 def subject_cell(subject: str) -> Cell:
-    """Return a subject as a cell, with its first words as a brief text."""
-    text = cut(as_utf8(subject), _SUBJECT) or "-"
-    words = text[: _BRIEF + 1].rpartition(" ")[0]
-    return Cell(subject, text, brief=f"{words} ..." if words and len(text) > _BRIEF else text)
+    """Return the subject of a commit as a cell, with its first words as the brief text."""
+    text = cut(as_utf8(subject), _SUBJECT_WIDTH) or "-"
+    first_words = text[: _BRIEF_SUBJECT_WIDTH + 1].rpartition(" ")[0]
+
+    brief = text
+    if first_words and len(text) > _BRIEF_SUBJECT_WIDTH:
+        brief = f"{first_words} ..."
+    return Cell(subject, text, brief=brief)
 
 
 def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> tuple[AnyCell, ...]:

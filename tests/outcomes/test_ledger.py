@@ -12,7 +12,8 @@ from helpers.repos import START, Repo
 
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.outcomes.ledger import Unit
-from scoring.views.work_pages import look_at, work_row
+from scoring.views.look_at import look_at
+from scoring.views.work_rows import work_row
 
 Work = Callable[..., dict[str, Any]]
 

@@ -31,7 +31,7 @@ from scoring.views.report.digest import Digest, digest
 from scoring.views.report.reported import ReportedIteration, Vote
 from scoring.views.spending_text import cost_text
 from scoring.views.table import pipe_text
-from scoring.views.work_pages import work_of
+from scoring.views.work_rows import work_of
 
 DATA = '<script type="application/json" id="da-score-data">'
 

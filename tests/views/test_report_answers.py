@@ -17,12 +17,12 @@ from rubric import default_rubric
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.ledger import State, Unit
 from scoring.outcomes.spending import PaidWork, Spending, purchase
-from scoring.views.became import NO_DIFFERENCE, CountedShare, comparisons, months, trend
+from scoring.views.comparisons import NO_DIFFERENCE, CountedShare, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
 from scoring.views.report.reported import ReportedIteration, Vote
-from scoring.views.work_pages import WorkRow
+from scoring.views.work_rows import WorkRow
 
 SONNET = "claude-sonnet-4-5"
 SHA = "0123456789abcdef0123456789abcdef01234567"

@@ -21,8 +21,8 @@ from scoring.text import (
     spans,
     visible,
 )
-from scoring.views import became
-from scoring.views.became import became_page, look_at_page
+from scoring.views import comparisons, work_pages
+from scoring.views.look_at import look_at, look_at_page
 from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers
 from scoring.views.report.answers import Piece
@@ -31,14 +31,8 @@ from scoring.views.report.reported import DETAIL
 from scoring.views.run_pages import scores_head
 from scoring.views.spending_text import cost_text, duration_text, price_note, spending_lines
 from scoring.views.table import Block, Line, band_text, number
-from scoring.views.work_pages import (
-    STATES,
-    WorkRow,
-    look_at,
-    spending_of_unit,
-    work_by,
-    work_summary,
-)
+from scoring.views.work_pages import became_page
+from scoring.views.work_rows import STATES, WorkRow, spending_of_unit, work_by, work_summary
 
 _SIZE_LIMIT = 256 << 20  # of an earlier page; that of 100,000 iterations has about 80 MB
 _MOST_DOTS = 3000  # of a chart: the newest
@@ -57,20 +51,20 @@ def page_parts(digest: Digest) -> Iterator[str]:
     environment.finalize = lambda value: visible(value) if type(value) is str else value
     template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
     pieces = answers.pieces(digest)
-    every = became.Group.of("", digest.work)
+    every = comparisons.Group.of("", digest.work)
     stream = template.stream(
         d=digest,
         project=digest.project or "This log",
         most=100,
         claims_shown=10,
-        states=became.STATE_WORDS,
+        states=work_pages.STATE_WORDS,
         every=every,
         pieces=pieces,
         looked_at=answers.looked_at(pieces),
-        months=became.months(digest.work),
-        better=became.trend(digest.work),
-        compared=became.comparisons(digest.work),
-        by_state=became.by_state(digest.work),
+        months=comparisons.months(digest.work),
+        better=comparisons.trend(digest.work),
+        compared=comparisons.comparisons(digest.work),
+        by_state=work_pages.by_state(digest.work),
         minutes=[row.unit.minutes for row in digest.work if row.unit.minutes is not None],
         price_notes=[] if digest.is_fleet else list(_price_notes(digest.work)),
         score=digest.meaning.name,
@@ -133,7 +127,7 @@ def _data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
             return round(value, 9)  # three digits of it are what every other command shows
         return list(map(packed, value)) if isinstance(value, tuple | list) else value
 
-    months = became.months(digest.work)
+    months = comparisons.months(digest.work)
     known = [piece for piece in pieces if piece.row and piece.date][-_MOST_DOTS:]
     figures = {
         "summary": work_summary(digest.work),

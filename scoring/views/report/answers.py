@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 from scoring.outcomes.ledger import Unit
 from scoring.text import shortened
+from scoring.views.look_at import look_at
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
-from scoring.views.work_pages import WorkRow, look_at
+from scoring.views.work_rows import WorkRow
 
 _WORST = 5
 

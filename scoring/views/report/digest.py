@@ -30,7 +30,7 @@ from scoring.views.integrity import (
     summarize_words,
 )
 from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote, line_of
-from scoring.views.work_pages import WorkRow
+from scoring.views.work_rows import WorkRow
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""

@@ -1,0 +1,226 @@
+"""The units of work that most deserve a look, each with its reason and where to look."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.attribution.sightings import STOPPED
+from scoring.evidence.transcripts.facts import Observed
+from scoring.outcomes.ledger import Unit
+from scoring.text import counted, printable, short
+from scoring.views.spending_text import cost_text
+from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
+from scoring.views.work_rows import WorkRow
+
+MOST_SHOWN = 5  # units
+
+LEAST_STOPS = 3
+"""How many interrupts and refused calls make a unit worth a look."""
+
+ReasonKind: TypeAlias = Literal["reverted", "tests_failed", "defective", "lost", "corrected"]
+
+_WORST_FIRST: tuple[ReasonKind, ...] = (
+    "reverted",
+    "tests_failed",
+    "defective",
+    "lost",
+    "corrected",
+)
+
+
+class Reason(NamedTuple):
+    """Why a unit is worth a look.
+
+    Attributes:
+        kind: the kind of reason, by which units are ordered.
+        text: the reason in words.
+        where: a commit, a line of a transcript as ``path:line``, or the name of the unit; None
+            where that is not known.
+    """
+
+    kind: ReasonKind
+    text: str
+    where: str | None
+
+
+class _Ranked(NamedTuple):
+    """A unit with its reason, ordered by rank, then the dearest first, then by name."""
+
+    rank: int
+    negative_cost: float
+    unit: str
+    row: WorkRow
+    reason: Reason
+
+
+def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
+    """Return the units that are worth a look as data, worst and dearest first.
+
+    Tests that failed come last if a later run of the same session passed.
+    """
+    passed_at = _last_passes(rows)
+
+    ranked = []
+    for row in rows:
+        reason = _reason(row)
+        if reason is None:
+            continue
+
+        rank = _WORST_FIRST.index(reason.kind)
+        if reason.kind == "tests_failed" and _passed_later(row.unit, passed_at):
+            rank = len(_WORST_FIRST)
+            text = f"{reason.text}; a later run of the same session passed"
+            reason = reason._replace(text=text)
+        ranked.append(_Ranked(rank, -(row.cost or 0), row.unit.unit, row, reason))
+
+    ranked.sort(key=lambda entry: (entry.rank, entry.negative_cost, entry.unit))
+    return [_payload(entry.row, entry.reason) for entry in ranked[:MOST_SHOWN]]
+
+
+def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
+    """Return for each session when the last unit whose tests passed ended."""
+    passed_at: dict[object, int] = {}
+    for row in rows:
+        if row.unit.last_passed:
+            passed_at.update(dict.fromkeys(row.unit.lines, row.unit.ended or 0))
+    return passed_at
+
+
+def _passed_later(unit: Unit, passed_at: Mapping[object, int]) -> bool:
+    ended = unit.ended or 0
+    return any(passed_at.get(session, 0) > ended for session in unit.lines)
+
+
+def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
+    where = reason.where
+    is_in_database = where is not None and ".db:" in where
+    if is_in_database and len(row.unit.lines) == 1:  # no editor opens a line of a database
+        where = f"{where} (session {row.values['session_id']})"
+
+    return {
+        "unit": row.unit.unit,
+        "iteration": row.values.get("iteration"),
+        "ended": row.values.get("ended"),
+        "subject": row.values.get("subject"),
+        "commit": row.values.get("commit"),
+        "reason": reason.kind,
+        "text": reason.text,
+        "where": where,
+    }
+
+
+def _reason(row: WorkRow) -> Reason | None:
+    """Return the worst reason to look at a unit; None if there is none."""
+    return (
+        _reverted(row.unit)
+        or _tests_failed(row.unit)
+        or _defective(row.unit)
+        or _lost(row)
+        or _corrected(row.unit)
+    )
+
+
+def _reverted(unit: Unit) -> Reason | None:
+    if unit.state != "reverted" or not unit.landing:
+        return None
+    by = unit.landing.reverted_by
+    return Reason("reverted", f"reverted by {short(by or '')}", by)
+
+
+def _tests_failed(unit: Unit) -> Reason | None:
+    if unit.state != "landed" or unit.last_passed is not False:
+        return None
+    text = "landed, and the last test run before it failed"
+    return Reason("tests_failed", text, _sightings(unit).get("tests"))
+
+
+def _defective(unit: Unit) -> Reason | None:
+    outcome = unit.outcome
+    if outcome is None:
+        return None
+    if outcome.reverted_by:
+        text = f"taken back by {short(outcome.reverted_by)}, and landed again"
+        return Reason("defective", text, outcome.reverted_by)
+    if outcome.main_fix:
+        sha, fixed_lines = outcome.main_fix
+        share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
+        return Reason("defective", f"{share} were changed by the fix {short(sha)}", sha)
+    return None
+
+
+def _lost(row: WorkRow) -> Reason | None:
+    unit = row.unit
+    if unit.state != "lost" or not unit.counted:
+        return None
+
+    text = "came to nothing"
+    if row.cost:
+        text += f", cost {cost_text(row.cost)}"
+    if unit.lines_written:
+        text += f", {counted(unit.lines_written, 'line')} written"
+
+    _, first_line = unit.first_line
+    return Reason("lost", text, unit.commit or first_line or unit.unit)
+
+
+def _corrected(unit: Unit) -> Reason | None:
+    stops = sum(observed.corrections.stops for observed in _observations(unit))
+    if stops < LEAST_STOPS:
+        return None
+
+    sightings = _sightings(unit)
+    places = [sightings[what] for what in STOPPED if what in sightings]
+    text = f"interrupted or refused {counted(stops, 'time')}"
+    return Reason("corrected", text, places[0] if places else None)
+
+
+def _observations(unit: Unit) -> list[Observed]:
+    return [entry.observed for entry in unit.entries if entry.observed]
+
+
+def _sightings(unit: Unit) -> dict[str, str]:
+    """Return where things were seen, as ``path:line``, by their kind and by their words."""
+    sightings: dict[str, str] = {}
+    for observed in _observations(unit):
+        for sighting in observed.seen:
+            where = f"{sighting.path}:{sighting.line}"
+            sightings[sighting.kind] = where
+            sightings[sighting.what] = where
+    return sightings
+
+
+_COLUMNS = (
+    Column("ITER", right=True),
+    Column("DATE"),
+    SUBJECT,
+    SHA,
+    Column("WHY", prose=True),
+    Column("WHERE"),
+)
+
+
+def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
+    """Yield the units that most deserve a look as a table."""
+    worst = look_at(rows)
+    if not worst:
+        yield Line("Nothing needs a look.")
+        return
+
+    yield Line("Look at", "bold")
+    yield Table(_COLUMNS, [_table_row(unit) for unit in worst])
+
+
+def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:
+    subject = unit["subject"]
+    if not subject and not unit["commit"]:
+        subject = "work without a commit"
+
+    where = unit["where"] or "-"
+    is_commit = where.isalnum()
+    return (
+        unit["iteration"] or "-",
+        (unit["ended"] or "-")[:10],
+        subject_cell(subject or ""),
+        short(unit["commit"] or "-"),
+        unit["text"],
+        short(where) if is_commit else printable(where),
+    )

@@ -1,0 +1,287 @@
+"""All of the work of a repository, as data (``docs/VALIDITY.md``, "All of the work")."""
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.transcripts.facts import NS
+from scoring.examine import LogView, PreloadedEvidence
+from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
+from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.prices import stored_prices
+from scoring.outcomes.spending import Spending
+from scoring.sidecars.provenance import time_stamp
+from scoring.statistics import wilson
+
+STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
+"""The states of work, in the order in which they are shown. Talk is a state, but not work."""
+
+DECIDED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")
+"""The states in which it is no longer open whether the work lands."""
+
+CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted")
+"""The states in which the trunk has nothing of the work."""
+
+
+class WorkRow(NamedTuple):
+    """A unit of work as a row of the table ``work``.
+
+    Attributes:
+        unit: the unit.
+        cost: what it cost, in US dollars; None if that is not known.
+        values: the values of the row's columns, by name.
+    """
+
+    unit: Unit
+    cost: float | None
+    values: dict[str, Any]
+
+
+def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[WorkRow]:
+    """Return all of the work of a log's repository, by when it ended.
+
+    It is always read as attributed evidence. Work that no entry names is selected by time alone.
+    Without a trunk there is a warning, and no rows.
+
+    Args:
+        view: the log, and which of its iterations.
+        preloaded: the evidence of the whole log, if it has been read.
+
+    Raises:
+        LogError: the log cannot be read.
+        NotARepositoryError: the repository of the log is not in a work tree.
+    """
+    sources = Sources.under(ATTRIBUTED, view.repo_dir, view.transcript_dirs, view.options)
+    rules = view.outcomes or OutcomeRules()
+    if preloaded:
+        records = preloaded.evidence.records
+    else:
+        records = sources.entries([view.rubric], view.iter_log_dir, view.broken)
+    chosen = view.selection.numbers(records)
+
+    try:
+        if preloaded:
+            work = ledger_of(*preloaded, rules)
+        else:
+            work = ledger(records, view.iter_log_dir, sources, rules)
+    except NotARepositoryError:
+        raise
+    except GitError as e:
+        sources.warn(f"what became of the work is not known: {e}")
+        return []
+
+    del preloaded, records  # frees memory: what rows need of the evidence is in the units
+    wanted = [unit for unit in work.units if _is_wanted(unit, view, chosen)]
+    return work_rows(wanted, sources.cache_dir)
+
+
+def _is_wanted(unit: Unit, view: LogView, chosen: Collection[int]) -> bool:
+    if unit.entries:
+        return any(entry.iteration in chosen for entry in unit.entries)
+
+    selection = view.selection
+    selects_entries = not (
+        selection.last is None and selection.task is None and selection.only is None
+    )
+    if selects_entries:
+        return False
+    return selection.since is None or is_since(unit, selection.since)
+
+
+def is_since(unit: Unit, first: datetime.date) -> bool:
+    """Return whether a unit ended on a day, in UTC, or later."""
+    day = datetime.datetime(first.year, first.month, first.day, tzinfo=datetime.UTC)
+    return unit.ended is not None and unit.ended >= int(day.timestamp()) * NS
+
+
+def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
+    """Return the rows of units, in their order, with the prices stored in ``cache_dir``."""
+    hide_cache_writes = frozenset(
+        harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached
+    )
+    with stored_prices(cache_dir):
+        return [work_row(unit, hide_cache_writes) for unit in units]
+
+
+def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
+    """Return the row of a unit; for ``hide_cache_writes`` see :func:`tokens_of`."""
+    counted = unit.counted
+    harness, session = unit.session or (None, None)
+    name, address = unit.author
+
+    cost = spending_of_unit(unit).cost
+    if unit.kind == "talk" and counted and not (counted.turns or counted.spent):
+        cost = 0.0  # without a response, nothing was billed
+
+    values = {
+        "unit": unit.unit,
+        "kind": unit.kind,
+        "state": unit.state,
+        "iteration": unit.iteration,
+        "iterations": sorted({entry.iteration for entry in unit.entries}),
+        "commit": unit.commit,
+        "checkpoints": unit.checkpoints,
+        "subject": unit.subject,
+        "session_id": session,
+        "harness": harness,
+        "model": (counted.model or None) if counted else None,
+        "author": name or address or None,
+        "began": _to_the_second(counted.began if counted else None),
+        "ended": _to_the_second(unit.ended),
+        "tokens": tokens_of(unit, hide_cache_writes),
+        "cost": cost,
+        "calls": counted.tool_calls if counted else None,
+        "minutes": unit.minutes,
+        "lines_written": unit.lines_written,
+        "lines_landed": unit.lines_landed,
+        "yield": unit.landed_share,
+        "defective": unit.defective,
+    }
+    return WorkRow(unit, cost, values)
+
+
+def _to_the_second(ns: int | None) -> str | None:
+    return None if ns is None else f"{time_stamp(ns)[:19]}Z"
+
+
+def spending_of_unit(unit: Unit) -> Spending:
+    """Return what a unit used."""
+    return Spending(
+        source="transcripts",
+        spent=unit.counted.stated if unit.counted else (),
+        seconds=(unit.minutes or 0) * 60,
+        ended=unit.ended,
+    )
+
+
+def tokens_of(unit: Unit, hide_cache_writes: Collection[str]) -> dict[str, int | None]:
+    """Return the tokens of a unit, by kind, as its transcripts state them.
+
+    Args:
+        unit: the unit.
+        hide_cache_writes: the harnesses whose transcripts do not say what the cache was given.
+    """
+    counted = unit.counted
+    harnesses = counted.harnesses if counted else ()
+    measured = [harness for harness in harnesses if harness.turns > harness.unmeasured]
+    with_writes = [harness for harness in measured if harness.name not in hide_cache_writes]
+    with_output = [harness for harness in harnesses if harness.output_tokens or harness in measured]
+
+    fresh_input = sum(harness.input_tokens for harness in measured)
+    cache_writes = sum(harness.cache_creation_tokens for harness in with_writes)
+    if counted and len(with_writes) == len(measured):
+        # The responses say it more exactly, also of one for which nothing was written.
+        fresh_input = sum(spent.input_tokens for spent in counted.spent)
+        cache_writes = sum(spent.cache_write_tokens for spent in counted.spent)
+
+    outputs = sum(harness.output_tokens for harness in with_output)
+    cache_reads = sum(harness.cache_read_tokens for harness in measured)
+    return {
+        "input": fresh_input if measured else None,
+        "output": outputs if with_output else None,
+        "cache_read": cache_reads if measured else None,
+        "cache_creation": cache_writes if with_writes else None,
+    }
+
+
+def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
+    """Return the counts and costs of some work, for JSON.
+
+    Talk is not a unit that could land, so ``units`` leaves it out; ``cost`` includes it.
+    """
+    states = Counter(row.unit.state for row in rows)
+    judged = [row.unit.defective for row in rows if row.unit.defective is not None]
+    to_nothing = [row for row in rows if row.unit.state in CAME_TO_NOTHING]
+
+    return {
+        "units": sum(states[state] for state in STATES),
+        **{state: states[state] for state in (*STATES, "talk")},
+        "judged": len(judged),
+        "defective": sum(judged),
+        "cost": total_cost(rows),
+        "cost_landed": total_cost(in_state(rows, "landed")),
+        "cost_lost": total_cost(in_state(rows, "lost")),
+        "cost_talk": total_cost(in_state(rows, "talk")),
+        "came_to_nothing": {
+            "units": len(to_nothing),
+            "lost": states["lost"],
+            "reverted": states["reverted"],
+            "without_cost": sum(row.cost is None for row in to_nothing),
+            "cost": total_cost(to_nothing),
+        },
+        "missing_subagents": sum(row.unit.missing_subagents for row in rows),
+    }
+
+
+def in_state(rows: Iterable[WorkRow], state: str) -> list[WorkRow]:
+    """Return the work that is in a state."""
+    return [row for row in rows if row.unit.state == state]
+
+
+def total_cost(rows: Sequence[WorkRow]) -> float | None:
+    """Return what some work cost, as far as that is known; None where nothing is known of it."""
+    costs = [row.cost for row in rows if row.cost is not None]
+    return sum(costs) if costs or not rows else None
+
+
+def _harness_of(row: WorkRow) -> str:
+    return row.values["harness"] or "unknown"
+
+
+def _model_of(row: WorkRow) -> str:
+    return row.values["model"] or "unknown"
+
+
+def _month_of(row: WorkRow) -> str:
+    return (row.values["ended"] or "unknown")[:7]
+
+
+_GROUPINGS: dict[str, Callable[[WorkRow], str]] = {
+    "harness": _harness_of,
+    "model": _model_of,
+    "month": _month_of,
+}
+
+
+def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
+    """Return the work by harness, model and month, for JSON."""
+    return {
+        grouping: list(_group_payloads(rows, name_of)) for grouping, name_of in _GROUPINGS.items()
+    }
+
+
+def grouped(rows: Iterable[WorkRow], name_of: Callable[[WorkRow], str]) -> dict[str, list[WorkRow]]:
+    """Return some work by the name that ``name_of`` gives each row."""
+    groups: dict[str, list[WorkRow]] = {}
+    for row in rows:
+        groups.setdefault(name_of(row), []).append(row)
+    return groups
+
+
+def _group_payloads(
+    rows: Sequence[WorkRow], name_of: Callable[[WorkRow], str]
+) -> Iterator[dict[str, Any]]:
+    for name, group in sorted(grouped(rows, name_of).items()):
+        summary = work_summary(group)
+        decided = sum(summary[state] for state in DECIDED)
+        counts = {key: summary[key] for key in ("units", "landed", "lost", "judged", "defective")}
+        yield {
+            "name": name,
+            **counts,
+            "landed_share": _share(summary["landed"], decided),
+            "defective_share": _share(summary["defective"], summary["judged"]),
+            "cost": summary["cost"],
+        }
+
+
+def _share(part: int, whole: int) -> dict[str, float | None]:
+    """Return a share with its Wilson interval; all None of nothing."""
+    if not whole:
+        return {"value": None, "low": None, "high": None}
+    low, high = wilson(part, whole)
+    return {"value": part / whole, "low": low, "high": high}
