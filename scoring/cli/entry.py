@@ -32,7 +32,7 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     Every other field is there as a comment with what it means. Never replaces an entry.
     """
     from scoring.cli.reading import settings_of_whole
-    from scoring.jobs.entries import new_entry  # it loads pydantic and ruamel.yaml
+    from scoring.jobs.entries import new_entry
 
     settings = settings_of_whole(options)
     _report(new_entry(settings.iter_log_dir, settings.repo_dir, iteration, commit, warn), settings)
@@ -48,7 +48,7 @@ def set_(iteration: int, key: str, value: str, settings: Settings) -> None:
 
     The value is checked before it is written; comments and everything else stay as they are.
     """
-    from scoring.jobs.entries import set_value
+    from scoring.jobs.entry_edit import set_value
 
     _report(set_value(settings.iter_log_dir, iteration, key, value), settings)
 

@@ -1,8 +1,10 @@
-"""An entry for every commit that an agent made; it claims nothing (``docs/LOG.md``, "A log where there is none")."""
+"""Writes an entry for every commit that an agent made: ``docs/LOG.md``, "A log where there is none".
+
+Such an entry claims nothing. It says what git, transcripts and checkpoints show.
+"""
 
 import contextlib
 import datetime
-import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,88 +20,34 @@ from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, s
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.files import alone_in, list_names, make_folder, read_file, write_together
 from scoring.jobs.commit_makers import AgentCommits, FoundBy, agent_commits, authors_of
+from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
 from scoring.log.load import load_archive, load_entry
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-_ISSUE = re.compile(
-    r"(?<![\w#/&])(?:#|GH-)([0-9]{1,9})\b|(?<![\w-])([A-Z][A-Z0-9]{1,9}-[0-9]{1,9})(?![\w-]|\.[0-9])"
-)
-_BRANCH_NUMBER = re.compile(
-    r"(?:^|[/_-])(?:issues?|gh|bug|ticket)[/_-]?#?([0-9]{1,9})(?![0-9])|(?:^|/)([0-9]{1,9})[-_]",
-    re.I,
-)
-_BRANCH_KEY = re.compile(r"(?:^|[/_-])([A-Za-z][A-Za-z0-9]{1,9}-[0-9]{1,9})(?![0-9A-Za-z])")
-_NO_ISSUES = (
-    "UTF",
-    "SHA",
-    "ISO",
-    "RFC",
-    "HTTP",
-    "CVE",
-    "GPT",
-    "MD",
-    "AES",
-    "PEP",
-    "UTC",
-    "TLS",
-    "ES",
-    "V",
-    "X",
-    "H",
-)
-_NO_KEYS = ("ISSUE", "ISSUES", "GH", "BUG", "TICKET", "FIX", "FEATURE", "PR", "RELEASE", "PHASE")
-"""What looks like the key of an issue and is none, and what else a branch begins with that is none."""
+_PATIENCE = 600
+"""For how many seconds another process may write entries before this one gives up."""
 
-_NO_TEXT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_LARGEST_NUMBER = 10**9
+"""An iteration from this number on is taken for a slip, and the next entry does not follow it."""
 
-
-def git_fields(commit: WrittenCommit, branch: str, size: ChangeSize) -> dict[str, str]:
-    """Return what git knows of a commit, as YAML by field of an entry."""
-    text = {
-        "date": commit.date,
-        "task_id": task_of(branch, commit.subject),
-        "commit": commit.sha,
-        "branch": branch,
-    }
-    counts = {"files_changed": size.files, "lines_added": size.added, "lines_removed": size.removed}
-    return {name: quoted(value) for name, value in text.items()} | {
-        name: str(n) for name, n in counts.items()
-    }
-
-
-def quoted(text: str) -> str:
-    """Return text as a YAML scalar that every reader takes for text."""
-    plain = _SURROGATE.sub("\ufffd", text)
-    return _NO_TEXT.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(plain, ensure_ascii=False))
-
-
-def task_of(branch: str, subject: str) -> str:
-    """Return the issue that a branch or a subject refers to (``ABC-12``, ``#12``), else the branch."""
-    if m := _BRANCH_KEY.search(branch):
-        key, number = m[1].upper().split("-")
-        if key not in (*_NO_ISSUES, *_NO_KEYS):
-            return f"{key}-{number}"
-    if m := _BRANCH_NUMBER.search(branch):
-        return f"#{m[1] or m[2]}"
-    for m in _ISSUE.finditer(subject):
-        if m[1]:
-            return f"#{m[1]}"
-        if m[2].partition("-")[0] not in _NO_ISSUES:
-            return m[2]
-    return branch
-
-
-MODE = 0o644
-
-_NUMBERED = re.compile(r"iter-([0-9]{1,9})\.")
-_COMMIT_FIELD = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
+_NUMBERED_NAME = re.compile(r"iter-([0-9]{1,9})\.")
+_COMMIT_LINE = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
 
 
 class DerivedEntry(NamedTuple):
-    """An entry that was, or would be, written; the first of ``session_ids`` is the one that it names."""
+    """An entry that was written, or would be.
+
+    Attributes:
+        iteration: its number.
+        commit: the commit; without a SHA where only a checkpoint shows it.
+        session_ids: the sessions that made the commit; the entry names the first.
+        found_by: what says that an agent made the commit.
+        branch: the branch of the work; "" where nothing tells.
+        size: how much the commit changed.
+        known_from: the only evidence of a commit that git does not have; "" for any other.
+    """
 
     iteration: int
     commit: WrittenCommit
@@ -110,14 +58,26 @@ class DerivedEntry(NamedTuple):
     known_from: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data: which entry, of which kind of work, for which commit, and who made that."""
-        made_by = {"session_ids": list(self.session_ids), "found_by": self.found_by}
-        which = {"iteration": self.iteration, "kind": "commit", "commit": self.commit.sha or None}
-        return which | made_by | ({"known_from": self.known_from} if self.known_from else {})
+        """Return plain data: the entry, its commit, and who made that."""
+        data: dict[str, Any] = {
+            "iteration": self.iteration,
+            "kind": "commit",
+            "commit": self.commit.sha or None,
+            "session_ids": list(self.session_ids),
+            "found_by": self.found_by,
+        }
+        if self.known_from:
+            data["known_from"] = self.known_from
+        return data
 
 
 class Skipped(NamedTuple):
-    """A commit of an agent that gets no entry, and why."""
+    """A commit of an agent that gets no entry.
+
+    Attributes:
+        commit: its SHA; for a commit without one, its checkpoint.
+        reason: why it gets none.
+    """
 
     commit: str
     reason: str
@@ -125,7 +85,13 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """What deriving a log did; ``broken`` has a line for each entry that cannot be read."""
+    """What deriving a log did.
+
+    Attributes:
+        written: the new entries, in order.
+        skipped: the commits that have an entry.
+        broken: a line for each entry that cannot be read.
+    """
 
     written: tuple[DerivedEntry, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -133,8 +99,10 @@ class Derivation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``derive --json`` prints it."""
-        skipped = [one._asdict() for one in self.skipped]
-        return {"written": [one.as_dict() for one in self.written], "skipped": skipped}
+        return {
+            "written": [entry.as_dict() for entry in self.written],
+            "skipped": [skipped._asdict() for skipped in self.skipped],
+        }
 
 
 def derive(
@@ -148,82 +116,97 @@ def derive(
     authors: Collection[str] = (),
     mine: bool = False,
 ) -> Derivation:
-    """Write an entry for every commit that an agent made and no entry names, making ``log_dir`` where needed.
+    """Write an entry for every commit that an agent made and no entry names.
 
-    ``since`` leaves out earlier commits, ``session`` those of others, ``landed_only`` what is not on the trunk,
-    ``authors`` and ``mine`` other people's. LogError, GitError, NotARepositoryError, WriteError.
+    Args:
+        log_dir: the log, which is made where it does not exist.
+        sources: the evidence, under the rules that observe.
+        since: the first day; earlier commits get no entry.
+        dry_run: whether nothing is written.
+        session: the id of a session; commits of others get no entry.
+        landed_only: whether commits that are not on the trunk get no entry, tips of branches aside.
+        authors: names or addresses of people; commits of others get no entry.
+        mine: whether to add the names of the user of this repository to ``authors``.
+
+    Raises:
+        LogError: the log cannot be listed.
+        NotARepositoryError: the repository is not a git work tree.
+        GitError: git failed.
+        WriteError: an entry cannot be written.
     """
     assert sources.rules is ATTRIBUTED
-    with sources.transcripts().start() as scan:
+
+    with (
+        sources.transcripts().start() as scan,
+        alone_in(GitRepository(sources.repo_dir).common_dir, seconds=_PATIENCE),
+    ):
         assert isinstance(scan, AttributedScan)
-        with alone_in(GitRepository(sources.repo_dir).common_dir, seconds=600):
-            log = _read_log(log_dir)
-            history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
-            if history.tips() and not history.on_trunk():
-                sources.warn(
-                    f"there is no trunk, so only the tips of branches are looked at: {history.trunk.how}"
-                )
-            entries = {
-                record: history.resolve(trim(record.commit))
-                for record in log.records
-                if trim(record.commit)
-            }
-            agents = agent_commits(
-                scan, history, sources, list(filter(None, entries.values())), landed_only
+
+        log = _read_log(log_dir)
+        history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
+        if history.tips() and not history.on_trunk():
+            sources.warn(
+                "there is no trunk, so only the tips of branches are looked at:"
+                f" {history.trunk.how}"
             )
-            commits, makers = agents.commits, agents.makers
-            wanted = [
-                name
-                for name, made in reversed(
-                    makers.items()
-                )  # the newest commits of the trunk come first, and tips last
-                if (since is None or commits[name].date >= since.isoformat())
-                and session in (None, *made.session_ids)
-            ]
-            names = {
-                name.casefold()
-                for name in (*authors, *(history.own_names() if mine else ()))
-                if name
-            }
-            if authors or mine:
-                known = authors_of(agents, history)
-                wanted = [name for name in wanted if not names.isdisjoint(known.get(name, ()))]
-            wanted.sort(key=lambda name: commits[name].time or 0)
-            named = _named(log, history, agents, entries)
-            skipped = [
-                Skipped(commits[name].sha or name, named[name]) for name in wanted if name in named
-            ]
-            missing = [name for name in wanted if name not in named]
-            written = tuple(_numbered(missing, agents, history, log.highest))
-            if written and not dry_run:
-                _write(log_dir, written)
+
+        shas = _shas_in_entries(log, history)
+        agents = agent_commits(scan, history, sources, list(shas.values()), landed_only)
+
+        names = _in_time_of_choice(agents, since, session)
+        if authors or mine:
+            people = {*authors, *(history.own_names() if mine else ())}
+            names = _by_people(names, people, authors_of(agents, history))
+        names.sort(key=lambda name: agents.commits[name].time or 0)
+
+        reasons = _reasons_to_skip(log, history, agents, shas)
+        skipped = [
+            Skipped(agents.commits[name].sha or name, reasons[name])
+            for name in names
+            if name in reasons
+        ]
+        missing = [name for name in names if name not in reasons]
+        written = tuple(_new_entries(missing, agents, history, log.highest))
+
+        if written and not dry_run:
+            _write_entries(log_dir, written)
+
     return Derivation(written, tuple(skipped), tuple(log.broken))
 
 
 @dataclass(slots=True)
-class _Log:
-    """A log as it is: its entries, what is broken, the commits that broken entries name, and the highest number."""
+class _ExistingLog:
+    """A log as it is before entries are added.
+
+    Attributes:
+        records: its entries, sorted by iteration.
+        broken: a line for each entry that cannot be read.
+        named_by_broken: the commits that such entries name, in lower case, and their files.
+        highest: the highest number in use.
+    """
 
     records: list[IterationRecord] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    unread: dict[str, str] = field(default_factory=dict)
+    named_by_broken: dict[str, str] = field(default_factory=dict)
     highest: int = 0
 
 
-def _read_log(log_dir: Path) -> _Log:
-    log = _Log()
+def _read_log(log_dir: Path) -> _ExistingLog:
+    log = _ExistingLog()
     try:
         names = list_names(log_dir) if log_dir.exists() else []
     except InputError as e:
         raise LogError(str(e)) from e
+
     for name in filter(is_entry_name, names):
         try:
             log.records.append(load_entry(log_dir / name))
         except LogError as e:
             log.broken.append(str(e))
             with contextlib.suppress(InputError):
-                commits = _COMMIT_FIELD.findall(read_file(log_dir / name))
-                log.unread |= {sha.decode().lower(): name for sha in commits}
+                for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
+                    log.named_by_broken[sha.decode().lower()] = name
+
     if ARCHIVE_NAME in names:
         try:
             log.records += load_archive(
@@ -231,113 +214,245 @@ def _read_log(log_dir: Path) -> _Log:
             )
         except LogError as e:
             log.broken.append(str(e))
+
     log.records.sort(key=lambda record: record.iteration)
-    # What is beside an entry that is gone (labels, scores) must not become another one's.
-    numbers = [int(m[1]) for name in names if (m := _NUMBERED.match(name))]
-    log.highest = max(
-        [*numbers, *(r.iteration for r in log.records if r.iteration < 10**9)], default=0
-    )
+    log.highest = _highest_number(log.records, names)
     return log
 
 
-def _named(
-    log: _Log,
+def _highest_number(records: Sequence[IterationRecord], names: Sequence[str]) -> int:
+    """Return the highest number in use, also that of labels or scores without an entry."""
+    highest = 0
+    for record in records:
+        if record.iteration < _LARGEST_NUMBER:
+            highest = max(highest, record.iteration)
+
+    for name in names:
+        match = _NUMBERED_NAME.match(name)
+        if match is not None:
+            highest = max(highest, int(match[1]))
+
+    return highest
+
+
+def _shas_in_entries(log: _ExistingLog, history: AttributedHistory) -> dict[str, str]:
+    """Return the SHAs of the commits that entries name, by their names."""
+    shas: dict[str, str] = {}
+    for record in log.records:
+        name = trim(record.commit)
+        sha = history.resolve(name) if name else None
+        if sha:
+            shas[name] = sha
+    return shas
+
+
+def _in_time_of_choice(
+    agents: AgentCommits, since: datetime.date | None, session: str | None
+) -> list[str]:
+    """Return the commits since a day, and of a session, the oldest on the trunk first."""
+    names: list[str] = []
+    for name, made_by in reversed(agents.makers.items()):
+        if since is not None and agents.commits[name].date < since.isoformat():
+            continue
+        if session is not None and session not in made_by.session_ids:
+            continue
+        names.append(name)
+    return names
+
+
+def _by_people(
+    names: Sequence[str], people: Collection[str], authors: Mapping[str, set[str]]
+) -> list[str]:
+    """Return the commits with an author among some people, in whatever case they are written."""
+    folded = {person.casefold() for person in people if person}
+    return [name for name in names if not folded.isdisjoint(authors.get(name, ()))]
+
+
+def _reasons_to_skip(
+    log: _ExistingLog,
     history: AttributedHistory,
     agents: AgentCommits,
-    entries: Mapping[IterationRecord, str | None],
+    shas: Mapping[str, str],
 ) -> dict[str, str]:
-    found: dict[str, str] = {}
+    """Return why commits get no entry: which entry names each of them.
+
+    Args:
+        log: the entries.
+        history: the commits in git.
+        agents: the commits that agents made.
+        shas: the SHAs of the commits that entries name, by their names.
+    """
+    reasons: dict[str, str] = {}
+
     for record in log.records:
-        field, by = trim(record.commit), f"iteration {record.iteration} names"
-        sha = entries.get(record)
-        unseen = (name for name in agents.known_from if field and name.startswith(field.lower()))
-        own = sha or next(unseen, field.lower())
-        lost = (one for made, one in agents.same.items() if not sha and own.startswith(made))
-        became = agents.same.get(own) or next(lost, own)
+        names_it = f"iteration {record.iteration} names"
+
         if record.checkpoint:
+            reason = f"{names_it} its checkpoint"
             name = agents.same.get(record.checkpoint, record.checkpoint)
-            found.setdefault(name, f"{by} its checkpoint")
-            for other, known in agents.known_from.items():
-                if known == record.known_from:
-                    found.setdefault(other, f"{by} its checkpoint")
-        if own in agents.commits:
-            found.setdefault(own, f"{by} it")
+            reasons.setdefault(name, reason)
+            for name, known_from in agents.known_from.items():
+                if known_from == record.known_from:
+                    reasons.setdefault(name, reason)
+
+        written_name = trim(record.commit)
+        if not written_name:
+            continue
+
+        sha = shas.get(written_name)
+        name = sha or _name_of_lost_commit(written_name, agents)
+        became = _commit_that_it_became(name, agents, is_lost=sha is None)
+
+        if name in agents.commits:
+            reasons.setdefault(name, f"{names_it} it")
         elif became in agents.commits:
-            found.setdefault(became, f"{by} {own[:12]}, which landed as it")
-        elif field and (landed := history.landing(record).commit):
-            found.setdefault(landed, f"{by} {(sha or field)[:12]}, which landed as it")
-    for name, sha in history.resolved(log.unread).items():
-        found.setdefault(sha, f"{log.unread[name]}, which cannot be read, names it")
-    return found
+            reasons.setdefault(became, f"{names_it} {name[:12]}, which landed as it")
+        else:
+            landed = history.landing(record).commit
+            if landed:
+                shown_name = (sha or written_name)[:12]
+                reasons.setdefault(landed, f"{names_it} {shown_name}, which landed as it")
+
+    for name, sha in history.resolved(log.named_by_broken).items():
+        file = log.named_by_broken[name]
+        reasons.setdefault(sha, f"{file}, which cannot be read, names it")
+
+    return reasons
 
 
-def _numbered(
-    missing: Sequence[str], agents: AgentCommits, history: AttributedHistory, highest: int
+def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
+    """Return the name of a commit that git does not have, from what an entry writes."""
+    lowered = written_name.lower()
+    for name in agents.known_from:
+        if name.startswith(lowered):
+            return name
+    return lowered
+
+
+def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
+    """Return the commit that another one became: by amending, rebasing, picking or squashing."""
+    became = agents.same.get(name)
+    if became:
+        return became
+
+    if is_lost:
+        # Transcripts show a few digits of a SHA, and entries may write all of them.
+        for digits, commit in agents.same.items():
+            if name.startswith(digits):
+                return commit
+    return name
+
+
+def _new_entries(
+    names: Sequence[str], agents: AgentCommits, history: AttributedHistory, highest: int
 ) -> Iterator[DerivedEntry]:
-    sizes = history.sizes(name for name in missing if name not in agents.known_from)
-    landed = set(history.on_trunk())
-    for iteration, name in enumerate(missing, highest + 1):
-        known = agents.known_from.get(name, "")
-        branch = history.branch_behind(name) if name in landed else agents.branches.get(name, "")
-        found_by, sessions = agents.makers[name]
-        size = sizes.get(name, ChangeSize())
-        yield DerivedEntry(iteration, agents.commits[name], sessions, found_by, branch, size, known)
+    """Yield the entries of some commits, with the numbers after the highest in use."""
+    sizes = history.sizes(name for name in names if name not in agents.known_from)
+    on_trunk = set(history.on_trunk())
+
+    for iteration, name in enumerate(names, start=highest + 1):
+        if name in on_trunk:
+            branch = history.branch_behind(name)
+        else:
+            branch = agents.branches.get(name, "")
+
+        made_by = agents.makers[name]
+        yield DerivedEntry(
+            iteration=iteration,
+            commit=agents.commits[name],
+            session_ids=made_by.session_ids,
+            found_by=made_by.found_by,
+            branch=branch,
+            size=sizes.get(name, ChangeSize()),
+            known_from=agents.known_from.get(name, ""),
+        )
 
 
-def _entry(n: int, fields: Mapping[str, str], agent: Mapping[str, str], summary: str) -> bytes:
-    """Return an entry; what is empty is left out. ``fields`` are YAML, all else is text."""
-    fields = {"schema_version": "2", "iteration": str(n), **fields}
-    lines = [f"{name}: {yaml}" for name, yaml in fields.items() if yaml != '""']
-    known = [f"  {name}: {quoted(text)}" for name, text in agent.items() if text]
-    lines += ["agent:", *known] if known else []
-    lines += ["impl:", f"  summary: {quoted(summary)}"] if summary else []
-    return "\n".join([*lines, ""]).encode()
+def _write_entries(log_dir: Path, entries: Sequence[DerivedEntry]) -> None:
+    files: list[tuple[Path, bytes]] = []
+    for entry in entries:
+        path = log_dir / f"iter-{entry.iteration}.yaml"
+        files.append((path, _text_of(entry)))
 
-
-def _write(log_dir: Path, written: Sequence[DerivedEntry]) -> None:
-    files = []
-    for n, commit, sessions, _, branch, size, known_from in written:
-        fields = {} if known_from else git_fields(commit, branch, size)
-        if known_from:
-            time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC).strftime(
-                "%Y-%m-%dT%H:%M:%SZ"
-            )
-            fields = {"date": quoted(commit.date), "commit": quoted(commit.sha)}
-            fields |= {"checkpoint_at": quoted(time), "known_from": quoted(known_from)}
-        summary = "" if known_from else trim(commit.subject)
-        text = _entry(n, fields, {"session_id": sessions[0]} if sessions else {}, summary)
-        files.append((log_dir / f"iter-{n}.yaml", text))
     make_folder(log_dir)
     for path, _ in files:
         if os.path.lexists(path):
             raise WriteError(f"{path}: another process has just written it; run again")
-    write_together(files, MODE)
+    write_together(files, ENTRY_MODE)
+
+
+def _text_of(entry: DerivedEntry) -> bytes:
+    commit = entry.commit
+    if entry.known_from:
+        fields = _fields_of_lost_commit(entry)
+        summary = ""
+    else:
+        fields = git_fields(commit, entry.branch, entry.size)
+        summary = trim(commit.subject)
+
+    agent = {"session_id": entry.session_ids[0]} if entry.session_ids else {}
+    return entry_text(entry.iteration, fields, agent, summary)
+
+
+def _fields_of_lost_commit(entry: DerivedEntry) -> dict[str, str]:
+    seconds = entry.commit.time or 0
+    time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return {
+        "date": quoted(entry.commit.date),
+        "commit": quoted(entry.commit.sha),
+        "checkpoint_at": quoted(time.strftime("%Y-%m-%dT%H:%M:%SZ")),
+        "known_from": quoted(entry.known_from),
+    }
 
 
 def derive_runs(
     log_dir: Path, repo_dir: Path | str, folder: Path, dry_run: bool = False
 ) -> list[tuple[int, GradedRun]]:
-    """Write an entry, and its reward, for every run below a folder that has none; InputError, and as derive."""
+    """Write an entry, and a reward beside it, for every graded run below a folder that has none.
+
+    Args:
+        log_dir: the log, which is made where it does not exist.
+        repo_dir: the repository of the log.
+        folder: the folder of the runs.
+        dry_run: whether nothing is written.
+
+    Returns:
+        The runs that were new, with the numbers of their entries.
+
+    Raises:
+        InputError: the folder does not exist.
+        LogError, NotARepositoryError, GitError, WriteError: as :func:`derive`.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")
-    with alone_in(GitRepository(repo_dir).common_dir, seconds=600):
+
+    with alone_in(GitRepository(repo_dir).common_dir, seconds=_PATIENCE):
         log = _read_log(log_dir)
-        known = {source_of_reward(log_dir, record.iteration) for record in log.records}
-        missing = [run for run in graded_runs(folder) if run.source not in known]
-        written = list(enumerate(missing, log.highest + 1))
-        files = []
-        for n, run in written:
-            fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
-            agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
-            text = _entry(n, fields, agent, run.source)
-            graded = f"source: {quoted(run.source)}\n" + (
-                "" if run.reward is None else f"reward: {run.reward!r}\n"
-            )
-            files += [
-                (log_dir / f"iter-{n}.yaml", text),
-                (log_dir / reward_file_name(n), graded.encode()),
-            ]
-        if files and not dry_run:
+        sources = {source_of_reward(log_dir, record.iteration) for record in log.records}
+        new_runs = [run for run in graded_runs(folder) if run.source not in sources]
+        numbered = list(enumerate(new_runs, start=log.highest + 1))
+
+        if numbered and not dry_run:
             make_folder(log_dir)
-            write_together(files, MODE)
-    return written
+            write_together(_files_of_runs(log_dir, numbered), ENTRY_MODE)
+
+    return numbered
+
+
+def _files_of_runs(
+    log_dir: Path, numbered: Sequence[tuple[int, GradedRun]]
+) -> list[tuple[Path, bytes]]:
+    files: list[tuple[Path, bytes]] = []
+
+    for iteration, run in numbered:
+        fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
+        agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
+        entry = entry_text(iteration, fields, agent, run.source)
+        files.append((log_dir / f"iter-{iteration}.yaml", entry))
+
+        reward = f"source: {quoted(run.source)}\n"
+        if run.reward is not None:
+            reward += f"reward: {run.reward!r}\n"
+        files.append((log_dir / reward_file_name(iteration), reward.encode()))
+
+    return files

@@ -1,10 +1,14 @@
-"""A log checked: what each entry holds, and what they say together (``docs/LOG.md``, "Keeping a log")."""
+"""Checks a log: what each entry holds, and what entries say together.
+
+``docs/LOG.md``, "Keeping a log".
+"""
 
 import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from scoring.errors import GitError, InputError, YamlError
 from scoring.evidence.beside import deliberation_facts, hook_facts
@@ -21,21 +25,53 @@ from scoring.yamlnodes import MappingNode, Node, Sequence
 from scoring.yamlread import Reader, parse
 
 Level = Literal["error", "warning"]
-_LINE = re.compile(r"line ([0-9]{1,9}):? ?")
+
+_LINE_IN_MESSAGE = re.compile(r"line ([0-9]{1,9}):? ?")
 
 
 class LintFinding(NamedTuple):
-    """One thing that is wrong with a log: an ``error`` cannot stand, a ``warning`` may be meant."""
+    """One thing that is wrong with a log.
+
+    Attributes:
+        level: ``error`` for what is certainly wrong, ``warning`` for what may be meant.
+        path: the file.
+        line: the line, from 1; None for the file as a whole.
+        iteration: the number of the entry; None for a file of several.
+        field: the field, as ``impl.retries``; "" for an entry as a whole.
+        text: what is wrong, for people.
+    """
 
     level: Level
     path: Path
-    line: int | None  # from 1, None where it is of the whole file
+    line: int | None
     iteration: int | None
     field: str
     text: str
 
 
-class _Entry(NamedTuple):
+class LintedLog(NamedTuple):
+    """What was found in a log.
+
+    Attributes:
+        entries: how many entries it has.
+        findings: what is wrong with it, by file and line.
+    """
+
+    entries: int
+    findings: list[LintFinding]
+
+
+class _ReadEntry(NamedTuple):
+    """An entry that can be read.
+
+    Attributes:
+        path: its file.
+        iteration: its number.
+        commit: the commit that it names, as written.
+        session: the session that it names.
+        lines: the line of each field, by its path.
+    """
+
     path: Path
     iteration: int
     commit: str
@@ -43,141 +79,223 @@ class _Entry(NamedTuple):
     lines: Mapping[str, int]
 
 
-def lint_log(
-    log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None
-) -> tuple[int, list[LintFinding]]:
-    """Return how many entries a log has, and what is wrong, line by line, also with ``sessions``; LogError."""
+@dataclass(slots=True)
+class _CheckedFile:
+    """A file of a log: the entries in it that can be read, and what is wrong."""
+
+    path: Path
+    entries: list[_ReadEntry] = field(default_factory=list)
+    findings: list[LintFinding] = field(default_factory=list)
+
+
+def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> LintedLog:
+    """Check a log line by line.
+
+    Args:
+        log_dir: the log.
+        repo_dir: the repository that it is about.
+        sessions: the ids of the sessions that transcripts show; None leaves sessions unchecked.
+
+    Raises:
+        LogError: the log cannot be listed.
+    """
     names = names_in_log(log_dir)
-    found: list[LintFinding] = []
-    entries: list[_Entry] = []
-    for name in filter(is_entry_name, names):
-        entries += _linted(log_dir / name, found)
-        n = number_of(name)
-        for beside in (
-            label_facts(log_dir, n),
-            hook_facts(log_dir, n),
-            deliberation_facts(log_dir, n),
-        ):
-            if beside is not None and beside.problem:
-                _unreadable(found, beside.path, n, InputError(beside.problem))
-    archived = list(_linted_archive(log_dir / ARCHIVE_NAME, found)) if ARCHIVE_NAME in names else []
-    found += _twice(entries)
-    found += _same_commit([*entries, *archived], repo_dir)
+    entry_names = list(filter(is_entry_name, names))
+
+    findings: list[LintFinding] = []
+    entries: list[_ReadEntry] = []
+    for name in entry_names:
+        file = _check_entry(log_dir / name)
+        entries += file.entries
+        findings += file.findings
+        findings += _unreadable_beside(log_dir, number_of(name))
+
+    archived: list[_ReadEntry] = []
+    if ARCHIVE_NAME in names:
+        archive = _check_archive(log_dir / ARCHIVE_NAME)
+        archived = archive.entries
+        findings += archive.findings
+
+    findings += _several_of_one_number(entries)
+    findings += _several_of_one_commit([*entries, *archived], repo_dir)
     if sessions is not None:
-        found += _unknown_sessions(entries, sessions)
-    order = {log_dir / name: n for n, name in enumerate(names)}
-    found.sort(key=lambda one: (order[one.path], one.line or 0, one.level, one.text))
-    return max(len(entries), sum(map(is_entry_name, names))) + len(archived), found
+        findings += _unknown_sessions(entries, sessions)
+
+    order = {log_dir / name: index for index, name in enumerate(names)}
+    findings.sort(
+        key=lambda finding: (order[finding.path], finding.line or 0, finding.level, finding.text)
+    )
+    return LintedLog(len(entry_names) + len(archived), findings)
 
 
-def _linted(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
+def _check_entry(path: Path) -> _CheckedFile:
+    file = _CheckedFile(path)
     number = number_of(path.name)
     try:
         data = read_file(path, within=path.parent)
         document = parse(data)
     except InputError as e:
-        _unreadable(found, path, number, e)
-        return
-    found += _faults(path, document, number)
+        file.findings.append(_unreadable(path, number, str(e)))
+        return file
+
+    file.findings += _faults_in(path, document, number)
     try:
         record = parse_iteration_record(data)
     except YamlError as e:
-        _unreadable(found, path, number, e)
-        return
-    lines = dict(field_lines(document))
+        if not _has_error(file.findings):
+            file.findings.append(_unreadable(path, number, str(e)))
+        return file
+
+    entry = _ReadEntry(
+        path=path,
+        iteration=record.iteration,
+        commit=trim(record.commit),
+        session=record.agent.session_id,
+        lines=dict(field_lines(document)),
+    )
+    file.entries.append(entry)
+
     if record.iteration != number:
         text = f"the file holds iteration {record.iteration}; {path.name} is read as that one"
-        found.append(
-            LintFinding(
-                "warning", path, lines.get("iteration"), record.iteration, "iteration", text
-            )
-        )
-    yield _Entry(path, record.iteration, trim(record.commit), record.agent.session_id, lines)
+        file.findings.append(_finding("warning", entry, "iteration", text))
+    return file
 
 
-def _linted_archive(path: Path, found: list[LintFinding]) -> Iterator[_Entry]:
+def _check_archive(path: Path) -> _CheckedFile:
+    file = _CheckedFile(path)
     try:
         data = read_file(path, within=path.parent)
-        document = parse(data)
-        items = (
-            Reader().struct(document, {"iterations": lambda _, node: node}).get("iterations")
-            if document
-            else None
-        )
+        items = _items_of_archive(parse(data))
     except InputError as e:
-        _unreadable(found, path, None, e)
-        return
-    for item in items.items if isinstance(items, Sequence) else ():
-        if isinstance(item, MappingNode):
-            found += _faults(path, item, None)
-            with contextlib.suppress(YamlError):
-                given = Reader().struct(
-                    item, {"iteration": Reader.integer, "commit": Reader.string}
-                )
-                iteration, commit = given.get("iteration", 0), trim(given.get("commit", ""))
-                yield _Entry(path, iteration, commit, "", dict(field_lines(item)))
+        file.findings.append(_unreadable(path, None, str(e)))
+        return file
+
+    for item in items:
+        if not isinstance(item, MappingNode):
+            continue
+        file.findings += _faults_in(path, item, None)
+        with contextlib.suppress(YamlError):
+            file.entries.append(_archived_entry(path, item))
+
     try:
         parse_archive(data)
     except YamlError as e:
-        _unreadable(found, path, None, e)
+        if not _has_error(file.findings):
+            file.findings.append(_unreadable(path, None, str(e)))
+    return file
 
 
-def _faults(path: Path, document: Node | None, number: int | None) -> Iterator[LintFinding]:
-    for fault in faults_of(document, archived=number is None):
+def _items_of_archive(document: Node | None) -> list[Node]:
+    if document is None:
+        return []
+
+    fields = Reader().struct(document, {"iterations": lambda _, node: node})
+    items = fields.get("iterations")
+    return items.items if isinstance(items, Sequence) else []
+
+
+def _archived_entry(path: Path, item: MappingNode) -> _ReadEntry:
+    fields: dict[str, Any] = {"iteration": Reader.integer, "commit": Reader.string}
+    values = Reader().struct(item, fields)
+    return _ReadEntry(
+        path=path,
+        iteration=values.get("iteration", 0),
+        commit=trim(values.get("commit", "")),
+        session="",
+        lines=dict(field_lines(item)),
+    )
+
+
+def _faults_in(path: Path, entry: Node | None, number: int | None) -> Iterator[LintFinding]:
+    """Yield where an entry does not fit its schema; ``number`` None is for an archived one."""
+    for fault in faults_of(entry, archived=number is None):
         level: Level = "error" if fault.is_error else "warning"
         yield LintFinding(level, path, fault.line, number, fault.path, fault.text)
 
 
-def _unreadable(found: list[LintFinding], path: Path, number: int | None, error: Exception) -> None:
-    if any(one.path == path and one.level == "error" for one in found):
-        return
-    text = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
-    m = _LINE.match(text)
-    found.append(
-        LintFinding(
-            "error", path, int(m[1]) if m else None, number, "", text[m.end() :] if m else text
-        )
-    )
+def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
+    """Yield which files beside an entry cannot be read, at most one finding a file."""
+    reported: set[Path] = set()
+    for facts in (
+        label_facts(log_dir, iteration),
+        hook_facts(log_dir, iteration),
+        deliberation_facts(log_dir, iteration),
+    ):
+        if facts is not None and facts.problem and facts.path not in reported:
+            reported.add(facts.path)
+            yield _unreadable(facts.path, iteration, facts.problem)
 
 
-def _twice(entries: Iterable[_Entry]) -> Iterator[LintFinding]:
-    first: dict[int, _Entry] = {}
+def _has_error(findings: Iterable[LintFinding]) -> bool:
+    return any(finding.level == "error" for finding in findings)
+
+
+def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
+    """Return the finding for a file that cannot be read, with the line that a message begins with."""
+    text = message.removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
+
+    line = None
+    match = _LINE_IN_MESSAGE.match(text)
+    if match is not None:
+        line = int(match[1])
+        text = text[match.end() :]
+
+    return LintFinding("error", path, line, iteration, "", text)
+
+
+def _finding(level: Level, entry: _ReadEntry, field_path: str, text: str) -> LintFinding:
+    line = entry.lines.get(field_path)
+    return LintFinding(level, entry.path, line, entry.iteration, field_path, text)
+
+
+def _several_of_one_number(entries: Iterable[_ReadEntry]) -> Iterator[LintFinding]:
+    first_of_number: dict[int, _ReadEntry] = {}
     for entry in entries:
-        if (other := first.setdefault(entry.iteration, entry)) is not entry:
-            text = f"iteration {entry.iteration} is in {other.path.name} as well; the file that is read last counts"
-            yield LintFinding(
-                "error",
-                entry.path,
-                entry.lines.get("iteration"),
-                entry.iteration,
-                "iteration",
-                text,
+        first = first_of_number.setdefault(entry.iteration, entry)
+        if first is not entry:
+            text = (
+                f"iteration {entry.iteration} is in {first.path.name} as well;"
+                " the file that is read last counts"
             )
+            yield _finding("error", entry, "iteration", text)
 
 
-def _same_commit(entries: Iterable[_Entry], repo_dir: Path) -> Iterator[LintFinding]:
-    entries = [entry for entry in entries if entry.commit]
+def _several_of_one_commit(entries: Iterable[_ReadEntry], repo_dir: Path) -> Iterator[LintFinding]:
+    with_commit = [entry for entry in entries if entry.commit]
     try:
-        resolved = GitRepository(repo_dir).resolve(entry.commit for entry in entries)
+        shas = GitRepository(repo_dir).resolve(entry.commit for entry in with_commit)
     except GitError:
-        resolved = {}
-    first: dict[str, _Entry] = {}
-    for entry in entries:
-        sha, name = resolved.get(entry.commit), entry.commit.lower()
-        other = first.setdefault(sha or name[:SAME_COMMIT], entry)
-        alike = sha or name.startswith(other.commit.lower()[: len(name)])
-        if other is not entry and other.iteration != entry.iteration and alike:
-            text = f"commit {entry.commit[:12]} is named by iteration {other.iteration} as well ({other.path.name})"
-            yield LintFinding(
-                "error", entry.path, entry.lines.get("commit"), entry.iteration, "commit", text
+        shas = {}
+
+    first_of_commit: dict[str, _ReadEntry] = {}
+    for entry in with_commit:
+        sha = shas.get(entry.commit)
+        name = entry.commit.lower()
+        first = first_of_commit.setdefault(sha or name[:SAME_COMMIT], entry)
+        if first is entry or first.iteration == entry.iteration:
+            continue
+
+        if sha or name.startswith(first.commit.lower()[: len(name)]):
+            text = (
+                f"commit {entry.commit[:12]} is named by iteration {first.iteration} as well"
+                f" ({first.path.name})"
             )
+            yield _finding("error", entry, "commit", text)
 
 
-def _unknown_sessions(entries: Iterable[_Entry], known: Collection[str]) -> Iterator[LintFinding]:
+def _unknown_sessions(
+    entries: Iterable[_ReadEntry], sessions: Collection[str]
+) -> Iterator[LintFinding]:
     for entry in entries:
-        if entry.session and entry.session not in known:
-            text = f"no transcript has the session {shown(entry.session)}; it may be gone, or the id is another one"
-            line = entry.lines.get("agent.session_id", entry.lines.get("agent"))
-            yield LintFinding(
-                "warning", entry.path, line, entry.iteration, "agent.session_id", text
-            )
+        if not entry.session or entry.session in sessions:
+            continue
+
+        text = (
+            f"no transcript has the session {shown(entry.session)};"
+            " it may be gone, or the id is another one"
+        )
+        finding = _finding("warning", entry, "agent.session_id", text)
+        if finding.line is None:
+            # The block may come from an alias.
+            finding = finding._replace(line=entry.lines.get("agent"))
+        yield finding

@@ -39,7 +39,8 @@ from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import path_scope
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.jobs.close_task import parse_hook_input
-from scoring.jobs.derive import _COMMIT_FIELD, task_of
+from scoring.jobs.derive import _COMMIT_LINE
+from scoring.jobs.entry_fields import task_of
 from scoring.jobs.hook_install import install_hook
 from scoring.jobs.label_file import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
@@ -264,7 +265,7 @@ PLACES: dict[str, Work] = {
         _blocks(text.encode().split(b"\n"), lambda _: True)
     ),
     "the subject of a fix": OutcomeRules().is_fix,
-    "a commit in an entry that is broken": lambda text: _COMMIT_FIELD.findall(text.encode()),
+    "a commit in an entry that is broken": lambda text: _COMMIT_LINE.findall(text.encode()),
     "a path of a redirection": lambda text: [
         may_be_written("out/a.yaml", one)
         for one in (text, f"$x/{text}", f"{text}/a.yaml", f"{text}/**")

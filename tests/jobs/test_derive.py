@@ -14,7 +14,7 @@ from helpers.harness_lines import cases
 from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
 
-from scoring.jobs.derive import task_of
+from scoring.jobs.entry_fields import task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
 

@@ -196,6 +196,15 @@ class TestSet:
         assert "by aliases" in one_line(da_score("entry", "set", "1", "verifiers.0.retries", "2"))
         assert path.read_text() == text
 
+    def test_a_list_that_ends_in_an_alias_gets_no_item(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        text = "v: &v {status: pass}\nschema_version: 2\niteration: 1\nverifiers:\n- *v\n"
+        path = self.entry(place, text)
+        message = one_line(da_score("entry", "set", "1", "verifiers.1.status", "fail"))
+        assert "cannot be set without changing more" in message
+        assert path.read_text() == text
+
 
 def lint(da_score: DaScore, *options: str) -> tuple[int, list[tuple[str, str, int | None, str]]]:
     """What lint finds: level, file, line and text of each."""

@@ -1,0 +1,343 @@
+"""Sets one field in an entry, and leaves all other text as it is: ``docs/LOG.md``, "Keeping a log"."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from scoring.errors import InputError, SettingsError, YamlError
+from scoring.files import alone_in, read_file, write_atomically
+from scoring.jobs.entries import existing_entries
+from scoring.jobs.entry_fields import quoted
+from scoring.log.load import no_such_entry
+from scoring.log.parse import ENTRIES, DescribedField, described_fields, parse_iteration_record
+from scoring.log.schema import faults_of, numberless_path
+from scoring.text import shown
+from scoring.yamlnodes import NULLS, Scalar, Sequence
+from scoring.yamlread import Reader, parse
+
+_FIXED_FIELDS = ("schema_version", "iteration")
+_BYTE_ORDER_MARK = "\ufeff"
+_MOST_DIGITS_OF_INDEX = 5
+_USUAL_INDENT = 2
+
+
+class _Edit(NamedTuple):
+    """A part of a text that is replaced.
+
+    Attributes:
+        start: the index of its first character.
+        end: the index after its last one.
+        text: what comes in its place.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+def set_value(log_dir: Path, iteration: int, path: str, text: str) -> Path:
+    """Set one field of an entry, and return the entry's file.
+
+    Args:
+        log_dir: the log.
+        iteration: the number of the entry.
+        path: the field, as ``impl.retries`` or ``verifiers.0.status``.
+        text: its value, as YAML; in a field that holds text, the text itself.
+
+    Raises:
+        NotFoundError: the log does not have the entry.
+        SettingsError: the field does not exist or does not take the value.
+        InputError: the file cannot be read, or not be changed without changing more.
+        WriteError: the file cannot be written.
+    """
+    entries = existing_entries(log_dir)
+    if iteration not in entries:
+        raise no_such_entry(log_dir, iteration)
+
+    file = entries[iteration].path
+    with alone_in(log_dir):
+        old = read_file(file, within=log_dir)
+        new = _with_value(file, old, path, text)
+        if new != old:
+            write_atomically(file, new, mode=file.stat().st_mode & 0o777)
+    return file
+
+
+def _with_value(file: Path, data: bytes, path: str, text: str) -> bytes:
+    """Return the content of an entry with a field set."""
+    version = _version_of(file, data)
+    value = _as_yaml(_field_at(path, version), text, path)
+
+    try:
+        new = _edited(data, path, value)
+        faults = faults_of(parse(new))
+    except (UnicodeError, yaml.YAMLError, YamlError) as e:
+        raise InputError(
+            f"{file}: {path} cannot be set without changing more; change it by hand"
+        ) from e
+
+    for fault in faults:
+        if fault.path == path or fault.path.startswith(f"{path}."):
+            raise SettingsError(f"{fault.text}; nothing was written")
+
+    if _changes_more(data, new, path):
+        raise InputError(
+            f"{file}: its parts share values by aliases; nothing was written, change it by hand"
+        )
+    return new
+
+
+def _version_of(file: Path, data: bytes) -> int:
+    version: int | None = None
+    try:
+        document = parse(data)
+        if document is not None:
+            fields = Reader().struct(document, {"schema_version": Reader.integer})
+            version = fields.get("schema_version")
+    except YamlError as e:
+        raise InputError(f"{file}: {e}; mend it by hand first") from e
+
+    if version is None or version not in ENTRIES:
+        raise InputError(f"{file}: schema_version is neither 1 nor 2; mend it by hand first")
+    return version
+
+
+def _field_at(path: str, version: int) -> DescribedField:
+    if path in _FIXED_FIELDS:
+        problem = "stays as it is"
+    else:
+        problem = "is not a field that holds one value"
+
+        numberless = numberless_path(path)
+        for field in described_fields(ENTRIES[version]):
+            if field.path in (numberless, numberless.removesuffix("[]")):
+                if field.kind == "block" or field.path.endswith("[]"):
+                    break
+                return field
+
+    raise SettingsError(
+        f"{path}: {problem} in schema {version}; da-score schema entry lists the fields"
+    )
+
+
+def _as_yaml(field: DescribedField, text: str, path: str) -> str:
+    """Return a value as YAML in one line; SettingsError where the field cannot hold it."""
+    if field.kind == "text":
+        return quoted(text)
+
+    try:
+        node = parse(text.encode("utf-8", "surrogateescape"))
+    except YamlError as e:
+        raise SettingsError(f"{path}: {shown(text)} is not a YAML value: {e}") from e
+
+    if field.kind == "list":
+        if not isinstance(node, Sequence):
+            return quoted(text)
+        items = [quoted(item.value) for item in node.items if isinstance(item, Scalar)]
+        return f"[{', '.join(items)}]"
+
+    if not isinstance(node, Scalar) or node.quoted or node.tag or "\n" in node.value:
+        raise SettingsError(f"{path}: {shown(text)} is not a single value; nothing was written")
+    return node.value
+
+
+def _edited(data: bytes, path: str, value: str) -> bytes:
+    """Return the content of an entry with a value in the place of a field's."""
+    source = data.decode()
+    body = source.removeprefix(_BYTE_ORDER_MARK)
+    mark = source[: len(source) - len(body)]
+
+    root = next(yaml.compose_all(body, Loader=yaml.CBaseLoader))
+    edit = _edit_of(body, root, path.split("."), value, path)
+    return (mark + body[: edit.start] + edit.text + body[edit.end :]).encode()
+
+
+def _edit_of(source: str, node: yaml.Node, parts: list[str], value: str, path: str) -> _Edit:
+    """Return the edit that sets a value somewhere in a node.
+
+    Args:
+        source: the whole text.
+        node: the block or list.
+        parts: the way from it to the field.
+        value: the value, as YAML.
+        path: the whole path of the field, for errors.
+    """
+    name = parts[0]
+    inner_parts = parts[1:]
+
+    # A node that begins before its key ends is elsewhere in the text: an alias.
+    earliest = node.start_mark.index
+    inner = None
+    if isinstance(node, yaml.SequenceNode):
+        inner = _item_at(node, name, path)
+    elif isinstance(node, yaml.MappingNode):
+        for key, key_value in node.value:
+            if key.value == name:
+                inner = key_value
+                earliest = key.end_mark.index
+                break
+    else:
+        parent = path.removesuffix("." + ".".join(parts))
+        raise SettingsError(f"{path}: {parent} holds no fields; change it by hand")
+
+    if inner is None:
+        return _insertion(source, node, parts, value)
+    if inner.start_mark.index < earliest:
+        raise YamlError("an alias")
+    if inner_parts and not _is_null(inner):
+        return _edit_of(source, inner, inner_parts, value, path)
+
+    start = inner.start_mark.index
+    space = " " if source[start - 1] in ":-" else ""
+    return _Edit(start, _end_of(source, inner), space + _in_one_line(inner_parts, value))
+
+
+def _item_at(node: yaml.SequenceNode, name: str, path: str) -> yaml.Node | None:
+    """Return an item of a list, or None for the index after the last one."""
+    count = len(node.value)
+    index = -1
+    if name.isdigit() and len(name) <= _MOST_DIGITS_OF_INDEX:
+        index = int(name)
+
+    if not 0 <= index <= count:
+        raise SettingsError(f"{path}: there are {count} in the list; the next one is {count}")
+    return node.value[index] if index < count else None
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and not node.style and node.value in NULLS
+
+
+def _insertion(source: str, node: yaml.CollectionNode, parts: list[str], value: str) -> _Edit:
+    """Return the edit that adds a field to a block, or an item to a list."""
+    if node.flow_style or not node.value:
+        return _insertion_in_flow(source, node, parts, value)
+
+    line_break = "\r\n" if "\r\n" in source else "\n"
+    indent = " " * node.start_mark.column
+    if isinstance(node, yaml.SequenceNode):
+        text = _new_item(parts[1:], value)
+    else:
+        text = _new_field(node, parts, value, line_break + indent)
+
+    end_of_line = _end_of(source, _last_node(node))
+    while end_of_line < len(source) and source[end_of_line] not in "\r\n":
+        end_of_line += 1
+    return _Edit(end_of_line, end_of_line, f"{line_break}{indent}{text}")
+
+
+def _insertion_in_flow(
+    source: str, node: yaml.CollectionNode, parts: list[str], value: str
+) -> _Edit:
+    before_bracket = node.end_mark.index - 1
+    inside = source[node.start_mark.index + 1 : before_bracket].strip()
+
+    index = before_bracket
+    if inside and node.value:
+        index = _end_of(source, _last_node(node))
+
+    separator = ", " if node.value else ""
+    name = "" if isinstance(node, yaml.SequenceNode) else f"{parts[0]}: "
+    return _Edit(index, index, separator + name + _in_one_line(parts[1:], value))
+
+
+def _new_item(inner_parts: list[str], value: str) -> str:
+    if len(inner_parts) == 1 and not inner_parts[0].isdigit():
+        return f"- {inner_parts[0]}: {value}"
+    return f"- {_in_one_line(inner_parts, value)}"
+
+
+def _new_field(block: yaml.CollectionNode, parts: list[str], value: str, next_line: str) -> str:
+    inner_parts = parts[1:]
+    if not inner_parts or inner_parts[0].isdigit():
+        return f"{parts[0]}: {_in_one_line(inner_parts, value)}"
+
+    # A new block is indented as the first one that the entry has.
+    step = _USUAL_INDENT
+    for _, inner in block.value:
+        if isinstance(inner, yaml.MappingNode) and not inner.flow_style:
+            step = inner.start_mark.column - block.start_mark.column
+            break
+
+    field = f"{inner_parts[0]}: {_in_one_line(inner_parts[1:], value)}"
+    return f"{parts[0]}:{next_line}{' ' * step}{field}"
+
+
+def _last_node(node: yaml.CollectionNode) -> yaml.Node:
+    """Return the node that ends a block or list: its last value, or the key of an alias."""
+    if isinstance(node, yaml.MappingNode):
+        key, value = node.value[-1]
+        return _later(key, value)
+
+    last: yaml.Node = node.value[-1]
+    previous = node.value[-2] if len(node.value) > 1 else node
+    if last is previous or _later(last, previous) is previous:
+        raise YamlError("an alias")
+    return last
+
+
+def _later(node: yaml.Node, other: yaml.Node) -> yaml.Node:
+    """Return the node that begins later in the text, or the second of two that begin together."""
+    return node if node.start_mark.index > other.start_mark.index else other
+
+
+def _end_of(source: str, node: yaml.Node) -> int:
+    """Return the index where a node ends, without the blank lines and comments that follow."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        return _end_of(source, _last_node(node))
+
+    end: int = node.end_mark.index
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+        return len(source[:end].rstrip())
+    return end
+
+
+def _in_one_line(parts: list[str], value: str) -> str:
+    """Return a value inside blocks and lists that do not exist yet, in one line."""
+    for part in reversed(parts):
+        value = f"[{value}]" if part.isdigit() else f"{{{part}: {value}}}"
+    return value
+
+
+def _changes_more(old: bytes, new: bytes, path: str) -> bool:
+    """Tell whether an edit changed the value of any other field of the record."""
+    try:
+        old_values = dict(_flattened(parse_iteration_record(old).as_dict()))
+        new_values = dict(_flattened(parse_iteration_record(new).as_dict()))
+    except YamlError:
+        # The entry could not be read before the edit, and what was set is right.
+        return False
+
+    # Fields of schema 1 are in the block impl of a record.
+    names_in_record = {path, f"impl.{path}"}
+    if path == "tests_added":
+        names_in_record.add("impl.focused_tests_added")
+
+    parts = path.split(".")
+    ways_to_it = tuple(".".join(parts[: count + 1]) + "." for count in range(len(parts)))
+
+    for name in old_values.keys() | new_values.keys():
+        if old_values.get(name) == new_values.get(name):
+            continue
+        if name in names_in_record or name.startswith(f"{path}."):
+            continue
+
+        # A new item of a list has empty fields, which the record did not have.
+        is_new_part = name not in old_values and name.startswith(ways_to_it)
+        if not is_new_part:
+            return True
+
+    return False
+
+
+def _flattened(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flattened(inner, f"{prefix}.{name}" if prefix else name)
+    elif isinstance(value, tuple | list):
+        for index, inner in enumerate(value):
+            yield from _flattened(inner, f"{prefix}.{index}")
+    else:
+        yield prefix, value
