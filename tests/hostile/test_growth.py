@@ -18,13 +18,14 @@ from helpers.meetings import record as meeting_record
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.work_trees import may_be_written
 from scoring.evidence.beside import hook_records
+from scoring.evidence.commands.exit_status import ExitProof
 from scoring.evidence.commands.objective_flags import (
     command_flags,
     is_test_command,
     reads_loop_state,
 )
 from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.testruns import TestCommand as Run
+from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.authorship import _MERGED, agents_named
 from scoring.evidence.git.checkpoints import _ENTRY, checkpoint_ids
@@ -189,7 +190,7 @@ def _meeting(text: str) -> None:
 
 def _verdicts(text: str) -> None:
     """Read an output whose command is not known, which asks every tool, and one whose tool is."""
-    for command in (None, Run("pytest", "", True, True, ("pytest",))):
+    for command in (None, Run("pytest", "", ExitProof(True, True), tools=("pytest",))):
         TOOLS.verdict(command, text, False)
 
 

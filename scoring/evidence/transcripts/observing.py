@@ -12,7 +12,9 @@ from scoring.evidence.commands import commandlines
 from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.commandlines import targets
 from scoring.evidence.commands.shell import COMMAND_LIMIT, ShellCommand, commands_of
-from scoring.evidence.commands.testruns import TestCommand, TestTools, TestVerdict
+from scoring.evidence.commands.testcommands import TestCommand
+from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.commands.testverdicts import TestVerdict
 from scoring.evidence.transcripts import rows
 from scoring.evidence.transcripts.prompts import asks, said_in
 from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents

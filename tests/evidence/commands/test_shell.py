@@ -5,7 +5,8 @@ import re
 import pytest
 from helpers.timing import is_linear
 
-from scoring.evidence.commands.shell import COMMAND_LIMIT, ShellCommand, commands_of
+from scoring.evidence.commands.shell import COMMAND_LIMIT, commands_of
+from scoring.evidence.commands.shell_command import ShellCommand
 
 
 def ran(text: str) -> list[str]:
@@ -56,6 +57,9 @@ def test_commands_are_found_where_they_start(text: str, found: list[str]) -> Non
         pytest.param("echo a\\;b \\&\\& c", ["echo a;b && c"], id="escapes"),
         pytest.param("a # && b", ["a"], id="comment"),
         pytest.param("a#b && c", ["a#b", "c"], id="no comment inside of a word"),
+        pytest.param(
+            "a\u00a0; \u00a0", ["a"], id="a blank that is not ASCII, at the end of a word"
+        ),
         pytest.param("cat <<EOF\na && b\nEOF\nc", ["cat", "c"], id="here-document"),
         pytest.param("cat <<'E F' > x\nb\nE F\nc", ["cat", "c"], id="quoted delimiter"),
         pytest.param("cat <<-EOF\n\tb\n\tEOF\nc", ["cat", "c"], id="tabs before the delimiter"),
@@ -75,15 +79,39 @@ def test_quoted_text_comments_and_documents_are_no_commands(text: str, found: li
     assert ran(text) == found
 
 
-STARTERS = (
-    "A=1; A='x y' B=2; env; env -i A=1; env -u B A=1; time -p; timeout 60; timeout -k 5 --signal=KILL 60s; sudo; "
-    "sudo -u me A=1; nice -n 10; nohup; exec; command; uv run; uv run --with x --extra dev; uvx; poetry run; "
-    "pipenv run; npx --yes; npm exec --; pnpm exec; bunx; bundle exec; conda run -n e; /usr/bin/env; xargs -n 1; "
-    "A=1 time timeout 5 uv run"
-)
+STARTERS = [
+    "A=1",
+    "A='x y' B=2",
+    "env",
+    "env -i A=1",
+    "env -u B A=1",
+    "time -p",
+    "timeout 60",
+    "timeout -k 5 --signal=KILL 60s",
+    "sudo",
+    "sudo -u me A=1",
+    "nice -n 10",
+    "nohup",
+    "exec",
+    "command",
+    "uv run",
+    "uv run --with x --extra dev",
+    "uvx",
+    "poetry run",
+    "pipenv run",
+    "npx --yes",
+    "npm exec --",
+    "pnpm exec",
+    "bunx",
+    "bundle exec",
+    "conda run -n e",
+    "/usr/bin/env",
+    "xargs -n 1",
+    "A=1 time timeout 5 uv run",
+]
 
 
-@pytest.mark.parametrize("before", STARTERS.split("; "))
+@pytest.mark.parametrize("before", STARTERS)
 def test_what_only_starts_a_command_is_taken_off(before: str) -> None:
     assert ran(f"{before} pytest -q") == ["pytest -q"]
 
@@ -182,7 +210,7 @@ def test_the_number_before_a_redirection_is_no_word() -> None:
 def status(text: str) -> tuple[bool, bool]:
     """Return whether the status of ``t`` is hidden, and whether it is the last command."""
     (command,) = [command for command in commands_of(text) if command.words == ("t",)]
-    return command.hidden, command.last
+    return command.status_hidden, command.is_last
 
 
 SHOWN = [
@@ -225,12 +253,13 @@ def test_a_command_before_and_is_not_the_last_but_its_status_is_not_hidden() -> 
 
 
 def test_of_a_line_that_is_cut_off_no_command_is_the_last() -> None:
-    assert commands_of("t " + "x" * COMMAND_LIMIT)[-1].last is False
-    assert commands_of("t " + "x" * (COMMAND_LIMIT - 2))[-1].last is True
+    assert commands_of("t " + "x" * COMMAND_LIMIT)[-1].is_last is False
+    assert commands_of("t " + "x" * (COMMAND_LIMIT - 2))[-1].is_last is True
 
 
 def test_a_command_is_a_plain_value() -> None:
-    assert commands_of("a > x") == [ShellCommand(("a",), ("x",), False, True, into="x")]
+    command = ShellCommand(("a",), writes=("x",), is_last=True, output_file="x")
+    assert commands_of("a > x") == [command]
 
 
 HOSTILE = [

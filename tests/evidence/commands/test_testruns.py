@@ -10,22 +10,24 @@ from helpers import tables
 from helpers.timing import is_linear
 
 from scoring.evidence.commands import testruns
-from scoring.evidence.commands.commandlines import is_elsewhere
+from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.testruns import DATA, LABEL_LIMIT
-from scoring.evidence.commands.testruns import TestVerdict as Verdict
+from scoring.evidence.commands.testcommands import LABEL_LIMIT
+from scoring.evidence.commands.testcommands import TestCommand as Run
+from scoring.evidence.commands.testverdicts import TestVerdict as Verdict
+from scoring.evidence.commands.tool_table import TOOL_TABLE
 
 ROOT = Path(__file__).parents[3]
 PRINTED = ROOT / "testdata" / "test_tools"
 PAGE = (ROOT / "docs" / "TEST_TOOLS.md").read_text("utf-8")
-TABLE = tomllib.loads(DATA.read_text("utf-8"))
+TABLE = tomllib.loads(TOOL_TABLE.read_text("utf-8"))
 TOOLS = testruns.TestTools()
 MANIFEST: list[dict[str, Any]] = tomllib.loads((PRINTED / "outputs.toml").read_text("utf-8"))[
     "output"
 ]
 
 
-def run_of(text: str, tools: testruns.TestTools = TOOLS) -> testruns.TestCommand | None:
+def run_of(text: str, tools: testruns.TestTools = TOOLS) -> Run | None:
     return tools.run_of(commands_of(text), text)
 
 
@@ -85,7 +87,7 @@ class TestWhatToolsPrint:
         run = run_of(printed.command)
         assert run is not None
         assert run.tool == printed.tool
-        assert (run.passes, run.fails) == (True, True)
+        assert (run.proof.of_success, run.proof.of_failure) == (True, True)
         assert TOOLS.verdict(run, printed.text, None) == printed.read
 
     @pytest.mark.sampled(6)

@@ -4,34 +4,44 @@ import pytest
 from helpers import tables
 from helpers.timing import is_linear
 
-from scoring.evidence.commands.commandlines import (
+from scoring.evidence.commands.git_commands import (
     CommitLine,
     Reset,
     commit_lines,
-    commits_asked,
+    commit_requests,
     resets,
-    rewritten,
 )
 from scoring.evidence.commands.shell import commands_of
 
-HARD, REVERT, AMEND = Reset("hard"), Reset("revert"), Reset("amend")
+HARD = Reset("hard")
+REVERT = Reset("revert")
+AMEND = Reset("amend")
 
 
-MAKE = (
-    "git commit -m x; git -C dir commit; git -c user.name=me --no-pager commit; git cherry-pick abc; git revert abc; "
-    "git --git-dir .git --work-tree=. merge x; git add -A && git commit -qm x; git rebase main; /usr/bin/git commit; "
-    "A=1 timeout 5 git commit; bash -lc 'cd x && git commit'; (git commit)"
-)
+MAKE_COMMITS = [
+    "git commit -m x",
+    "git -C dir commit",
+    "git -c user.name=me --no-pager commit",
+    "git cherry-pick abc",
+    "git revert abc",
+    "git --git-dir .git --work-tree=. merge x",
+    "git add -A && git commit -qm x",
+    "git rebase main",
+    "/usr/bin/git commit",
+    "A=1 timeout 5 git commit",
+    "bash -lc 'cd x && git commit'",
+    "(git commit)",
+]
 
 
-@pytest.mark.parametrize("text", MAKE.split("; "))
+@pytest.mark.parametrize("text", MAKE_COMMITS)
 def test_commands_that_make_commits(text: str) -> None:
-    assert commits_asked(commands_of(text))
+    assert commit_requests(commands_of(text))
 
 
 @pytest.mark.parametrize("text", tables.cases("gitcommands", "make none"))
 def test_commands_that_make_none(text: str) -> None:
-    assert not commits_asked(commands_of(text))
+    assert not commit_requests(commands_of(text))
 
 
 @pytest.mark.parametrize(
@@ -93,13 +103,3 @@ def test_no_work_is_taken_back(text: str) -> None:
 )
 def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(commit_lines, piece, 40_000, 0.01)
-
-
-@pytest.mark.parametrize(("text", "path"), tables.cases("gitcommands", "in place"))
-def test_a_command_that_changes_files_in_place(text: str, path: str) -> None:
-    assert rewritten(text.split()) == path
-
-
-@pytest.mark.parametrize("text", tables.cases("gitcommands", "changes none"))
-def test_a_command_that_changes_none(text: str) -> None:
-    assert rewritten(text.split()) == ""

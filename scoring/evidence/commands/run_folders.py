@@ -1,0 +1,174 @@
+"""The folder that a command runs in, and whether that is a folder of the session."""
+
+import posixpath
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from scoring.evidence.commands.programs import base_name
+from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.shell_reader import SHELLS
+
+TEMPORARY_FOLDERS = (
+    "/tmp/",  # noqa: S108 - a name to compare with
+    "/private/tmp/",
+    "/var/tmp/",  # noqa: S108 - a name to compare with
+    "/var/folders/",
+    "/private/var/folders/",
+)
+
+_THROWN_AWAY = frozenset({"tmp", "temp", ".tmp", "node_modules"})
+"""Names of folders whose content nobody keeps."""
+
+_CHANGE_FOLDER = ("cd", "pushd")
+_FIND_TOP = ("git", "rev-parse", "--show-toplevel")
+_HOME_FOLDER = re.compile(r"/(?:Users|home)/[^/]+|/root")
+_PATH_LIMIT = 1000  # characters
+_PLAIN_WORD = re.compile(r"\w[\w-]*")
+
+
+class Script(NamedTuple):
+    """A script that a command runs.
+
+    Attributes:
+        path: "" where it runs none.
+        argument: its first argument, where that is a plain word, else "".
+    """
+
+    path: str
+    argument: str
+
+
+class _ScopedFolder(NamedTuple):
+    """A folder that the commands run in which are in at least as many groups as ``depth``."""
+
+    depth: int
+    folder: str | None
+
+
+def folder_of(
+    commands: Sequence[ShellCommand],
+    index: int,
+    folder_options: Collection[str],
+    *,
+    is_script: bool = False,
+) -> str | None:
+    """Return the folder that a command runs in, from that of the line.
+
+    Args:
+        commands: all commands of the line.
+        index: which of them.
+        folder_options: options with the folder that its program runs in.
+        is_script: whether it runs a script, which runs in the folder that it is in.
+
+    Returns:
+        A path, "" for the folder of the line, or None where no plain word says it.
+    """
+    folder = _folder_by_cd(commands, index)
+    words = commands[index].words
+
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        option, equals, value = word.partition("=")
+        if option in folder_options:
+            folder = _joined(folder, value if equals else following)
+        elif following.startswith(TEMPORARY_FOLDERS) and not word.startswith("-"):
+            folder = _joined(folder, following)
+
+    if is_script:
+        folder = _joined(folder, posixpath.dirname(script_of(words).path) or ".")
+    return folder
+
+
+def _folder_by_cd(commands: Sequence[ShellCommand], index: int) -> str | None:
+    """Return the folder in which the commands before one leave it; groups restore theirs."""
+    scopes = [_ScopedFolder(0, "")]
+    for number, command in enumerate(commands[: index + 1]):
+        while scopes[-1].depth > command.outer_depth:
+            scopes.pop()
+
+        if number < index and command.words[:1] and command.words[0] in _CHANGE_FOLDER:
+            follows_top = number > 0 and commands[number - 1].words == _FIND_TOP
+            folder = scopes[-1].folder
+            folder = "" if follows_top else _joined(folder, " ".join(command.words[1:]))
+            scopes.append(_ScopedFolder(command.depth, folder))
+
+    return scopes[-1].folder
+
+
+def _joined(folder: str | None, other: str) -> str | None:
+    """Return a folder from another one; None where no plain word says it."""
+    if folder is None or other in ("", "-") or "$" in other or "`" in other:
+        return None
+    return other if other.startswith("~") else posixpath.join(folder, other)
+
+
+def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> bool:
+    """Return whether a folder is outside those of a session, or is one for what is thrown away.
+
+    Args:
+        start: the folder that a call of the agent starts in, "" where that is not known.
+        folder: the folder that its command runs in, from there.
+        session_folders: the folders of the session, work trees that it adds among them.
+    """
+    path = posixpath.normpath(posixpath.join(start, _expand_home(folder, session_folders)))
+    if not path.startswith("/"):
+        return path.startswith("..") or _is_thrown_away(path)
+
+    for session_folder in sorted(session_folders, key=len):
+        top = posixpath.normpath(session_folder).rstrip("/")
+        if f"{path}/".startswith(f"{top}/"):
+            return _is_thrown_away(path[len(top) :])
+        if f"{top}/".startswith(f"{path}/"):
+            return False
+
+    return bool(session_folders) or path.startswith(TEMPORARY_FOLDERS)
+
+
+def _expand_home(folder: str, session_folders: Collection[str]) -> str:
+    """Put the home folder of a session in place of ``~``, as far as its folders show one."""
+    if not folder.startswith("~"):
+        return folder
+
+    for session_folder in session_folders:
+        home = _HOME_FOLDER.match(session_folder)
+        if home:
+            return home[0] + folder[1:]
+    return folder
+
+
+def _is_thrown_away(path: str) -> bool:
+    return not _THROWN_AWAY.isdisjoint(path.split("/"))
+
+
+def script_of(words: Sequence[str]) -> Script:
+    """Return the script that a command runs, by its path or with a shell.
+
+    Args:
+        words: the words of the command, at least one.
+    """
+    index = 0
+    is_run_by_shell = base_name(words[0]) in SHELLS
+    if is_run_by_shell:
+        script_index = _script_index(words)
+        if script_index is None:
+            return Script("", "")
+        index = script_index
+
+    path, argument = (*words[index : index + 2], "", "")[:2]
+    if len(path) > _PATH_LIMIT or not (is_run_by_shell or "/" in path):
+        return Script("", "")
+    return Script(path, argument if _PLAIN_WORD.fullmatch(argument) else "")
+
+
+def _script_index(words: Sequence[str]) -> int | None:
+    """Return where the script of a shell is; None where it reads none, or runs a text."""
+    index = 1
+    while index < len(words) and words[index].startswith(("-", "+")):
+        word = words[index]
+        is_long = word.startswith("--")
+        if not is_long and ("n" in word or "c" in word):
+            return None
+
+        takes_value = not is_long and word[-1] in "oO"
+        index += 2 if takes_value else 1
+    return index

@@ -1,0 +1,75 @@
+"""A simple command of a command line, and what stands between two of them."""
+
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+
+class ShellCommand(NamedTuple):
+    """One simple command of a command line.
+
+    Attributes:
+        words: the words without quotes, assignments and programs that only start another one.
+        writes: the files that redirections and ``tee`` write, as the line has them.
+        status_hidden: whether the exit status of the line says nothing about this command's.
+        is_last: whether it is the last command of the line.
+        connector: what joins it to the command before it: ``&&``, ``||`` or ``|``. "?" where it
+            begins a statement in an ``if`` or a ``case`` that may not be reached, else "".
+        depth: how many groups it is in: parentheses, substitutions, loops, bodies of functions.
+        outer_depth: the smallest depth between the command before it and this one.
+        starters: the programs that start it, such as ``timeout``.
+        defines_function: whether its only word is the name of a function that the line defines.
+        output_file: the file that its output goes to, ``>>FILE`` where it is appended, or "".
+        reads_input: whether its input is redirected, or comes from a here-document.
+    """
+
+    words: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    status_hidden: bool = False
+    is_last: bool = False
+    connector: str = ""
+    depth: int = 0
+    outer_depth: int = 0
+    starters: tuple[str, ...] = ()
+    defines_function: bool = False
+    output_file: str = ""
+    reads_input: bool = False
+
+    @property
+    def after(self) -> str:
+        """See ``connector``."""
+        return self.connector
+
+    @property
+    def through(self) -> tuple[str, ...]:
+        """See ``starters``."""
+        return self.starters
+
+    @property
+    def defines(self) -> bool:
+        """See ``defines_function``."""
+        return self.defines_function
+
+
+class Between(Enum):
+    """What stands between two commands of a line."""
+
+    AND = "&&"
+    OR = "||"
+    PIPE = "|"
+    BACKGROUND = "&"
+    SEQUENCE = ";"
+
+    GROUP_OPENS = "group opens"
+    GROUP_CLOSES = "group closes"
+
+    HIDDEN_GROUP_CLOSES = "hidden group closes"
+    """The end of a group whose status shows nowhere: a substitution, a loop, a function."""
+
+    BRANCHES_OPEN = "branches open"
+    """The beginning of ``if`` or ``case``: what follows may not be reached."""
+
+    BRANCHES_CLOSE = "branches close"
+
+
+ShellEvent: TypeAlias = ShellCommand | Between
+"""What a reader of a command line meets, in order; ``status_hidden`` is that of keywords alone."""

@@ -1,0 +1,301 @@
+"""Who may have written what a line prints: its test runs, or what reads and surrounds them.
+
+The programs are in ``output_readers.toml``; ``docs/TEST_TOOLS.md``, "The verdict", has the rules.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from scoring.evidence.commands.file_writes import is_given_code, rewritten_path
+from scoring.evidence.commands.programs import (
+    OptionRule,
+    base_name,
+    is_option,
+    patterns_of,
+    without_version,
+)
+from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.scopes import is_code
+from scoring.settings_table import read_toml
+
+READER_TABLE = Path(__file__).parent / "output_readers.toml"
+
+FILTERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
+"""Programs that leave the lines with a pattern."""
+
+PRINTED_WORD = re.compile(r"[\w.]+")
+"""A word of a text that a command prints."""
+
+_COLOR_CODE = re.compile(r"\\(?:033|x1[bB]|e)\[[\d;]*m")
+_COMPOSED = re.compile(r"\\[x0uU]|%[^s%\s]|\w%s|%s\w|\$\{[^}#]{1,99}(?:[/#%^,]|:[\s\d])")
+"""What makes a printed text differ from the words of the command."""
+
+_RUN_LIMIT = 9
+"""Of how many test runs of a line the readers are looked up, the last ones."""
+
+_CONTEXT_OPTION = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
+_PATTERN_SYNTAX = re.compile(r"[.*+\[]")
+_DEFAULT_LINES_OF_HEAD = 10
+
+
+class LineRule(OptionRule, frozen=True):
+    """How a program shows lines of its input, or of files; see ``output_readers.toml``.
+
+    Attributes:
+        first: matches the first operand, which is not a file; None: there is none such.
+        valued_options: options that take the next word as their value.
+        writes_operands: whether the other operands are files that it writes.
+    """
+
+    first: re.Pattern[str] | None = None
+    valued_options: frozenset[str] = frozenset()
+    writes_operands: bool = False
+
+
+_RUNS_GIVEN_CODE = LineRule(first=re.compile(r"(?!)"))
+"""The rule of a program that is given code: it may show anything."""
+
+_TABLE = read_toml(READER_TABLE.read_text("utf-8"))
+_REPORTERS = frozenset(_TABLE["report"].split())
+_QUIET_PROGRAMS = frozenset(_TABLE["quiet"].split())
+
+
+def _read_line_rules() -> dict[str, LineRule]:
+    rules: dict[str, LineRule] = {}
+    for names, row in _TABLE["lines"].items():
+        rule = LineRule(
+            first=re.compile(row["first"]) if "first" in row else None,
+            valued_options=frozenset(row.get("valued", "").split()),
+            writes_operands="writes" in row,
+            **patterns_of(row, ("when", "unless")),
+        )
+        rules.update(dict.fromkeys(names.split(), rule))
+    return rules
+
+
+_LINE_RULES = _read_line_rules()
+
+
+class ShownOutput(NamedTuple):
+    """What the output of a line says about its test runs.
+
+    Attributes:
+        own_failures: whether a failing summary in it can only be of these runs.
+        own_passes: whether a passing one can only be: no other file is shown, and what reads the
+            runs does not rewrite it.
+        printed_words: of each other command the words that it may print.
+    """
+
+    own_failures: bool
+    own_passes: bool
+    printed_words: list[frozenset[str]]
+
+
+class _RunFiles(NamedTuple):
+    """The test runs of a line, and where their output goes.
+
+    Attributes:
+        first_index: where the first of the runs is.
+        readers: the commands that read their output.
+        written: the files that the runs, or groups, write their output into.
+        copied: these and the files that ``tee`` copies it to.
+    """
+
+    first_index: int
+    readers: frozenset[ShellCommand]
+    written: frozenset[str]
+    copied: frozenset[str]
+
+
+def readers_of(commands: Sequence[ShellCommand], index: int) -> Iterator[ShellCommand]:
+    """Yield the commands that read the output of one, or of a group it is in, in order."""
+    depth = commands[index].depth
+    is_in_pipe = True
+
+    for command in commands[index + 1 :]:
+        leaves_group = command.outer_depth < depth
+        is_in_pipe = command.connector == "|" and (is_in_pipe or leaves_group)
+        if is_in_pipe and command.words:
+            yield command
+        depth = min(depth, command.outer_depth)
+
+
+def shown_output(
+    commands: Sequence[ShellCommand], run_indices: Collection[int], line: str
+) -> ShownOutput:
+    """Return whose summaries the output of a line may have.
+
+    Args:
+        commands: all commands of the line.
+        run_indices: which of them are test runs, at least one.
+        line: the text of the command line.
+    """
+    files = _files_of_runs(commands, run_indices)
+    others = [
+        (index, command)
+        for index, command in enumerate(commands)
+        if index not in run_indices and command.words
+    ]
+
+    shows_runs_alone = all(_adds_no_summary(command, index, files) for index, command in others)
+    return ShownOutput(
+        own_failures=shows_runs_alone or not files.written,
+        own_passes=shows_runs_alone,
+        printed_words=_words_printed_by([command for _, command in others], line),
+    )
+
+
+def _files_of_runs(commands: Sequence[ShellCommand], run_indices: Collection[int]) -> _RunFiles:
+    """Return who reads the output of the test runs, and which files it goes to."""
+    readers: set[ShellCommand] = set()
+    for index in sorted(run_indices)[-_RUN_LIMIT:]:
+        readers.update(readers_of(commands, index))
+
+    written: set[str] = set()
+    for index, command in enumerate(commands):
+        is_run_or_group = index in run_indices or not command.words
+        if command.output_file and is_run_or_group:
+            written.add(command.output_file)
+
+    copied = set(written)
+    for reader in readers:
+        if reader.words[0] == "tee":
+            copied.update(reader.words[1:])
+
+    return _RunFiles(min(run_indices), frozenset(readers), frozenset(written), frozenset(copied))
+
+
+def _words_printed_by(commands: Sequence[ShellCommand], line: str) -> list[frozenset[str]]:
+    """Return the words that each command may print; with a variable in it those of the line."""
+    words_of_line = frozenset(PRINTED_WORD.findall(line))
+
+    printed: list[frozenset[str]] = []
+    for command in commands:
+        text = _COLOR_CODE.sub("", " ".join(command.words))
+        printed.append(words_of_line if "$" in text else frozenset(PRINTED_WORD.findall(text)))
+    return printed
+
+
+def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> bool:
+    """Return whether a command shows no summary but those of the test runs.
+
+    Args:
+        command: a command that is not a test run.
+        index: where it is in its line.
+        files: the runs of the line.
+    """
+    program = without_version(base_name(command.words[0]).lower())
+    reads_runs = command in files.readers
+    writes_elsewhere = command.output_file or (not files.written and rewritten_path(command.words))
+
+    if writes_elsewhere and not reads_runs:
+        return command.output_file not in files.written
+    if program in ("echo", "printf"):
+        text = _COLOR_CODE.sub("", " ".join(command.words))
+        return _COMPOSED.search(text) is None
+    if program in _LINE_RULES or is_given_code(program, command.words[1:]):
+        rule = _LINE_RULES.get(program, _RUNS_GIVEN_CODE)
+        return _shows_files_of_runs(command, rule, files)
+    if files.written or reads_runs:
+        quiet_programs = _QUIET_PROGRAMS if files.written else _REPORTERS
+        return program in quiet_programs and not _changes_folder(command, program, index, files)
+    return True
+
+
+def _shows_files_of_runs(command: ShellCommand, rule: LineRule, files: _RunFiles) -> bool:
+    """Return whether a command shows whole lines, and of files with summaries of the runs only.
+
+    Where no run writes into a file, source code may be shown as well.
+    """
+    shown = _files_shown_by(command, rule)
+    if shown is None:
+        return False
+    if files.copied.issuperset(shown):
+        return True
+    return not files.written and all(is_code(file) for file in shown)
+
+
+def _changes_folder(command: ShellCommand, program: str, index: int, files: _RunFiles) -> bool:
+    """Return whether a command changes the folder, after which a name means another file."""
+    is_after_run = index > files.first_index
+    return program in ("cd", "pushd") and (is_after_run or command.depth > 0)
+
+
+def _files_shown_by(command: ShellCommand, rule: LineRule) -> list[str] | None:
+    """Return the files of which a command shows whole lines; None where it may show other text."""
+    words = command.words
+    operands = [
+        word
+        for preceding, word in pairwise(words)
+        if not is_option(word) and preceding not in rule.valued_options
+    ]
+
+    first: list[str] = []
+    takes_pattern_by_option = "-e" in rule.valued_options and "-e" in words
+    if rule.first is not None and not takes_pattern_by_option:
+        first = operands[:1] or [""]
+    files = [] if rule.writes_operands else operands[len(first) :]
+
+    options = [word for word in words[1:] if is_option(word)]
+    if command.reads_input or not rule.applies(options):
+        return None
+    if rule.first is not None and not all(rule.first.fullmatch(operand) for operand in first):
+        return None
+    return files if files or command.connector == "|" else None
+
+
+def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:
+    """Return whether a command that reads an output leaves every line about a failure.
+
+    Args:
+        words: the words of the command, at least one.
+        text: what it left of the output.
+        failures: texts, one of which is in each line about a failure.
+    """
+    program = words[0]
+    options = [word for word in words[1:] if is_option(word)]
+
+    if program == "head":
+        return _left_less_than_head_may(words, text)
+    if program == "awk" or (program == "sed" and "-n" in options):
+        return False
+    if program not in FILTERS or any(_CONTEXT_OPTION.match(option) for option in options):
+        return True
+    return _pattern_leaves(words, options, failures)
+
+
+def _left_less_than_head_may(words: Sequence[str], text: str) -> bool:
+    """Return whether ``head`` left fewer lines than it may, so that it cut none off."""
+    if "-c" in words[1:]:
+        return False
+
+    limit = _DEFAULT_LINES_OF_HEAD
+    for word in words[1:]:
+        number = word.lstrip("-n").removeprefix("lines=")
+        if number.isdecimal():
+            limit = int(number[:9])
+            break
+    return text.rstrip("\n").count("\n") + 1 < limit
+
+
+def _pattern_leaves(words: Sequence[str], options: Sequence[str], failures: Sequence[str]) -> bool:
+    """Return whether a filter keeps the lines about failures, by what is plain in its pattern.
+
+    A pattern of a transcript is never tried: that could take any time.
+    """
+    pattern = next((word for word in words[1:] if not is_option(word) and not word.isdecimal()), "")
+    short_options = "".join(option for option in options if not option.startswith("--"))
+    inverted = "v" in short_options or "--invert-match" in options
+
+    plain_parts = [part.strip("()^$\\") for part in pattern.split("|")]
+    if "i" in short_options:
+        plain_parts = [part.lower() for part in plain_parts]
+        failures = [failure.lower() for failure in failures]
+    matches = any(part in failure for part in plain_parts for failure in failures)
+
+    if inverted:
+        return not matches and not _PATTERN_SYNTAX.search(pattern)
+    return matches

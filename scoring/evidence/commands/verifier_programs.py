@@ -1,0 +1,94 @@
+"""Which programs a command runs, and which of them run for a verifier (``verifiers.toml``)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from scoring.evidence.commands.programs import base_name, is_option, without_version
+from scoring.evidence.commands.shell_reader import SHELLS
+from scoring.settings_table import read_toml
+
+VERIFIER_TABLE = Path(__file__).parent / "verifiers.toml"
+
+_TARGET_LIMIT = 8
+"""How many targets of one call of a task runner count, the first ones."""
+
+_INTERPRETERS = SHELLS | {
+    "python",
+    "pypy",
+    "node",
+    "deno",
+    "bun",
+    "ruby",
+    "perl",
+    "php",
+    "tsx",
+    "ts-node",
+}
+
+_TABLE = read_toml(VERIFIER_TABLE.read_text("utf-8"))
+_RUN_FOR_NONE = frozenset(_TABLE["common"].split())
+_TASK_RUNNERS = frozenset(_TABLE["runners"].split())
+
+
+def _read_tools() -> dict[str, frozenset[str]]:
+    tools_by_type: dict[str, frozenset[str]] = {}
+    for types, text in _TABLE["tools"].items():
+        tools = frozenset(" ".join(tool.split()) for tool in text.split(";"))
+        tools_by_type.update(dict.fromkeys(types.split(), tools))
+    return tools_by_type
+
+
+TOOLS_BY_VERIFIER_TYPE: Mapping[str, frozenset[str]] = _read_tools()
+"""The programs, or programs with their first word, that run for a verifier of a type.
+
+For a type that is not in it, the program of that name does.
+"""
+
+
+def program_names(words: Sequence[str]) -> list[str]:
+    """Return the names under which a simple command may run for a verifier.
+
+    That is the program or the script, both with and without its suffix, the program with its first
+    word, and the targets of a task runner. Empty for ``git`` and other programs of every day.
+
+    Args:
+        words: the words of the command, at least one.
+    """
+    name = base_name(words[0]).lower()
+    if name in _RUN_FOR_NONE:
+        return []
+
+    arguments = list(words[1:])
+    interpreter = without_version(name)
+    if interpreter in _INTERPRETERS and interpreter not in _TASK_RUNNERS:
+        script = _script_of_interpreter(arguments)
+        if not script:
+            return [interpreter]
+        name = base_name(script[0]).lower()
+        arguments = script[1:]
+
+    stem = name.partition(".")[0] or name
+    operands = [word for word in arguments if _is_operand(word)]
+
+    names = [name, stem]
+    if operands:
+        names.append(f"{stem} {operands[0]}")
+    if stem in _TASK_RUNNERS:
+        targets = (word for word in operands if word != "run")
+        names += islice(targets, _TARGET_LIMIT)
+    return list(dict.fromkeys(names))
+
+
+def _script_of_interpreter(arguments: Sequence[str]) -> list[str]:
+    """Return the script, or the module after ``-m``, that an interpreter runs, and its arguments."""
+    index = 0
+    while index < len(arguments) and is_option(arguments[index]) and arguments[index] != "-m":
+        index += 1
+    if index < len(arguments) and arguments[index] == "-m":
+        index += 1
+    return list(arguments[index:])
+
+
+def _is_operand(word: str) -> bool:
+    return not word.startswith(("-", "+")) and "=" not in word
