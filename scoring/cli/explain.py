@@ -11,7 +11,8 @@ from scoring.log.load import entry_places, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.provenance import read_provenance
-from scoring.views.explain import explain, explanation_text
+from scoring.views.explain import explain
+from scoring.views.explain_text import explanation_text
 
 
 @click.command(epilog="Example:  da-score explain 3")

@@ -28,8 +28,8 @@ from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
+from scoring.views.fit_pages import fit_lines, rubric_text
 from scoring.views.formats import require
-from scoring.views.outcome_pages import fit_lines, rubric_text
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 

@@ -10,7 +10,7 @@ from scoring.cli.reading import broken_entries, outcome_rules, scores_about, sou
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, log_cases, validity
 from scoring.sidecars.fingerprint import keep_meaning
-from scoring.views.outcome_pages import gain_lines, validity_page
+from scoring.views.validity_pages import gain_lines, validity_page
 
 
 @click.command(epilog="Example:  da-score validate --rubric 2.3.0 --rubric 3.1.0")

@@ -1,4 +1,4 @@
-"""Claims against facts over a whole log, per role and signal, and in words."""
+"""Claims compared with facts over a whole log: by role and signal, and in the agent's words."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,17 +10,33 @@ from rubric import SignalID
 from scoring.evidence.transcripts.facts import Observed
 from scoring.signals.values import AgentRole, SignalSet
 from scoring.text import counted, spans
-from scoring.views.table import AnyCell, Block, Column, Line, Table, TableRow
+from scoring.views.table import Block, Column, Line, Table, TableRow
 
-_FIGURES = (("PAIRS", 6), ("OVER", 6), ("MEAN", 8), ("WORST", 8))
-_COLUMNS = [Column("ROLE", width=10), Column("SIGNAL", width=22)]
-_COLUMNS += [Column(head, width=width, right=True) for head, width in _FIGURES]
-_COLUMNS += [Column("OVER-CLAIMED IN", width=0)]
+_COLUMNS = [
+    Column("ROLE", width=10),
+    Column("SIGNAL", width=22),
+    Column("PAIRS", width=6, right=True),
+    Column("OVER", width=6, right=True),
+    Column("MEAN", width=8, right=True),
+    Column("WORST", width=8, right=True),
+    Column("OVER-CLAIMED IN", width=0),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class IntegritySummary:
-    """One role's claims about a signal against what was observed; deltas in [-1, 1], None if nothing compares."""
+    """The claims of one role about one signal, compared with what was observed.
+
+    Attributes:
+        role: who claimed.
+        signal: what was claimed about.
+        comparable: how many claims have an observation to compare with.
+        over_claims: how many of these claimed more than was observed.
+        mean_delta: the mean of observed minus claimed, in [-1, 1]; None without a pair.
+        worst_delta: the lowest observed minus claimed; None without a pair.
+        iterations: the iterations with a pair.
+        over_claimed: the iterations with an over-claim.
+    """
 
     role: AgentRole
     signal: SignalID
@@ -32,35 +48,65 @@ class IntegritySummary:
     over_claimed: tuple[int, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return {
-            name: list(v) if isinstance(v := getattr(self, name), tuple) else v
-            for name in self.__slots__
+            "role": self.role,
+            "signal": self.signal,
+            "comparable": self.comparable,
+            "over_claims": self.over_claims,
+            "mean_delta": self.mean_delta,
+            "worst_delta": self.worst_delta,
+            "iterations": list(self.iterations),
+            "over_claimed": list(self.over_claimed),
         }
 
 
+class _Pair(NamedTuple):
+    """One claim that has an observation: its iteration, and observed minus claimed."""
+
+    iteration: int
+    delta: float
+
+
 def summarize_integrity(sets: Iterable[SignalSet]) -> list[IntegritySummary]:
-    """Summarise the integrity observations of a log, one row per role and signal, in order of first appearance."""
-    compared: dict[tuple[AgentRole, SignalID], list[tuple[int, float]]] = {}
+    """Summarize the integrity observations of a log, by role and signal.
+
+    The order is that in which a role and signal appear first.
+    """
+    compared: dict[tuple[AgentRole, SignalID], list[_Pair]] = {}
     for signals in sets:
-        for one in signals.integrity:
-            found = compared.setdefault((one.role, one.signal), [])
-            if one.comparable:
-                found.append((signals.iteration, one.delta))
-    rows = []
-    for (role, signal), found in compared.items():
-        over = tuple(iteration for iteration, delta in found if delta < 0)
-        deltas = [delta for _, delta in found]
-        mean, worst = (sum(deltas) / len(deltas), min(deltas)) if deltas else (None, None)
-        iterations = tuple(iteration for iteration, _ in found)
-        rows.append(
-            IntegritySummary(role, signal, len(found), len(over), mean, worst, iterations, over)
-        )
-    return rows
+        for observation in signals.integrity:
+            pairs = compared.setdefault((observation.role, observation.signal), [])
+            if observation.comparable:
+                pairs.append(_Pair(signals.iteration, observation.delta))
+
+    return [_summary(role, signal, pairs) for (role, signal), pairs in compared.items()]
+
+
+def _summary(role: AgentRole, signal: SignalID, pairs: list[_Pair]) -> IntegritySummary:
+    deltas = [pair.delta for pair in pairs]
+    over_claimed = tuple(pair.iteration for pair in pairs if pair.delta < 0)
+    return IntegritySummary(
+        role=role,
+        signal=signal,
+        comparable=len(pairs),
+        over_claims=len(over_claimed),
+        mean_delta=sum(deltas) / len(deltas) if deltas else None,
+        worst_delta=min(deltas, default=None),
+        iterations=tuple(pair.iteration for pair in pairs),
+        over_claimed=over_claimed,
+    )
 
 
 class WordsSummary(NamedTuple):
-    """How many claims in words that tests pass have which result; ``not_compared`` have nothing to compare with."""
+    """How many claims in words that tests pass have which result.
+
+    Attributes:
+        confirmed: the last run before the claim passed.
+        no_run: no run was observed before it.
+        last_run_failed: the last run before it failed.
+        not_compared: there is no verdict to compare it with.
+    """
 
     confirmed: int = 0
     no_run: int = 0
@@ -70,55 +116,77 @@ class WordsSummary(NamedTuple):
     @property
     def text(self) -> str:
         """The counts in words."""
-        confirmed, without, against, rest = self
-        found = []
-        if compared := confirmed + without + against:
-            found = [
-                f"{confirmed} of {compared} confirmed, {without} without a run, {against} against the last run"
-            ]
-        if rest:
-            found.append(
-                f"{counted(rest, 'more claim' if compared else 'claim')} with nothing to compare with"
+        compared = self.confirmed + self.no_run + self.last_run_failed
+        counts = []
+        if compared:
+            counts.append(
+                f"{self.confirmed} of {compared} confirmed, {self.no_run} without a run, "
+                f"{self.last_run_failed} against the last run"
             )
-        return f"Claims in words that tests pass: {'; '.join(found) or 'no claims found'}."
+        if self.not_compared:
+            claims = counted(self.not_compared, "more claim" if compared else "claim")
+            counts.append(f"{claims} with nothing to compare with")
+        return f"Claims in words that tests pass: {'; '.join(counts) or 'no claims found'}."
 
 
 def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
-    """Count the claims in words of a log, one that iterations share once; None under rules that look at no words."""
-    looked = [one for one in observed if one is not None]
-    results = Counter(
-        {claim.where: claim.result for one in looked for claim in one.claims}.values()
+    """Count the claims in words of a log; None under rules that do not look at words.
+
+    A claim in lines that several iterations share counts once.
+    """
+    attributed = [iteration for iteration in observed if iteration is not None]
+    if not attributed:
+        return None
+
+    result_at = {}
+    for iteration in attributed:
+        for claim in iteration.claims:
+            result_at[claim.where] = claim.result
+    results = Counter(result_at.values())
+
+    return WordsSummary(
+        confirmed=results["confirmed"],
+        no_run=results["no run"],
+        last_run_failed=results["last run failed"],
+        not_compared=results[None],
     )
-    counts = (results[result] for result in ("confirmed", "no run", "last run failed", None))
-    return WordsSummary(*counts) if looked else None
 
 
 def integrity_page(
     rows: Iterable[IntegritySummary], source: Path, words: WordsSummary | None = None
 ) -> Iterator[Block]:
-    """Yield claimed against observed for the log at ``source``, a row per role and signal, and the claims in words."""
-    found = []
-    for row in rows:
-        deltas = ("-" if d is None else f"{d:+.3f}" for d in (row.mean_delta, row.worst_delta))
-        over = spans(row.over_claimed) or "-"
-        cells: list[AnyCell] = [
-            row.role,
-            row.signal,
-            row.comparable,
-            row.over_claims,
-            *deltas,
-            over,
-        ]
-        found.append(TableRow(cells, style="red" if row.over_claims else ""))
-    yield from (
-        Line(f"Claimed against observed — {source}", "bold"),
-        Line(),
-        Table(_COLUMNS, found),
-        Line(),
-    )
+    """Yield claims compared with observations: a row for each role and signal, then the words.
+
+    Args:
+        rows: the summaries.
+        source: the log.
+        words: the claims in words; None leaves them out.
+    """
+    yield Line(f"Claimed against observed — {source}", "bold")
+    yield Line()
+    yield Table(_COLUMNS, [_row(summary) for summary in rows])
+    yield Line()
     yield Line(
         "Deltas are observed minus claimed: below 0 the agent claimed more than was observed.",
         "dim",
     )
     if words:
-        yield from (Line(), Line(words.text))
+        yield Line()
+        yield Line(words.text)
+
+
+def _row(summary: IntegritySummary) -> TableRow:
+    cells = (
+        summary.role,
+        summary.signal,
+        summary.comparable,
+        summary.over_claims,
+        _delta_text(summary.mean_delta),
+        _delta_text(summary.worst_delta),
+        spans(summary.over_claimed) or "-",
+    )
+    return TableRow(cells, style="red" if summary.over_claims else "")
+
+
+def _delta_text(delta: float | None) -> str:
+    return "-" if delta is None else f"{delta:+.3f}"

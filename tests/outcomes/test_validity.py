@@ -18,7 +18,7 @@ from rubric import released_rubric
 from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric, fitted_weights
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
 from scoring.statistics import GroupedDraws, Interval, auc, spearman
-from scoring.views.outcome_pages import validity_parts
+from scoring.views.validity_pages import validity_parts
 
 DAY = 86_400
 

@@ -142,7 +142,7 @@ class TestEvidenceThatIsGone:
         assert da_score("run", "--rubric", "3.1.0").status == 0
         lose_transcripts(project)
         assert (
-            "With evidence lost it would be 1.000"
+            "Without the lost evidence it would be 1.000"
             in da_score("explain", "3", "--rubric", "3.1.0").out
         )
         assert "lost evidence" in da_score("iteration", "3", "--recompute", "--rubric", "3.1.0").err

@@ -13,7 +13,8 @@ from scoring.demo import Demo
 from scoring.examine import LogView
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.log.selection import Selection
-from scoring.views.explain import Explanation, explain, explanation_text
+from scoring.views.explain import Explanation, explain
+from scoring.views.explain_text import explanation_text
 
 LOG = Path(".agents/active/iteration-log")
 
@@ -73,7 +74,7 @@ class TestExplanation:
     def test_adds_up(self, demo: Demo) -> None:
         for number in range(1, 10):
             found = explained(demo, number)
-            score = found.one.score
+            score = found.examined.score
             assert math.isclose(
                 sum(s.contribution for s in found.signals), score.value, abs_tol=1e-12
             )
@@ -103,14 +104,16 @@ class TestExplanation:
         found = explained(demo, 1)
         assert found.raises == []
         assert (
-            "every vote is full and the signals that did not vote could only lower it\n"
+            "nothing: every vote is a full 1, and those that did not vote could only lower the score\n"
             in explanation_text(found)
         )
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
-        assert "every vote is full and every signal voted\n" in explanation_text(voted)
+        assert "nothing: every vote is a full 1, and every signal voted\n" in explanation_text(
+            voted
+        )
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:
-        one = explained(demo, 2).one
+        one = explained(demo, 2).examined
         for part in (True, False):
             rows = tuple(
                 replace(row, applicable=part or row.signal != "landed")
@@ -124,9 +127,9 @@ class TestExplanation:
     def test_of_a_silent_signal_says_what_its_vote_could_add(self, demo: Demo) -> None:
         found = explained(demo, 2)
         (landed,) = (s for s in found.signals if s.signal == "landed")
-        votes = sum(row.nominal_weight for row in found.one.score.breakdown if row.present)
-        better = (found.one.score.value * votes + 0.2) / (votes + 0.2)
-        assert math.isclose(landed.could_add, better - found.one.score.value)
+        votes = sum(row.nominal_weight for row in found.examined.score.breakdown if row.present)
+        better = (found.examined.score.value * votes + 0.2) / (votes + 0.2)
+        assert math.isclose(landed.could_add, better - found.examined.score.value)
         assert (landed.present, bool(landed.advice)) == (False, True)
 
     @pytest.mark.slow
@@ -142,7 +145,7 @@ class TestExplanation:
             "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n"
             in found.out
         )
-        assert "scored now, nothing written" in found.out
+        assert "was computed now, and nothing was written" in found.out
 
     @pytest.mark.slow
     def test_says_when_the_sidecar_and_the_evidence_differ(

@@ -23,7 +23,6 @@ from scoring.text import (
 )
 from scoring.views import comparisons, work_pages
 from scoring.views.look_at import look_at, look_at_page
-from scoring.views.outcome_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.report import answers
 from scoring.views.report.answers import Piece
 from scoring.views.report.digest import Digest, commit_page
@@ -31,6 +30,7 @@ from scoring.views.report.reported import DETAIL
 from scoring.views.run_pages import scores_head
 from scoring.views.spending_text import cost_text, duration_text, price_note, spending_lines
 from scoring.views.table import Block, Line, band_text, number
+from scoring.views.validity_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import STATES, WorkRow, spending_of_unit, work_by, work_summary
 

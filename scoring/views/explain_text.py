@@ -1,0 +1,213 @@
+"""An explained score in words."""
+
+from collections.abc import Iterator
+
+from rubric import BAND_INSUFFICIENT
+from scoring.sidecars.fingerprint import Meaning
+from scoring.signals.signal import window_text
+from scoring.signals.values import IntegrityObservation
+from scoring.text import cut, printable
+from scoring.views.chain_text import LONGEST_NAME, chain_lines, claim_lines
+from scoring.views.explain import WORTH_SAYING, ExplainedSignal, Explanation
+from scoring.views.landing_text import landing_text, named_commit
+from scoring.views.outcome_pages import outcome_text
+from scoring.views.session_pages import score_text
+from scoring.views.table import band_text
+
+
+def explanation_text(
+    explanation: Explanation, terminal: bool = False, meaning: Meaning | None = None
+) -> str:
+    """Return what became of an iteration's work, and why it has its score.
+
+    Args:
+        explanation: the explained score.
+        terminal: whether it is shown on a terminal, which says more of each signal.
+        meaning: what scores are worth here; None under rubrics with the old text, which shows the
+            score first.
+    """
+    lines = _lines(explanation, terminal, meaning)
+    return "".join(printable(line) + "\n" for line in lines)
+
+
+def _lines(explanation: Explanation, terminal: bool, meaning: Meaning | None) -> Iterator[str]:
+    examined = explanation.examined
+    became = ""
+    if examined.outcome:
+        became = outcome_text(examined.outcome, explanation.horizon_days)
+
+    if meaning:
+        yield from _head(explanation, became, meaning)
+    else:
+        yield from _old_head(explanation)
+    yield from _about_evidence(explanation)
+
+    chain = list(chain_lines(examined.facts, explanation.kept))
+    if chain:
+        yield ""
+        yield "Whose work it is"
+        yield from (f"  {line}" for line in chain)
+
+    yield from _votes(explanation, terminal)
+    yield from _silent_signals(explanation)
+    yield from _what_would_have_raised(explanation)
+    yield from _claims(explanation, "observed" if meaning else "seen")
+
+    if became and not meaning:
+        yield ""
+        yield "What became of it, which has no part in the score"
+        yield f"  {became}"
+
+
+def _head(explanation: Explanation, became: str, meaning: Meaning) -> Iterator[str]:
+    """Yield what became of the work, and then the score with what it is worth."""
+    examined = explanation.examined
+    landing = examined.facts.landing
+    score = examined.score
+
+    yield _name(explanation)
+    commit = named_commit(landing.sha, explanation.subject)
+    if commit:
+        yield commit
+    yield landing_text(landing)
+    if became:
+        yield became
+    yield f"{score_text(meaning, score, score.bounds)}."
+    yield f"The score {_origin(explanation)}. {_coverage(explanation)}"
+
+
+def _old_head(explanation: Explanation) -> Iterator[str]:
+    """Yield the score, as under the first rubrics."""
+    examined = explanation.examined
+    score = examined.score
+
+    if score.scored:
+        link = "but there is" if score.band == BAND_INSUFFICIENT else "which is"
+        band = band_text(score.band)
+        yield f"{_name(explanation)} scored {score.value:.3f}, {link} {band}."
+    else:
+        yield f"{_name(explanation)} has no score: no signal is present."
+
+    commit = named_commit(examined.facts.landing.sha, explanation.subject)
+    if commit:
+        yield commit
+    version = score.rubric_version
+    yield f"The score is of rubric {version} and {_origin(explanation)}. {_coverage(explanation)}"
+
+
+def _name(explanation: Explanation) -> str:
+    record = explanation.examined.record
+    task = f" ({cut(record.task_id, LONGEST_NAME)})" if record.task_id else ""
+    return f"Iteration {record.iteration}{task}"
+
+
+def _origin(explanation: Explanation) -> str:
+    if explanation.examined.origin == "sidecar":
+        return "comes from the sidecar"
+    return "was computed now, and nothing was written"
+
+
+def _coverage(explanation: Explanation) -> str:
+    coverage = explanation.examined.score.coverage
+    signals = f"{coverage.present} of {coverage.total} signals"
+    return f"{signals} voted, with {coverage.weight * 100:.1f} % of the rubric's weight."
+
+
+def _about_evidence(explanation: Explanation) -> Iterator[str]:
+    """Yield how far the score can be trusted today, and where its evidence is."""
+    examined = explanation.examined
+    if examined.state.name != "current":
+        yield f"This score is {examined.state}."
+
+    if examined.differs:
+        computed = examined.computed
+        value = f"{computed.value:.3f}" if computed.scored else "no score"
+        now = f"The evidence gives {value} today"
+        if examined.state.lost:
+            now = f"Without the lost evidence it would be {value}"
+        command = f"da-score iteration {examined.record.iteration} --recompute"
+        yield f"{now}; '{command}' writes that score."
+
+    if explanation.entry:
+        yield f"Entry: {explanation.entry}"
+    if examined.facts.window and examined.facts.observed is None:
+        yield f"Time: {window_text(examined.facts.window)}"
+
+
+def _votes(explanation: Explanation, terminal: bool) -> Iterator[str]:
+    if not explanation.voted:
+        return
+
+    yield ""
+    yield "What voted"
+    for signal in explanation.voted:
+        yield f"  {_vote(signal)}"
+        fact = f"{signal.fact} · " if signal.fact and terminal else ""
+        claimed = ", as claimed" if signal.source == "claimed" else ""
+        yield f"    {fact}{signal.detail}{claimed}"
+        yield from (f"    from {source}" for source in signal.sources)
+
+
+def _vote(signal: ExplainedSignal) -> str:
+    vote = f"{signal.label}: {signal.sub_score:.3f} of 1"
+    adds = f"it adds {signal.contribution:.3f} to the score"
+    if signal.cost and signal.cost >= WORTH_SAYING:
+        adds += f", {signal.cost:.3f} less than it could"
+    return f"{vote}; with {signal.effective_weight * 100:.1f} % of the vote {adds}"
+
+
+def _silent_signals(explanation: Explanation) -> Iterator[str]:
+    if not explanation.silent:
+        return
+
+    yield ""
+    yield "What did not vote"
+    for signal in explanation.silent:
+        no_part = "" if signal.applicable else "; it has no part in this iteration"
+        yield f"  {signal.label}: {signal.detail}{no_part}"
+        if signal.advice and signal.applicable:
+            yield f"    to change that: {signal.advice}"
+
+
+def _what_would_have_raised(explanation: Explanation) -> Iterator[str]:
+    yield ""
+    yield "What would have raised the score"
+    for signal in explanation.raises:
+        how = ""
+        if not signal.present:
+            how = ", with evidence for a sub-score of 1"
+        elif signal.advice:
+            how = f": {signal.advice}"
+        yield f"  +{signal.could_add:.3f}  {signal.label}{how}"
+
+    if not explanation.raises:
+        others = "every signal voted"
+        if any(signal.applicable for signal in explanation.silent):
+            others = "those that did not vote could only lower the score"
+        yield f"  nothing: every vote is a full 1, and {others}"
+
+
+def _claims(explanation: Explanation, observed_word: str) -> Iterator[str]:
+    integrity = explanation.examined.signals.integrity
+    lines = [_compared_claim(pair, observed_word) for pair in integrity]
+    lines += claim_lines(explanation.examined.facts)
+    if lines:
+        yield ""
+        yield f"What was claimed, and what was {observed_word}"
+        yield from (f"  {line}" for line in lines)
+
+
+def _compared_claim(pair: IntegrityObservation, observed_word: str) -> str:
+    claimed = pair.claimed
+    observed = pair.observed
+    head = f"{pair.role}, {pair.signal}:"
+    observation = f"{observed_word} {observed.sub_score:.2f} ({observed.detail})"
+    if not claimed.present:
+        return f"{head} nothing claimed ({claimed.detail}); {observation}"
+
+    claim = f"{head} claimed {claimed.sub_score:.2f} ({claimed.detail})"
+    if not observed.present:
+        return f"{claim}; nothing to compare it with ({observed.detail})"
+    if pair.delta < 0:
+        return f"{claim}, {observation}: over-claimed"
+    return f"{claim}, {observation}: claimed no more than was {observed_word}"

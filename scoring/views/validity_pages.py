@@ -1,0 +1,216 @@
+"""Whether scores foretell what becomes of the work, for people: sentences and tables."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from scoring.examine import ExaminedIteration
+from scoring.outcomes.validity import (
+    BEFORE_LANDING,
+    LEAST_LINES,
+    LEAST_OF_A_KIND,
+    Case,
+    Foretold,
+    OutcomeName,
+    Validity,
+    case_of,
+)
+from scoring.sidecars.fingerprint import score_mark
+from scoring.text import counted
+from scoring.views.table import Block, Column, Line, Table, band_text
+
+_BY_CHANCE = (
+    Column("FIGURE"),
+    Column("N", right=True),
+    Column("AUC", right=True),
+    Column("95 % INTERVAL"),
+    Column(""),
+)
+_BY_RANK = (
+    Column("FIGURE"),
+    Column("N", right=True),
+    Column("SPEARMAN", right=True),
+    Column("95 % INTERVAL"),
+    Column(""),
+)
+_BANDS = (Column("BAND"), Column("N", right=True), Column("SOUND", right=True))
+
+
+def with_cases(
+    examined: Iterable[ExaminedIteration], version: str, cases: list[Case], marks: list[bytes]
+) -> Iterator[ExaminedIteration]:
+    """Yield the iterations of a pass, and collect what validity is measured on.
+
+    Args:
+        examined: the iterations.
+        version: the rubric whose scores are measured.
+        cases: gets the iterations with a score under that rubric and a known outcome.
+        marks: gets a mark of every score.
+    """
+    for iteration in examined:
+        score = iteration.score
+        marks.append(score_mark(score, iteration.facts))
+        case = case_of(iteration.facts, iteration.signals, score, iteration.outcome, "defective")
+        if case and score.rubric_version == version:
+            cases.append(case)
+        yield iteration
+
+
+def validity_page(validity: Validity) -> Iterator[Block]:
+    """Yield whether a score foretells an outcome: the answer first, then the figures behind it."""
+    for text in validity_sentences(validity):
+        yield Line(text, "bold" if text.startswith("Verdict") else "")
+
+    columns = _BY_RANK if validity.measure == "spearman" else _BY_CHANCE
+    for title, part in validity_parts(validity).items():
+        if not part:
+            continue
+        yield Line()
+        yield Line(title, "bold")
+        yield Table(columns, [validity_row(validity, *figure) for figure in part.items()])
+
+    if validity.bands:
+        bands = []
+        for band in validity.bands:
+            bands.append((band_text(band.band), band.n, f"{band.sound * 100:.0f} %"))
+        yield Line()
+        yield Line("By band", "bold")
+        yield Table(_BANDS, bands)
+
+
+def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
+    """Yield how a score compares with that of another rubric.
+
+    Args:
+        rubric: the version of the other rubric.
+        gain: the difference between them; None for the first rubric, which is compared with none.
+    """
+    if gain and gain["interval"]:
+        low, high = gain["interval"]
+        change = f"{gain['gain']:+.2f} ({low:+.2f} to {high:+.2f})"
+        yield Line()
+        yield Line(f"Against rubric {rubric}, the same {gain['n']} iterations: {change}")
+    yield Line()
+
+
+def validity_sentences(validity: Validity) -> Iterator[str]:
+    """Yield the question, the verdict, and the figure behind it, each as a line."""
+    foretells = "foretell which work"
+    if validity.measure == "spearman":
+        foretells = "foretell"
+    question = _question(validity.outcome, validity.horizon_days)
+    yield f"Does the score of rubric {validity.rubric} {foretells} {question}?"
+
+    yield f"Verdict: {validity.verdict}."
+    yield f"{_numbers(validity)}."
+    if validity.outcome in BEFORE_LANDING:
+        yield "The score is without the signal landed: what is known of the work before it lands."
+
+    if validity.foretelling:
+        clear = counted(len(validity.foretelling), "is clear", "are clear")
+        names = ", ".join(validity.foretelling)
+        yield f"Of {validity.tried} single observations {clear} of chance for so many: {names}."
+    elif validity.tried and validity.outcome in BEFORE_LANDING:
+        yield (
+            f"None of {validity.tried} single observations foretells it: "
+            "none is clear of chance for so many."
+        )
+
+
+def _question(outcome: OutcomeName, horizon_days: float) -> str:
+    days = f"{horizon_days:g} days"
+    questions: dict[OutcomeName, str] = {
+        "defective": f"was reverted, or fixes changed at least 5 % of its lines within {days}",
+        "reverted": f"was reverted within {days}",
+        "survival": f"how much of the work is still there after {days}",
+        "label": "how people judged the work",
+        "landed": "landed",
+        "reward": "gets the higher reward, of two runs of one task",
+        "yield": f"how many of the lines that were written are on the trunk after {days}",
+    }
+    return questions[outcome]
+
+
+class _Words(NamedTuple):
+    """What the two kinds of an outcome are called, and what is counted of them."""
+
+    good: str
+    bad: str
+    counted: str
+
+
+_WORDS: dict[OutcomeName, _Words] = {
+    "landed": _Words("work that landed", "work that came to nothing", "came to nothing"),
+    "reward": _Words(
+        "a run with a higher reward", "another one of its task", "below the full reward"
+    ),
+}
+_OTHER_WORDS = _Words("sound work", "defective work", "not sound")
+
+
+def _numbers(validity: Validity) -> str:
+    """Return how many iterations were compared, and the figure of the score."""
+    score = validity.score
+    cases = counted(score.n, "iteration")
+    if validity.outcome != "reward":
+        cases += f" of {LEAST_LINES} lines or more"
+
+    if score.auc is None:
+        return f"{cases}, and nothing to compare"
+    if validity.measure == "spearman":
+        return f"{cases}, Spearman's correlation {_figure(score)}"
+
+    words = _WORDS.get(validity.outcome, _OTHER_WORDS)
+    chance = f"{words.good} scores higher than {words.bad} with a chance of {_figure(score)}"
+    return f"{cases}, {validity.positives} of them {words.counted}; {chance}"
+
+
+def _figure(foretold: Foretold) -> str:
+    text = f"{foretold.auc:.2f}"
+    if foretold.interval:
+        low, high = foretold.interval
+        text += f" ({low:.2f} to {high:.2f})"
+    return text
+
+
+_BASELINE_NAMES = {"lines_added": "fewer lines added", "constant": "a constant"}
+
+
+def validity_parts(validity: Validity) -> dict[str, dict[str, Foretold]]:
+    """Return the figures by part, and by the names that people read."""
+    score = {"score": validity.score}
+    if validity.sufficient.n < validity.score.n:
+        score["where there is enough evidence"] = validity.sufficient
+    for name, figure in validity.baselines.items():
+        score[_BASELINE_NAMES.get(name, name)] = figure
+
+    observed = {name: figure for name, figure in validity.observed.items() if figure.n}
+    return {
+        "The score and what it must beat": score,
+        "Each signal": dict(validity.signals),
+        "What else was observed (below a half: more of it, worse work)": observed,
+    }
+
+
+def validity_row(
+    validity: Validity, name: str, foretold: Foretold
+) -> tuple[str, int, str, str, str]:
+    """Return a figure as people read it: name, number, figure, interval, and whether it is clear.
+
+    Clear means that the interval leaves out chance.
+    """
+    figure = "-" if foretold.auc is None else f"{foretold.auc:.2f}"
+    interval = "-"
+    if foretold.interval:
+        interval = f"{foretold.interval.low:.2f} to {foretold.interval.high:.2f}"
+    return name, foretold.n, figure, interval, _clear_text(validity, foretold)
+
+
+def _clear_text(validity: Validity, foretold: Foretold) -> str:
+    interval = foretold.interval
+    if interval is None or foretold.rarer < LEAST_OF_A_KIND:
+        return ""
+
+    chance = 0.0 if validity.measure == "spearman" else 0.5
+    if interval.low <= chance <= interval.high:
+        return ""
+    return "clear" if (foretold.auc or 0) > chance else "the wrong way"
