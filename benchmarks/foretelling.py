@@ -39,7 +39,8 @@ from benchmarks.trial import (
     weighed,
 )
 from rubric import Rubric, released_rubric
-from scoring.evidence.git.checkpoints import BRANCH, checkpoint_ids
+from scoring.evidence.git.checkpoint_files import BRANCH
+from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.rules import Sources, rules_of

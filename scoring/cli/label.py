@@ -232,7 +232,7 @@ def _show_change(one: ExaminedIteration, settings: Settings) -> None:
     shown = b""
     with (
         suppress(GitError),
-        closing(GitRepository(settings.repo_dir).pieces("show", *how, sha)) as pieces,
+        closing(GitRepository(settings.repo_dir).chunks("show", *how, sha)) as pieces,
     ):
         while len(shown) < _DIFF_LIMIT and (piece := next(pieces, b"")):
             shown += piece

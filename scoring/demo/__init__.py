@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError, WriteError
-from scoring.evidence.git.repository import import_repository
+from scoring.evidence.git.checkout import import_repository
 from scoring.files import list_names
 from scoring.log.settings import DEFAULT_LOG_DIR
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, InputError
-from scoring.evidence.git.repository import check_out
+from scoring.evidence.git.checkout import check_out
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
 from scoring.files import temporary_directory

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from rubric import Rubric
 from scoring.errors import LogError
-from scoring.evidence.git.repository import TRUNK, GitRepository
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.reference.git import TRUNK
 from scoring.evidence.rules import Sources
 from scoring.files import state_of
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, names_in_log

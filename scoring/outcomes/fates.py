@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.git.changes import Pair
+from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.hunks import Counts, PatchedFile, patch_from, patches
+from scoring.evidence.git.hunks import PatchedFile, PathFilter, read_patches, read_split
 from scoring.evidence.git.repository import GitRepository
 
 Lines: TypeAlias = list[
@@ -95,7 +95,7 @@ class _Ledger:
 
 
 def fates(
-    repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: Counts
+    repository: GitRepository, graph: CommitGraph, works: Sequence[Work], counts: PathFilter
 ) -> Iterator[tuple[int, Fate]]:
     """Yield the place of each work and what became of it in files that ``counts`` takes, as soon as that is known.
 
@@ -138,15 +138,15 @@ def _states(
     order: Sequence[str],
     followed: set[str],
     ledger: _Ledger,
-    counts: Counts,
+    counts: PathFilter,
 ) -> Iterator[tuple[str, State]]:
     parents = {commit: [p for p in graph.parents[commit] if p in graph] for commit in order}
     waiting = Counter(parent for commit in order for parent in parents[commit])
-    pairs = [(commit, parent) for commit in order for parent in parents[commit] or [""]]
+    pairs = [CommitPair(commit, parent) for commit in order for parent in parents[commit] or [""]]
     simple = _simple_merges(
         repository, [pair for pair in pairs if len(parents[pair[0]]) > 1], counts
     )
-    stream = patches(repository, [pair for pair in pairs if pair not in simple], counts)
+    stream = read_patches(repository, [pair for pair in pairs if pair not in simple], counts)
     states: dict[str, State] = {}
     for commit in order:
         owner = commit if commit in followed else ""
@@ -154,7 +154,7 @@ def _states(
         for parent in parents[commit] or [""]:
             waiting[parent] -= 1
             before = dict(states.get(parent, {})) if waiting[parent] > 0 else states.pop(parent, {})
-            pair = commit, parent
+            pair = CommitPair(commit, parent)
             files = simple[pair] if pair in simple else next(stream)
             held = None if owner else before
             sides.append((before, files + _splits(repository, pair, held, files, counts)))
@@ -170,12 +170,14 @@ def _states(
 
 
 def _simple_merges(
-    repository: GitRepository, pairs: Sequence[Pair], counts: Counts
-) -> dict[Pair, list[PatchedFile]]:
-    sides: dict[str, dict[Pair, list[PatchedFile]]] = {}
-    for pair, files in zip(pairs, patches(repository, pairs, counts, hunks=False), strict=True):
+    repository: GitRepository, pairs: Sequence[CommitPair], counts: PathFilter
+) -> dict[CommitPair, list[PatchedFile]]:
+    sides: dict[str, dict[CommitPair, list[PatchedFile]]] = {}
+    for pair, files in zip(
+        pairs, read_patches(repository, pairs, counts, with_hunks=False), strict=True
+    ):
         sides.setdefault(pair[0], {})[pair] = files
-    found: dict[Pair, list[PatchedFile]] = {}
+    found: dict[CommitPair, list[PatchedFile]] = {}
     for merge in sides.values():
         if not set.intersection(
             *({file.path for file in files if file.status != "D"} for files in merge.values())
@@ -186,36 +188,42 @@ def _simple_merges(
 
 def _splits(
     repository: GitRepository,
-    pair: tuple[str, str],
+    pair: CommitPair,
     held: State | None,
     files: Sequence[PatchedFile],
-    counts: Counts,
+    counts: PathFilter,
 ) -> list[PatchedFile]:
     sources = [
-        file.was for file in files if file.status == "R" and (held is None or file.was in held)
+        file.old_path
+        for file in files
+        if file.status == "R" and (held is None or file.old_path in held)
     ]
     new = (
         [file.path for file in files if file.status == "A"]
         if 0 < len(sources) <= _MOST_SPLITS
         else []
     )
-    found = (patch_from(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
+    found = (read_split(repository, pair, sources, path, counts) for path in new[:_MOST_SPLITS])
     return [file for file in found if file]
 
 
 def _step(
     state: State, files: Sequence[PatchedFile], commit: str, owner: str, ledger: _Ledger
 ) -> State:
-    old = {file.was: state[file.was] for file in files if file.status != "A" and file.was in state}
+    old = {
+        file.old_path: state[file.old_path]
+        for file in files
+        if file.status != "A" and file.old_path in state
+    }
     kept: set[int] = set()
     gone: list[int] = []
     for file in files:
         if file.status in "DRT":
-            state.pop(file.was, None)
+            state.pop(file.old_path, None)
     for file in files:
         if file.status == "D":
             continue
-        before = old.get(file.was, []) if file.status in "MR" else []
+        before = old.get(file.old_path, []) if file.status in "MR" else []
         lines = _changed(before, file, owner, ledger)
         if any(lines):
             state[file.path] = lines
@@ -224,8 +232,8 @@ def _step(
         else:
             state.pop(file.path, None)
     for file in files:
-        if file.was in old:
-            gone += old.pop(file.was)
+        if file.old_path in old:
+            gone += old.pop(file.old_path)
         if file.status != "D":
             kept.update(state.get(file.path, ()))
     ledger.take((line for line in gone if line not in kept), commit)
@@ -240,14 +248,14 @@ def _changed(
     lines: Lines = []
     at = 0
     for hunk in file.hunks:
-        if hunk.at > at:
-            lines += before[at : hunk.at]
-            lines += [0] * (hunk.at - max(at, len(before)))
+        if hunk.start > at:
+            lines += before[at : hunk.start]
+            lines += [0] * (hunk.start - max(at, len(before)))
         if merged:
             lines += [_NEW if counts else _ASIDE for counts in hunk.added]
         else:
             lines += ledger.new(owner, file.path, hunk.added) if owner else [0] * len(hunk.added)
-        at = hunk.at + hunk.removed
+        at = hunk.start + hunk.removed
     lines += before[at:]
     while not merged and lines and not lines[-1]:
         lines.pop()
@@ -258,12 +266,14 @@ def _merge(
     sides: Sequence[tuple[State, Sequence[PatchedFile]]], owner: str, ledger: _Ledger
 ) -> State:
     changed = [{file.path: file for file in files if file.status != "D"} for _, files in sides]
-    gone = [{file.was for file in files if file.status in "DR"} for _, files in sides]
+    gone = [{file.old_path for file in files if file.status in "DR"} for _, files in sides]
     paths: dict[str, None] = {}
     for (before, files), lost in zip(sides, gone, strict=True):
         paths.update(dict.fromkeys(path for path in before if path not in lost))
         paths.update(
-            dict.fromkeys(file.path for file in files if file.status == "R" and file.was in before)
+            dict.fromkeys(
+                file.path for file in files if file.status == "R" and file.old_path in before
+            )
         )
     if owner:
         paths.update(
@@ -287,13 +297,13 @@ def _merged(
         if file is None:  # the same as in this parent
             return before.get(path, [])
     for before, file in sides:
-        if file is not None and file.same and file.status == "R":
-            return before.get(file.was, [])
+        if file is not None and file.has_same_content and file.status == "R":
+            return before.get(file.old_path, [])
     lines: Lines | None = None
     for before, file in sides:
         if file is None or file.status not in "MR":
             continue
-        own = _changed(before.get(file.was, []), file, "", ledger, merged=True)
+        own = _changed(before.get(file.old_path, []), file, "", ledger, merged=True)
         pairs = zip_longest(own if lines is None else lines, own, fillvalue=0)
         lines = [b if a < 0 <= b else a for a, b in pairs]
     if lines is None:  # new in all parents

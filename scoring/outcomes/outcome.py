@@ -15,8 +15,9 @@ from zlib import crc32
 
 import msgspec
 
+from scoring.evidence.git.added_lines import added_lines
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.hunks import added_lines
+from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
@@ -279,7 +280,7 @@ class _Outcomes:
 
     def _lines_beyond(self, one: str, other: str) -> Counter[int]:
         """Count the lines of code that another commit has beyond those of one, by their text without blanks."""
-        pairs = [(other, one)] if other else []
+        pairs = [CommitPair(other, one)] if other else []
         found: Counter[int] = Counter()
         for added in added_lines(
             self._repository, pairs, lambda line: crc32(b"".join(line.split()))

@@ -14,7 +14,7 @@ from helpers.repos import Repo
 
 from scoring.demo import build_demo
 from scoring.errors import SettingsError
-from scoring.evidence.git.repository import check_out
+from scoring.evidence.git.checkout import check_out
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_fleet
 from scoring.fleet.on_worker import scratch_folder
 from scoring.fleet.sources import repositories

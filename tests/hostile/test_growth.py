@@ -28,11 +28,12 @@ from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.authorship import _MERGED, agents_named
-from scoring.evidence.git.checkpoints import _ENTRY, checkpoint_ids
+from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
+from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Rules
-from scoring.evidence.git.hunks import _blocks
-from scoring.evidence.git.patches import _patch_ids
+from scoring.evidence.git.hunks import _parse_patches
 from scoring.evidence.git.reverts import reverted_shas
+from scoring.evidence.git.same_changes import _digests_of_patches
 from scoring.evidence.harnesses.lines import read_parts
 from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.labels import labels_in
@@ -260,10 +261,12 @@ PLACES: dict[str, Work] = {
         _MERGED.match(f"Merge branch '{text}"),
     ),
     "a revert in a line": lambda text: reverted_shas(f"revert {text} 1234567 not {text}"),
-    "what git lists of checkpoints": lambda text: _ENTRY.fullmatch(text.encode()),
-    "what git prints of patches": lambda text: list(_patch_ids(text.encode().split(b"\n"))),
+    "what git lists of checkpoints": lambda text: _FILE_ON_BRANCH.fullmatch(text.encode()),
+    "what git prints of patches": lambda text: list(
+        _digests_of_patches(text.encode().split(b"\n"))
+    ),
     "what git prints of hunks": lambda text: list(
-        _blocks(text.encode().split(b"\n"), lambda _: True)
+        _parse_patches(text.encode().split(b"\n"), lambda _: True)
     ),
     "the subject of a fix": OutcomeRules().is_fix,
     "a commit in an entry that is broken": lambda text: _COMMIT_LINE.findall(text.encode()),

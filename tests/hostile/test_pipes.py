@@ -12,12 +12,13 @@ from helpers.repos import Repo
 
 from scoring.demo import Demo
 from scoring.errors import GitError
-from scoring.evidence.git import repository, starter
+from scoring.evidence.git import starter
+from scoring.evidence.git.plain_files import PLAIN_FILES
 from scoring.evidence.git.repository import GitRepository
 
 
 class TestInARepository:
-    @pytest.mark.parametrize("name", [*repository._PLAIN_FILES, "refs/replace/x"])
+    @pytest.mark.parametrize("name", [*PLAIN_FILES, "refs/replace/x"])
     def test_is_named_at_once(self, repo: Repo, name: str) -> None:
         repo.commit({"a": "b"})
         linked = repo.path.parent / "linked"
@@ -27,7 +28,7 @@ class TestInARepository:
         for place in (repo.path, linked) if name == "packed-refs" else (repo.path,):
             with pytest.raises(
                 GitError,
-                match=rf"\.git/{name}: is not a plain file; git would wait for it for ever",
+                match=rf"\.git/{name}: is not a plain file; git would wait for it forever",
             ):
                 GitRepository(place)
 
@@ -59,7 +60,7 @@ class TestInARepository:
         make_fifo(repo.path / "0")
         monkeypatch.setenv("DA_SCORE_GIT_TIMEOUT", "1")
         with pytest.raises(
-            GitError, match=r"/0: is not a plain file; git would wait for it for ever"
+            GitError, match=r"/0: is not a plain file; git would wait for it forever"
         ):
             GitRepository(repo.path)
 

@@ -10,7 +10,7 @@ from helpers.repos import Repo
 from rubric import default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
-from scoring.evidence.git.repository import import_repository
+from scoring.evidence.git.checkout import import_repository
 from scoring.parity import build_signal_sets
 from scoring.signals.values import SignalSet
 

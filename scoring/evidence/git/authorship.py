@@ -11,15 +11,16 @@ from operator import neg
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.evidence.git.changes import changes, net_changes
+from scoring.evidence.git.added_lines import FileLine, added_lines, line_hash
+from scoring.evidence.git.changes import CommitPair, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
+from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.hunks import FileLine, added_lines, line_hash
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
-from scoring.evidence.git.repository import GitRepository, answered
+from scoring.evidence.git.repository import GitRepository, ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
-from scoring.evidence.git.walk import Commit, lines_beside, without_number
+from scoring.evidence.git.walk import Commit, lines_off_trunk
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -220,7 +221,7 @@ class AttributedHistory(CorrectedHistory):
         }
         refs = {ref: sha for ref, sha in refs.items() if ref not in self._references.targets}
         lines = dict(
-            lines_beside(
+            lines_off_trunk(
                 self._repository, [], list(dict.fromkeys(refs.values())), self.trunk.commit
             )
         )
@@ -292,7 +293,11 @@ class AttributedHistory(CorrectedHistory):
         known = (
             (sha, commit.parents) for sha, commit in self._commits(dict.fromkeys(shas)).items()
         )
-        pairs = [(sha, parents[0] if parents else "") for sha, parents in known if len(parents) < 2]
+        pairs = [
+            CommitPair(sha, parents[0] if parents else "")
+            for sha, parents in known
+            if len(parents) < 2
+        ]
         return {
             sha: found.lines
             for sha, found in added_lines(self._repository, pairs, line_hash).items()
@@ -302,7 +307,7 @@ class AttributedHistory(CorrectedHistory):
         """Return how much commits changed against their first parents; one that git cannot compare is left out."""
 
         def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
-            answer = self._repository.ask(*_SIZES, given=as_lines(batch))
+            answer = self._repository.ask(*_SIZES, stdin=as_lines(batch))
             found = dict.fromkeys(batch, ChangeSize())
             sha = ""
             for line in as_text(answer.stdout).split("\n"):
@@ -318,11 +323,13 @@ class AttributedHistory(CorrectedHistory):
                     )
             return None if answer.returncode else found
 
-        return answered(ask, shas)
+        return ask_in_batches(ask, shas)
 
     def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents, where git can compare them."""
-        pairs = {commit.sha: (commit.sha, next(iter(commit.parents), "")) for commit in commits}
+        pairs = {
+            commit.sha: CommitPair(commit.sha, next(iter(commit.parents), "")) for commit in commits
+        }
         found = changes(self._repository, pairs.values())
         return {
             sha: frozenset(one.path for one in found[pair])
@@ -354,11 +361,11 @@ class AttributedHistory(CorrectedHistory):
         """Return the names and addresses of the authors of commits; one that git cannot read is left out."""
 
         def ask(batch: Sequence[str]) -> Mapping[str, tuple[str, str]] | None:
-            answer = self._repository.ask(*_AUTHORS, given=as_lines(batch))
+            answer = self._repository.ask(*_AUTHORS, stdin=as_lines(batch))
             rows = (line.split("\0") for line in as_text(answer.stdout).split("\n") if line)
             return None if answer.returncode else {sha: (name, email) for sha, name, email in rows}
 
-        return answered(ask, shas)
+        return ask_in_batches(ask, shas)
 
     def own_names(self) -> tuple[str, str]:
         """Return the name and the address that the caller's commits get here; "" where git has none."""
@@ -384,7 +391,9 @@ class AttributedHistory(CorrectedHistory):
     def files_since(self, time: int) -> tuple[set[str], list[tuple[str, str]]]:
         """Return the paths that the trunk has or changed since a time, and from and to which paths it moved files."""
         walk = [c for c in self._walk.values() if (c.time or 0) >= time and len(c.parents) < 2]
-        found = net_changes(self._repository, [(c.sha, next(iter(c.parents), "")) for c in walk])
+        found = net_changes(
+            self._repository, [CommitPair(c.sha, next(iter(c.parents), "")) for c in walk]
+        )
         changed = [one for some in found.values() for one in some]
         tip = (
             ("ls-tree", "-r", "-z", "--full-tree", "--name-only", self.trunk.commit)
@@ -392,8 +401,8 @@ class AttributedHistory(CorrectedHistory):
             else ()
         )
         there = as_text(self._repository.run(*tip)).split("\0")[:-1] if tip else []
-        names = {*there, *(name for one in changed for name in (one.path, one.was))}
-        return names, [(one.was, one.path) for one in changed if one.status == "R"]
+        names = {*there, *(name for one in changed for name in (one.path, one.old_path))}
+        return names, [(one.old_path, one.path) for one in changed if one.status == "R"]
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

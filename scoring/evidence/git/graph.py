@@ -1,6 +1,7 @@
-"""The ancestry of a trunk and of the commits beside it, in memory: one walk answers what contains what.
+"""The ancestry of a trunk and of commits off the trunk, in memory: what contains what.
 
-*Mainline* is the trunk's first-parent line; every other commit of the trunk was brought in by a merge on it.
+The *mainline* is the trunk's line of first parents. A merge on the mainline brought in every other
+commit of the trunk.
 """
 
 import heapq
@@ -9,50 +10,70 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-Line = tuple[str, tuple[str, ...]]  # a commit and its parents
+
+class CommitWithParents(NamedTuple):
+    """The SHA of a commit and the SHAs of its parents, the first parent first."""
+
+    sha: str
+    parents: tuple[str, ...]
 
 
-class Places(NamedTuple):
-    """Places in a list, as bits: bit n is the place ``first + n``."""
+class IndexSet(NamedTuple):
+    """Indices into a list, as the bits of one number.
 
-    first: int
+    Attributes:
+        offset: the index that bit 0 stands for.
+        bits: bit n is set when ``offset + n`` is in the set.
+    """
+
+    offset: int
     bits: int
 
-    def __or__(self, other: "Places") -> "Places":
-        if not self.bits or not other.bits:
-            return self if self.bits else other
-        first = min(self.first, other.first)
-        return Places(first, self.bits << self.first - first | other.bits << other.first - first)
+    def __or__(self, other: "IndexSet") -> "IndexSet":
+        if not self.bits:
+            return other
+        if not other.bits:
+            return self
 
-    def among(self, some: int = -1) -> Iterator[int]:
-        """Yield those of these places that are bits of ``some``, in order."""
-        left = self.bits & some >> self.first
-        while left:
-            bit = left & -left
-            yield self.first + bit.bit_length() - 1
-            left ^= bit
+        offset = min(self.offset, other.offset)
+        bits = self.bits << self.offset - offset | other.bits << other.offset - offset
+        return IndexSet(offset, bits)
+
+    def indices(self, mask: int = -1) -> Iterator[int]:
+        """Yield the indices in ascending order, only those whose bits a mask has set."""
+        bits = self.bits & mask >> self.offset
+        while bits:
+            lowest = bits & -bits
+            yield self.offset + lowest.bit_length() - 1
+            bits ^= lowest
 
 
-NOWHERE = Places(0, 0)
+NO_INDICES = IndexSet(0, 0)
 
 
 class CommitGraph:
-    """Commits and their parents. Children come before their parents, in both parts and over both."""
+    """Commits and their parents. Children come before their parents."""
 
-    def __init__(self, trunk: Sequence[Line], beside: Sequence[Line] = ()) -> None:
-        """Take the commits of the trunk, its tip first, and those beside it with a known ancestry."""
-        self.parents: Mapping[str, tuple[str, ...]] = dict((*beside, *trunk))
-        self.trunk = [sha for sha, _ in trunk]  # newest first
-        self._of_trunk = frozenset(self.trunk)
-        self._beside = [sha for sha, _ in beside]
-        self._order = [*self._beside, *self.trunk]
+    def __init__(
+        self, trunk: Sequence[CommitWithParents], off_trunk: Sequence[CommitWithParents] = ()
+    ) -> None:
+        """Take the commits of the trunk, its tip first, and those off the trunk."""
+        self.parents: Mapping[str, tuple[str, ...]] = dict((*off_trunk, *trunk))
+        """The parents of each commit."""
+
+        self.trunk = [sha for sha, _ in trunk]
+        """The commits of the trunk, newest first."""
+
+        self._trunk_set = frozenset(self.trunk)
+        self._off_trunk = [sha for sha, _ in off_trunk]
+        self._order = [*self._off_trunk, *self.trunk]
         self._bases: dict[frozenset[str], list[str]] = {}
-        self._behind: dict[frozenset[str], set[str]] = {}
+        self._contained: dict[frozenset[str], set[str]] = {}
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """The place of a commit: smaller is newer, and no commit comes before its descendants."""
-        return {sha: n for n, sha in enumerate(self._order)}
+        """The index of each commit: smaller is newer, and every commit follows its descendants."""
+        return {sha: index for index, sha in enumerate(self._order)}
 
     def __contains__(self, sha: str) -> bool:
         return sha in self.parents
@@ -61,130 +82,177 @@ class CommitGraph:
         """Return the first parent of a commit; "" when it has none."""
         return next(iter(self.parents[sha]), "")
 
+    def is_merge(self, sha: str) -> bool:
+        """Return whether a commit has more than one parent."""
+        return len(self.parents[sha]) > 1
+
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
-        return sha in self._of_trunk
+        return sha in self._trunk_set
 
     def side(self, sha: str) -> set[str]:
-        """Return what a commit off the trunk contains that the trunk does not, itself included."""
-        return _reached((sha,), self.parents, self._of_trunk)
+        """Return the commits that a commit contains and the trunk does not, itself included."""
+        return _ancestors((sha,), self.parents, self._trunk_set)
 
     def boundary(self, sha: str) -> frozenset[str]:
-        """Return where the side of a commit leaves the trunk, by parents on it; of a trunk commit that is itself."""
+        """Return the trunk commits that are parents of a commit's side.
+
+        The boundary of a trunk commit is the commit itself.
+        """
         return self._boundaries.get(sha, frozenset((sha,)))
 
     @cached_property
     def _boundaries(self) -> dict[str, frozenset[str]]:
-        found: dict[str, frozenset[str]] = {}
-        for sha in reversed(self._beside):
-            some = {found.get(parent, self._of_trunk & {parent}) for parent in self.parents[sha]}
-            found[sha] = some.pop() if len(some) == 1 else frozenset().union(*some)
-        return found
+        boundaries: dict[str, frozenset[str]] = {}
+        for sha in reversed(self._off_trunk):
+            of_parents = {
+                boundaries.get(parent, self._trunk_set & {parent}) for parent in self.parents[sha]
+            }
+            if len(of_parents) == 1:
+                boundaries[sha] = of_parents.pop()  # shared, because a branch has one boundary
+            else:
+                boundaries[sha] = frozenset().union(*of_parents)
+        return boundaries
 
-    def contains(self, sha: str, commit: str) -> bool:
-        """Return whether a commit contains one of the trunk: by the mainline, or by what its side comes from."""
-        if self.introduced[commit] >= self.newest_mainline.get(sha, len(self.mainline)):
+    def contains(self, sha: str, trunk_commit: str) -> bool:
+        """Return whether a commit contains a commit of the trunk."""
+        no_mainline = len(self.mainline)
+        if self.introduced[trunk_commit] >= self.newest_mainline.get(sha, no_mainline):
             return True
+
         boundary = self.boundary(sha)
-        if boundary not in self._behind:
-            off = [at for at in boundary if at not in self.mainline_index]
-            self._behind[boundary] = _reached(off, self.parents, self.mainline_index)
-        return commit in self._behind[boundary]
+        if boundary not in self._contained:
+            off_mainline = [commit for commit in boundary if commit not in self.mainline_index]
+            self._contained[boundary] = _ancestors(off_mainline, self.parents, self.mainline_index)
+        return trunk_commit in self._contained[boundary]
 
     def merge_bases(self, sha: str) -> list[str]:
-        """Return the best common ancestors of the trunk and a commit, newest first; [] of unrelated histories."""
+        """Return the best common ancestors of the trunk and a commit, newest first.
+
+        Unrelated histories have none.
+        """
         boundary = self.boundary(sha)
         if boundary not in self._bases:
-            bases = self._bases[boundary] = list[str]()
+            bases: list[str] = []
             for candidate in sorted(boundary, key=self.position.__getitem__):
                 if not any(self.contains(base, candidate) for base in bases):
                     bases.append(candidate)
+            self._bases[boundary] = bases
         return self._bases[boundary]
 
     def counts(self, shas: Container[str]) -> dict[str, int]:
-        """Return how many of ``shas`` each commit beside the trunk contains."""
-        found: dict[str, int] = {}
-        for sha in reversed(self._beside):
-            behind = [found[parent] for parent in self.parents[sha] if parent in found]
-            some = self.side(sha) if len(behind) > 1 else (sha,)
-            found[sha] = sum(one in shas for one in some) + (behind[0] if len(behind) == 1 else 0)
-        return found
+        """Return how many of some commits each commit off the trunk contains, itself included."""
+        counts: dict[str, int] = {}
+        for sha in reversed(self._off_trunk):
+            of_parents = [counts[parent] for parent in self.parents[sha] if parent in counts]
+            if len(of_parents) > 1:
+                # Both parents may contain the same commits, so their counts cannot be added.
+                counts[sha] = sum(commit in shas for commit in self.side(sha))
+            else:
+                counts[sha] = sum(of_parents) + (sha in shas)
+        return counts
 
-    def containing(self, shas: Iterable[str]) -> dict[str, Places]:
-        """Return for commits beside the trunk which of ``shas`` contain them, by their places; itself none does."""
-        own: dict[str, Places] = {}
-        for n, sha in enumerate(shas):
-            own[sha] = own.get(sha, NOWHERE) | Places(n, 1)
-        found: dict[str, Places] = {}
-        for sha in self._beside:
-            known = found.get(sha, NOWHERE) | own.get(sha, NOWHERE)
-            for parent in self.parents[sha] if known.bits else ():
-                if parent not in self._of_trunk:
-                    found[parent] = found.get(parent, NOWHERE) | known
-        return found
+    def containing(self, shas: Iterable[str]) -> dict[str, IndexSet]:
+        """Return, for commits off the trunk, which of some commits contain them.
+
+        Args:
+            shas: the commits that may contain others.
+
+        Returns:
+            Sets of indices into ``shas``. A commit does not contain itself. Commits that none of
+            ``shas`` contains may be missing.
+        """
+        indices_of: dict[str, IndexSet] = {}
+        for index, sha in enumerate(shas):
+            indices_of[sha] = indices_of.get(sha, NO_INDICES) | IndexSet(index, 1)
+
+        containing: dict[str, IndexSet] = {}
+        for sha in self._off_trunk:
+            indices = containing.get(sha, NO_INDICES) | indices_of.get(sha, NO_INDICES)
+            if not indices.bits:
+                continue
+
+            for parent in self.parents[sha]:
+                if parent not in self._trunk_set:
+                    containing[parent] = containing.get(parent, NO_INDICES) | indices
+        return containing
 
     def between(self, tip: str, excluded: Iterable[str]) -> list[str]:
         """Return what ``tip`` contains and none of ``excluded`` does, newest first."""
-        wanted = {tip: True} | {sha: False for sha in excluded if sha in self.position}
-        heap = sorted(self.position[sha] for sha in wanted)
-        waiting = int(wanted[tip])
-        found = []
-        while waiting:
+        is_wanted = {tip: True}
+        for sha in excluded:
+            if sha in self.position:
+                is_wanted[sha] = False
+
+        # The heap has commits of both kinds by position. A commit is final once it is popped,
+        # because all its descendants were popped before it.
+        heap = sorted(self.position[sha] for sha in is_wanted)
+        wanted_in_heap = int(is_wanted[tip])
+
+        commits = []
+        while wanted_in_heap:
             sha = self._order[heapq.heappop(heap)]
-            if wanted[sha]:
-                found.append(sha)
-                waiting -= 1
+            if is_wanted[sha]:
+                commits.append(sha)
+                wanted_in_heap -= 1
+
             for parent in self.parents[sha]:
-                if parent in self.position and (
-                    parent not in wanted or wanted[parent] > wanted[sha]
-                ):
-                    if parent not in wanted:
-                        heapq.heappush(heap, self.position[parent])
-                    waiting += wanted[sha] - wanted.get(parent, False)
-                    wanted[parent] = wanted[sha]
-        return found
+                if parent not in self.position:
+                    continue
+                if parent not in is_wanted:
+                    heapq.heappush(heap, self.position[parent])
+                    is_wanted[parent] = is_wanted[sha]
+                    wanted_in_heap += is_wanted[sha]
+                elif is_wanted[parent] and not is_wanted[sha]:
+                    is_wanted[parent] = False
+                    wanted_in_heap -= 1
+        return commits
 
     @cached_property
     def mainline(self) -> list[str]:
-        """The first-parent line of the trunk, newest first."""
-        line, sha = [], next(iter(self.trunk), "")
+        """The trunk's line of first parents, newest first."""
+        mainline = []
+        sha = next(iter(self.trunk), "")
         while sha in self.parents:
-            line.append(sha)
+            mainline.append(sha)
             sha = self.first_parent(sha)
-        return line
+        return mainline
 
     @cached_property
     def mainline_index(self) -> dict[str, int]:
-        """The place of a commit on the mainline; the tip has 0."""
-        return {sha: n for n, sha in enumerate(self.mainline)}
+        """The index of a commit on the mainline; the tip has 0."""
+        return {sha: index for index, sha in enumerate(self.mainline)}
 
     @cached_property
     def newest_mainline(self) -> dict[str, int]:
-        """The newest commit of the mainline that each commit contains, by its index there; missing when none."""
-        own = self.mainline_index
+        """The newest mainline commit that a commit contains, as its index; missing when none."""
         newest: dict[str, int] = {}
         for sha in reversed(self._order):
-            if sha in own:
-                newest[sha] = own[sha]
-            elif inside := [newest[p] for p in self.parents[sha] if p in newest]:
-                newest[sha] = min(inside)
+            if sha in self.mainline_index:
+                newest[sha] = self.mainline_index[sha]
+                continue
+
+            of_parents = [newest[parent] for parent in self.parents[sha] if parent in newest]
+            if of_parents:
+                newest[sha] = min(of_parents)
         return newest
 
     @cached_property
     def introduced(self) -> dict[str, int]:
-        """The mainline commit that brought each trunk commit in, by its index."""
-        found: dict[str, int] = {}
+        """The mainline commit that brought in a trunk commit, as its index."""
+        introduced: dict[str, int] = {}
         for index in range(len(self.mainline) - 1, -1, -1):
-            todo = [self.mainline[index]]
-            while todo:
-                sha = todo.pop()
-                if sha not in found:
-                    found[sha] = index
-                    todo += [p for p in self.parents[sha] if p in self.parents]
-        return found
+            waiting = [self.mainline[index]]
+            while waiting:
+                sha = waiting.pop()
+                if sha in introduced:
+                    continue
+                introduced[sha] = index
+                waiting += [parent for parent in self.parents[sha] if parent in self.parents]
+        return introduced
 
     @cached_property
-    def _groups(self) -> dict[int, list[str]]:
+    def _introduced_by(self) -> dict[int, list[str]]:
         """What each mainline commit brought in, itself included, oldest first."""
         groups: dict[int, list[str]] = {}
         for sha in reversed(self.trunk):
@@ -192,59 +260,82 @@ class CommitGraph:
         return groups
 
     def brought_by(self, sha: str) -> list[str]:
-        """Return the merges that brought a trunk commit in, the one on the mainline first; [] on the mainline."""
+        """Return the merges that brought in a trunk commit, the one on the mainline first.
+
+        Commits of the mainline, and commits off the trunk, have none.
+        """
         if sha in self.mainline_index or not self.on_trunk(sha):
             return []
+
         index = self.introduced[sha]
-        holding = {sha}
-        for commit in self._groups[index]:
-            if any(p in holding for p in self.parents[commit]):
-                holding.add(commit)
-        found: list[str] = []
-        at = self.mainline[index]
+        holders = {sha}
+        for commit in self._introduced_by[index]:
+            if any(parent in holders for parent in self.parents[commit]):
+                holders.add(commit)
+
+        # Go down from the mainline: along first parents while these hold the commit, then over
+        # the merge that brought it to that line.
+        merges: list[str] = []
+        commit = self.mainline[index]
         while True:
-            while self.parents[at] and self.parents[at][0] in holding:
-                at = self.parents[at][0]
-            if at == sha:
-                return found
-            found.append(at)
-            at = next(p for p in self.parents[at][1:] if p in holding)
+            while self.parents[commit] and self.parents[commit][0] in holders:
+                commit = self.parents[commit][0]
+            if commit == sha:
+                return merges
+            merges.append(commit)
+            commit = next(parent for parent in self.parents[commit][1:] if parent in holders)
 
-    def nearest(self, shas: Sequence[str], counts: Sequence[bool]) -> list[int | None]:
-        """Return of each of ``shas`` the place of the last one before it that counts and that it contains."""
-        places: dict[str, list[int]] = {}
-        for n, sha in enumerate(shas):
-            places.setdefault(sha, []).append(n)
-        found: list[int | None] = [None] * len(shas)
-        waiting = Counter(parent for parents in self.parents.values() for parent in parents)
-        marks: dict[
-            str, int
-        ] = {}  # which places a commit contains, by their bits, while a child still waits for it
+    def nearest(self, shas: Sequence[str], may_be_base: Sequence[bool]) -> list[int | None]:
+        """Return, for each commit, the nearest one before it in the list that it contains.
+
+        Args:
+            shas: the commits, in any order. A commit is never its own nearest one.
+            may_be_base: for each of ``shas``, whether it may be the nearest of another one.
+
+        Returns:
+            For each of ``shas`` the highest index below its own, or None.
+        """
+        indices_of: dict[str, list[int]] = {}
+        for index, sha in enumerate(shas):
+            indices_of.setdefault(sha, []).append(index)
+
+        nearest: list[int | None] = [None] * len(shas)
+        children_left = Counter(parent for parents in self.parents.values() for parent in parents)
+        # Which of ``shas`` a commit contains, as bits; kept only until its last child was here.
+        contained: dict[str, int] = {}
+
         for sha in reversed(self._order):
-            mark = 0
+            bits = 0
             for parent in self.parents[sha]:
-                waiting[parent] -= 1
-                of_parent = marks.get(parent, 0) if waiting[parent] else marks.pop(parent, 0)
-                mark = mark | of_parent if mark else of_parent
-            for n in places.get(sha, ()):
-                if before := mark & ((1 << n) - 1):
-                    found[n] = before.bit_length() - 1
-            for n in places.get(sha, ()):
-                mark |= counts[n] << n
-            if waiting[sha]:
-                marks[sha] = mark
-        return found
+                children_left[parent] -= 1
+                if children_left[parent]:
+                    of_parent = contained.get(parent, 0)
+                else:
+                    of_parent = contained.pop(parent, 0)
+                bits = bits | of_parent if bits else of_parent
+
+            indices = indices_of.get(sha, ())
+            for index in indices:
+                lower_bits = bits & ((1 << index) - 1)
+                if lower_bits:
+                    nearest[index] = lower_bits.bit_length() - 1
+            for index in indices:
+                bits |= may_be_base[index] << index
+
+            if children_left[sha]:
+                contained[sha] = bits
+        return nearest
 
 
-def _reached(
+def _ancestors(
     start: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Container[str]
 ) -> set[str]:
-    """Return commits and what they come from, without what is in ``stop`` and what only that comes from."""
-    seen = set(start)
-    todo = list(seen)
-    while todo:
-        for parent in parents.get(todo.pop(), ()):
-            if parent not in seen and parent not in stop:
-                seen.add(parent)
-                todo.append(parent)
-    return seen
+    """Return commits and their ancestors, without those in ``stop`` and beyond."""
+    reached = set(start)
+    waiting = list(reached)
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent not in reached and parent not in stop:
+                reached.add(parent)
+                waiting.append(parent)
+    return reached

@@ -9,15 +9,21 @@ from msgspec.structs import replace
 
 from scoring.errors import GitError, InputError
 from scoring.evidence.git import facts
-from scoring.evidence.git.changes import Range, changed_files, range_of
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.graph import CommitGraph, CommitWithParents
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.reverts import TrunkMessage
+from scoring.evidence.git.scope_ranges import (
+    EarlierIteration,
+    ScopeRange,
+    changed_files,
+    scope_range,
+)
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.git.walk import (
     Commit,
-    lines_beside,
+    lines_off_trunk,
     named_commits,
     newest_by_subject,
     trunk_commits,
@@ -51,7 +57,7 @@ class CorrectedHistory(GitFacts):
         """Take all records of a log, by iteration, and a trunk (None looks for it); raises as git and the trunk do."""
         self._records = Records.of(records)
         self._known_landings: dict[tuple[str, str], Landing] = {}
-        self._known_files: dict[Range, tuple[str, ...] | None] = {}
+        self._known_files: dict[ScopeRange, tuple[str, ...] | None] = {}
         self._repository = GitRepository.of(repo_dir)
         self._references = read_references(self._repository)
         self.trunk = choose_trunk(self._repository, self._references, trunk)
@@ -62,7 +68,7 @@ class CorrectedHistory(GitFacts):
         """Return the repository, the commits of its trunk, newest first, and their graph with what is beside it."""
         return self._repository, self._walk, self._graph
 
-    def messages(self) -> Sequence[tuple[int, str, str]]:
+    def messages(self) -> Sequence[TrunkMessage]:
         """Return what trunk commits say that may speak of a revert, each with its place and SHA."""
         return self._landings.messages
 
@@ -144,7 +150,7 @@ class CorrectedHistory(GitFacts):
 
     def _graph_with(self, shas: Iterable[str]) -> CommitGraph:
         """Return the trunk with what is beside it: commits, and where these are also the tips of branches."""
-        trunk = [(line.sha, line.parents) for line in self._walk.values()]
+        trunk = [CommitWithParents(line.sha, line.parents) for line in self._walk.values()]
         beside = [sha for sha in dict.fromkeys(shas) if sha not in self._walk]
         if not beside:
             return CommitGraph(trunk)
@@ -152,7 +158,7 @@ class CorrectedHistory(GitFacts):
         tips = [
             sha for sha in dict.fromkeys(self._tips_beside()) if trunk and sha not in self._walk
         ]
-        lines = lines_beside(self._repository, beside, tips, self.trunk.commit)
+        lines = lines_off_trunk(self._repository, beside, tips, self.trunk.commit)
         # Where clocks were wrong, git may list commits that the trunk contains.
         return CommitGraph(trunk, [line for line in lines if line[0] not in self._walk])
 
@@ -191,17 +197,19 @@ class CorrectedHistory(GitFacts):
             return frozenset()
 
     @cached_property
-    def _ranges(self) -> dict[int, Range]:
+    def _ranges(self) -> dict[int, ScopeRange]:
         known = [(number, sha) for number, sha in self._iterations if sha in self._graph]
         first = {sha: number for number, sha in reversed(known)}
         counts = [not self.counts_commits_once or first[sha] == number for number, sha in known]
         nearest = self._graph.nearest([sha for _, sha in known], counts)
-        found: dict[int, Range] = {}
+        found: dict[int, ScopeRange] = {}
         for (number, sha), place in zip(known, nearest, strict=True):
-            found[number] = range_of(self._graph, sha, None if place is None else known[place])
+            found[number] = scope_range(
+                self._graph, sha, None if place is None else EarlierIteration(*known[place])
+            )
         return found
 
-    def _files_over(self, over: Range) -> tuple[str, ...] | None:
+    def _files_over(self, over: ScopeRange) -> tuple[str, ...] | None:
         """Return the files that changed over a range; the first question asks git about it alone, the second of all."""
         if over not in self._known_files:
             asked = list(dict.fromkeys(self._ranges.values())) if self._known_files else [over]

@@ -1,221 +1,258 @@
-"""Which lines a commit changed, as ``git blame -w`` would ask: without changes of white space, renames followed."""
+"""Which lines a commit changed, as ``git blame -w`` sees it.
+
+Changes of white space alone do not count, and renames are followed.
+"""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
-from zlib import crc32
 
 from scoring.errors import GitError
-from scoring.evidence.git.changes import Pair, line_of
-from scoring.evidence.git.repository import GitRepository, answered
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 
 _OPTIONS = (
-    *(
-        "-r",
-        "--root",
-        "--always",
-        "--raw",
-        "--no-abbrev",
-        "--ignore-submodules=all",
-        "--no-color",
-        "--text",
-    ),
-    *(
-        "--no-ext-diff",
-        "--no-textconv",
-        "--ignore-all-space",
-        "-M",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-    ),
+    "-r",
+    "--root",
+    "--always",
+    "--raw",
+    "--no-abbrev",
+    "--ignore-submodules=all",
+    "--no-color",
+    "--text",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-all-space",
+    "-M",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
 )
-_WITH_LINES = "--patch", "--unified=0"
+_PATCH_OPTIONS = ("--patch", "--unified=0")
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
-_PLAIN = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+_ESCAPED = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"v": b"\v",
+}
+_OCTAL_DIGITS = 3
+
+PathFilter = Callable[[str], bool]
+"""Whether lines of the file with this path count. Lines of other files are taken for blank."""
+
+LineKey = Callable[[bytes], int]
+"""Makes a number of the text of a line."""
 
 
 class Hunk(NamedTuple):
-    """Lines that were replaced: ``removed`` ones from ``at`` on, counted from 0, by others."""
+    """Lines that others replaced.
 
-    at: int
+    Attributes:
+        start: the index of the first removed line, or where the new lines come in.
+        removed: how many lines were removed.
+        added: a byte for each new line: 1 when it counts, 0 when it is blank.
+        keys: a number for each new line, where a :data:`LineKey` was passed.
+    """
+
+    start: int
     removed: int
-    added: bytes  # a 1 for each new line that counts and a 0 for a blank one
-    kept: tuple[int, ...] = ()  # what the caller keeps of each new line
+    added: bytes
+    keys: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
 class PatchedFile:
-    """What happened to one file: git's letter, its path before and now, whether its bytes are the same, its hunks."""
+    """What happened to one file between two commits.
+
+    Attributes:
+        status: git's letter: A, M, D, T or R.
+        old_path: the path before.
+        path: the path after.
+        has_same_content: whether its bytes are the same.
+        hunks: the changed lines, in order.
+    """
 
     status: str
-    was: str
+    old_path: str
     path: str
-    same: bool = False
+    has_same_content: bool = False
     hunks: list[Hunk] = field(default_factory=list)
 
 
-Counts = Callable[
-    [str], bool
-]  # says of a path whether its lines count; those of other files are taken for blank
-Keep = Callable[[bytes], int]  # makes a number of a new line
-FileLine = tuple[str, int]  # a path, and what is kept of a line in it
-_LONG, _SHORT = (
-    100,
-    2,
-)  # bytes of a line that is known by its digest; characters of one that says nothing
-
-
-def patches(
+def read_patches(
     repository: GitRepository,
-    pairs: Sequence[Pair],
-    counts: Counts,
-    keep: Keep | None = None,
-    hunks: bool = True,
+    pairs: Sequence[CommitPair],
+    counts: PathFilter,
+    line_key: LineKey | None = None,
+    *,
+    with_hunks: bool = True,
 ) -> Iterator[list[PatchedFile]]:
-    """Yield what changed from the second commit of each pair to the first (GitError); ``hunks`` or files alone."""
+    """Yield, for each pair, the files that changed from its base to its commit.
+
+    Args:
+        repository: an open repository.
+        pairs: what to compare.
+        counts: whether lines of a path count.
+        line_key: makes the ``keys`` of hunks; None leaves them empty.
+        with_hunks: whether to read lines, and not just the files.
+
+    Raises:
+        GitError: git fails, or leaves out a pair.
+    """
     if not pairs:
         return
-    left = len(pairs)
-    options = (*_OPTIONS, *(_WITH_LINES if hunks else ()))
-    lines = repository.lines("diff-tree", "--stdin", *options, given=as_lines(map(line_of, pairs)))
-    for files in _blocks(lines, counts, keep):
+
+    options = [*_OPTIONS]
+    if with_hunks:
+        options += _PATCH_OPTIONS
+    questions = as_lines(pair.as_line for pair in pairs)
+    lines = repository.lines("diff-tree", "--stdin", *options, stdin=questions)
+
+    missing = len(pairs)
+    for files in _parse_patches(lines, counts, line_key):
         yield files
-        left -= 1
-    if left:  # of what is no commit, git may say nothing at all and still be content
+        missing -= 1
+
+    if missing:
+        # Git may print nothing about an id that is not a commit, and still exit with 0.
         raise GitError(
-            f"{repository.directory}: git diff-tree left out {left} of {len(pairs)} commits"
+            f"{repository.directory}: git diff-tree left out {missing} of {len(pairs)} commits"
         )
 
 
-def patch_from(
-    repository: GitRepository, pair: Pair, sources: Sequence[str], path: str, counts: Counts
+def read_split(
+    repository: GitRepository,
+    pair: CommitPair,
+    sources: Sequence[str],
+    path: str,
+    counts: PathFilter,
 ) -> PatchedFile | None:
-    """Return what one new file was made of, when only some files that went are looked at; None when of none of them."""
-    paths = (
-        b":(top,literal)" + name.encode("utf-8", "surrogateescape") for name in (*sources, path)
-    )
-    options = [*_OPTIONS, *_WITH_LINES, pair[1], pair[0], "--", *(as_text(name) for name in paths)]
-    lines = repository.run("diff-tree", *options).split(b"\n")
-    files = next(_blocks([pair[0].encode(), *lines], counts), [])
-    return next((file for file in files if file.path == path and file.status == "R"), None)
+    """Return a new file as a rename of one of some removed files.
+
+    Args:
+        repository: an open repository.
+        pair: what to compare.
+        sources: the paths of files that were removed.
+        path: the path of the new file.
+        counts: whether lines of a path count.
+
+    Returns:
+        The file with its changed lines; None when git sees no rename.
+    """
+    pathspecs = [f":(top,literal){name}" for name in (*sources, path)]
+    options = (*_OPTIONS, *_PATCH_OPTIONS, pair.base, pair.commit, "--")
+    output = repository.run("diff-tree", *options, *pathspecs)
+
+    lines = [pair.commit.encode(), *output.split(b"\n")]
+    for file in next(_parse_patches(lines, counts), []):
+        if file.path == path and file.status == "R":
+            return file
+    return None
 
 
-def _blocks(
-    lines: Iterable[bytes], counts: Counts, keep: Keep | None = None
+def _parse_patches(
+    lines: Iterable[bytes], counts: PathFilter, line_key: LineKey | None = None
 ) -> Iterator[list[PatchedFile]]:
-    """Split the output at its headers; what is in a hunk is read by its counts, so that it cannot pass for one."""
+    """Yield the files under each header.
+
+    The header of a hunk says how many lines it has, so that none of them can pass for a header.
+    """
     files: dict[str, PatchedFile] | None = None
-    into: PatchedFile | None = None
-    rest = iter(lines)
-    for line in rest:
+    file: PatchedFile | None = None  # whose hunks follow
+    remaining = iter(lines)
+
+    for line in remaining:
         start = line[:4]
         if start[:3] == b"@@ ":
-            hunk = _hunk(line, rest, into is not None and counts(into.path), keep)
-            if into is not None:
-                into.hunks.append(hunk)
+            is_counted = file is not None and counts(file.path)
+            hunk = _parse_hunk(line, remaining, is_counted, line_key)
+            if file is not None:
+                file.hunks.append(hunk)
+
         elif start == b"--- ":
-            into = None
+            file = None
+
         elif start == b"+++ ":
-            into = (files or {}).get(_named(line))
+            file = (files or {}).get(_path_in_header(line))
+
         elif start[:1] == b":" and files is not None:
-            file = _raw(line)
-            files[file.path] = file
+            changed = _parse_raw_line(line)
+            files[changed.path] = changed
+
         elif _HEADER.fullmatch(line):
             if files is not None:
                 yield list(files.values())
-            files, into = {}, None
+            files = {}
+            file = None
+
     if files is not None:
         yield list(files.values())
 
 
-def _hunk(head: bytes, rest: Iterator[bytes], counts: bool, keep: Keep | None) -> Hunk:
-    m = _HUNK.match(head)
-    assert m
-    removed, added = int(m[2] or 1), int(m[4] or 1)
-    next(islice(rest, removed, removed), None)  # without lines around them they come first
-    lines = list(islice(rest, added))
-    if lines and lines[0][:1] == b"\\":  # the last one of them ends without a line break
-        lines = [*lines[1:], next(rest)]
-    marks = bytes([not line[1:].isspace() and len(line) > 1 for line in lines] if counts else added)
-    kept = () if keep is None else tuple(keep(line[1:]) for line in lines)
-    return Hunk(int(m[1]) - (removed > 0), removed, marks, kept)
+def _parse_hunk(
+    header: bytes, remaining: Iterator[bytes], is_counted: bool, line_key: LineKey | None
+) -> Hunk:
+    match = _HUNK.match(header)
+    assert match
+    first = int(match[1])
+    removed = int(match[2] or 1)
+    added = int(match[4] or 1)
+
+    # Without context, all removed lines come before the new ones.
+    next(islice(remaining, removed, removed), None)
+    lines = list(islice(remaining, added))
+    if lines and lines[0].startswith(b"\\"):
+        # The last removed line ends without a line break, and git says so on a line of its own.
+        lines = [*lines[1:], next(remaining)]
+
+    marks = bytes(added)
+    if is_counted:
+        marks = bytes(len(line) > 1 and not line[1:].isspace() for line in lines)
+    keys: tuple[int, ...] = ()
+    if line_key is not None:
+        keys = tuple(line_key(line[1:]) for line in lines)
+
+    # Git counts lines from 1. Where none is removed, it names the line before the new ones.
+    start = first - 1 if removed else first
+    return Hunk(start, removed, marks, keys)
 
 
-def _raw(line: bytes) -> PatchedFile:
-    about, was, *now = line.split(b"\t")
-    _, _, before, after, status = about.split()
-    name = _unquoted(was)
-    path = _unquoted(now[0]) if now else name
-    return PatchedFile(chr(status[0]), name, path, before == after)
+def _parse_raw_line(line: bytes) -> PatchedFile:
+    about, *paths = line.split(b"\t")
+    _, _, old_oid, new_oid, status = about.split()
+    return PatchedFile(
+        status=chr(status[0]),
+        old_path=_unquoted(paths[0]),
+        path=_unquoted(paths[-1]),
+        has_same_content=old_oid == new_oid,
+    )
 
 
-def _named(line: bytes) -> str:
-    """Return the path in a line before the hunks, which a tab ends where it holds blanks; "" for a deleted file."""
-    name = line[4:].rstrip(b"\t")
-    return "" if name == b"/dev/null" else _unquoted(name)[2:]
+def _path_in_header(line: bytes) -> str:
+    """Return the path in a line before the hunks; "" for a deleted file."""
+    name = line[4:].rstrip(b"\t")  # git adds a tab where the path has blanks
+    if name == b"/dev/null":
+        return ""
+    return _unquoted(name).removeprefix("b/")
 
 
 def _unquoted(name: bytes) -> str:
-    if name[:1] != b'"':
+    if not name.startswith(b'"'):
         return as_text(name)
-    return as_text(
-        _ESCAPE.sub(
-            lambda m: _PLAIN.get(m[1], bytes([int(m[1], 8)]) if len(m[1]) == 3 else m[1]),
-            name[1:-1],
-        )
-    )
+    return as_text(_ESCAPE.sub(_unescaped, name[1:-1]))
 
 
-class AddedLines(NamedTuple):
-    """How often a commit adds each line that says something, the files that it moved, and whether some are left out."""
-
-    lines: Mapping[FileLine, int]
-    moves: tuple[tuple[str, str], ...]
-    cut: bool
-
-
-def added_lines(
-    repository: GitRepository, pairs: Sequence[Pair], keep: Keep, removed: bool = False
-) -> dict[str, AddedLines]:
-    """Return which lines commits add, or remove, but those for which ``keep`` gives 0, as far as git can read them."""
-
-    def ask(batch: Sequence[Pair]) -> Mapping[Pair, AddedLines] | None:
-        try:  # the way back from a commit to its parent adds what the commit removed
-            read = patches(
-                repository, [p[::-1] for p in batch] if removed else batch, lambda _: False, keep
-            )
-            return {pair: _added(files) for pair, files in zip(batch, read, strict=True)}
-        except GitError:
-            return None
-
-    return {sha: added for (sha, _), added in answered(ask, pairs).items()}
-
-
-def bare(line: bytes) -> bytes:
-    """Return a line without its blanks, a long one as its digest; b"" for one of two characters at most."""
-    text = line.translate(None, b" \t\r\f\v")
-    if len(text) > _LONG:
-        return blake2b(text, digest_size=16).digest()
-    return text if len(text) > 4 * _SHORT or len(text.decode("utf-8", "replace")) > _SHORT else b""
-
-
-@lru_cache(1 << 15)  # of the lines that agents write, many are written again
-def line_hash(line: bytes) -> int:
-    """Return a number of 32 bits for a line that says something, and 0 for any other; white space does not matter."""
-    return crc32(text) or 1 if (text := bare(line)) else 0
-
-
-def _added(files: Sequence[PatchedFile]) -> AddedLines:
-    lines = Counter(
-        (file.path, text) for file in files for hunk in file.hunks for text in hunk.kept if text
-    )
-    moves = tuple((file.was, file.path) for file in files if file.status == "R")
-    return AddedLines(lines, moves, any(text < 0 for _, text in lines))
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    escape = match[1]
+    if len(escape) == _OCTAL_DIGITS:
+        return bytes([int(escape, 8)])
+    return _ESCAPED.get(escape, escape)

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.git import facts
-from scoring.evidence.git.changes import Pair
+from scoring.evidence.git.added_lines import AddedLines, FileLine, added_lines, bare_text
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.commit_names import CommitNames, request_of, without_number
 from scoring.evidence.git.facts import Landing, Tip, Unknown
-from scoring.evidence.git.hunks import AddedLines, FileLine, added_lines, bare
 from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import reverted_name, reverted_shas, whole_reverts
-from scoring.evidence.git.walk import Commit, CommitNames, named_commits, request_of, without_number
+from scoring.evidence.git.reverts import TrunkMessage, reverted_name, reverted_shas, whole_reverts
+from scoring.evidence.git.walk import Commit, named_commits
 
 HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
@@ -46,16 +47,16 @@ class TrunkLines:
     def __init__(
         self,
         repository: GitRepository,
-        own: list[Pair],
-        sides: list[Pair],
-        trunk: list[Pair],
+        own: list[CommitPair],
+        sides: list[CommitPair],
+        trunk: list[CommitPair],
         removed: bool = False,
     ) -> None:
         """Read what commits and sides add, or remove; one that git cannot compare is left out."""
         ids: dict[bytes, int] = {}
 
         def new(line: bytes) -> int:
-            text = bare(line)
+            text = bare_text(line)
             if not text:
                 return 0
             return (
@@ -63,10 +64,12 @@ class TrunkLines:
             )
 
         self.own, self.sides = (
-            added_lines(repository, some, new, removed) for some in (own, sides)
+            added_lines(repository, some, new, removed=removed) for some in (own, sides)
         )
         found = (
-            added_lines(repository, trunk, lambda line: ids.get(bare(line), 0), removed)
+            added_lines(
+                repository, trunk, lambda line: ids.get(bare_text(line), 0), removed=removed
+            )
             if ids
             else {}
         )
@@ -86,7 +89,7 @@ class TrunkLines:
 
     def there(self, own: AddedLines | None, counts: Callable[[str], bool]) -> LinesThere | None:
         """Return which of some lines the trunk commits added that ``counts`` accepts; None when not known."""
-        if own is None or own.cut:
+        if own is None or own.is_cut:
             return None
         lines: Counter[FileLine] = Counter()
         for (path, text), count in own.lines.items():
@@ -146,7 +149,7 @@ def _with_most(there: LinesThere) -> list[str]:
 class AttributedLandings(Landings):
     """The landing of commits by their lines, where their change is not on the trunk as it was made."""
 
-    def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
+    def _messages(self, walk: Iterable[Commit]) -> Iterator[TrunkMessage]:
         place = self._graph.position
         for at, by, whole in super()._messages(walk):
             message = whole_reverts(whole)
@@ -162,7 +165,7 @@ class AttributedLandings(Landings):
             older = min(
                 ((place[commit], commit) for commit in alike if place[commit] > at), default=None
             )
-            yield at, by, f"{message}\nreverts {older[1]}" if older else message
+            yield TrunkMessage(at, by, f"{message}\nreverts {older[1]}" if older else message)
 
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
@@ -182,7 +185,7 @@ class AttributedLandings(Landings):
         for sha in self._asked:
             if sha in containing and weighed[sha].found_by == facts.NOT_LANDED:
                 by = known[
-                    containing[sha].first
+                    next(containing[sha].indices())
                 ]  # a later commit is there in part, and may have its lines anew
                 why, whole = (
                     (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND),
@@ -212,10 +215,13 @@ class AttributedLandings(Landings):
     def _lines(self) -> TrunkLines:
         read = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
         own, trunk = (
-            [(sha, self._graph.first_parent(sha)) for sha in some] for some in (self._asked, read)
+            [CommitPair(sha, self._graph.first_parent(sha)) for sha in some]
+            for some in (self._asked, read)
         )
         sides = [
-            (tip.sha, base) for tip in self._tips for base in self._graph.merge_bases(tip.sha)[:1]
+            CommitPair(tip.sha, base)
+            for tip in self._tips
+            for base in self._graph.merge_bases(tip.sha)[:1]
         ]
         return TrunkLines(self._repository, own, sides, trunk)
 
@@ -228,7 +234,7 @@ class AttributedLandings(Landings):
         trunk = dict.fromkeys(one.commit for sha in own for one in self._candidates(sha))
         first = self._graph.first_parent
         ours, theirs = (
-            [(sha, was) for sha in some if (was := first(sha))] for some in (own, trunk)
+            [CommitPair(sha, was) for sha in some if (was := first(sha))] for some in (own, trunk)
         )
         return TrunkLines(self._repository, ours, [], theirs, removed=True)
 

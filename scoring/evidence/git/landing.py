@@ -4,17 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from scoring.evidence.git import facts
-from scoring.evidence.git.changes import Change, Pair, changes
+from scoring.evidence.git.changes import Change, CommitPair, changes
 from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
-from scoring.evidence.git.graph import NOWHERE, CommitGraph, Places
-from scoring.evidence.git.patches import (
-    git_version,
-    isolated_repository,
-    merged_trees,
-    same_changes,
-)
+from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
+from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import Reverts
+from scoring.evidence.git.reverts import Reverts, TrunkMessage
+from scoring.evidence.git.same_changes import same_changes
 from scoring.evidence.git.walk import Commit
 
 MOST_TIPS = 200  # branches that contain unlanded commits and are looked at
@@ -46,7 +42,7 @@ class Landings:
         ]
         self.messages = list(self._messages(walk))
         self._reverts = Reverts(self.messages, graph.brought_by)
-        self._changes: dict[Pair, tuple[Change, ...]] = {}
+        self._changes: dict[CommitPair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()
         self._old_git: tuple[int, int] | None = None
 
@@ -61,10 +57,10 @@ class Landings:
     def _times(self) -> dict[str, int]:
         return {commit.sha: commit.time or 0 for commit in self._walk}
 
-    def _messages(self, walk: Iterable[Commit]) -> Iterator[tuple[int, str, str]]:
+    def _messages(self, walk: Iterable[Commit]) -> Iterator[TrunkMessage]:
         for commit in walk:
             if commit.message:
-                yield self._graph.position[commit.sha], commit.sha, commit.message
+                yield TrunkMessage(self._graph.position[commit.sha], commit.sha, commit.message)
 
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
@@ -92,7 +88,7 @@ class Landings:
                 decided[sha] = self._found(sha, unknown=Unknown.MERGE)
         own = self._tried([sha for sha in shas if sha not in decided])
         for sha in own:
-            if not (changed := self._changes.get((sha, self._graph.first_parent(sha)))):
+            if not (changed := self._changes.get(CommitPair(sha, self._graph.first_parent(sha)))):
                 why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
                 decided[sha] = self._found(sha, unknown=why)
         tried = [tip for tip in self._iterations if tip.sha not in decided]
@@ -111,24 +107,24 @@ class Landings:
             [by for by in (own.get(tip.sha), by_subject.get(tip.sha)) if by and not by.whole]
             for tip in tips
         ]
-        waiting: dict[str, Places] = {}  # the commits that contain those with a merge base
+        waiting: dict[str, IndexSet] = {}  # the commits that contain those with a merge base
         for sha in by_subject:
             base = self._base(sha)
-            waiting[base] = waiting.get(base, NOWHERE) | containing.get(sha, NOWHERE)
+            waiting[base] = waiting.get(base, NO_INDICES) | containing.get(sha, NO_INDICES)
         self._ask_changes(
             self._moved(base, by.commit)
             for base, some in waiting.items()
-            for n in some.among()
+            for n in some.indices()
             for by in in_part[n]
         )
         landed, of_branches = 0, -1 << len(tried)
         for n in range(len(tried) - 1, -1, -1):
             sha = tried[n].sha
-            later = containing.get(sha, NOWHERE)
+            later = containing.get(sha, NO_INDICES)
             decided[sha] = (
                 own[sha]
-                or self._by_later(sha, (tips[k] for k in later.among(landed)), decided)
-                or self._by_later(sha, (tips[k] for k in later.among(of_branches)), own)
+                or self._by_later(sha, (tips[k] for k in later.indices(landed)), decided)
+                or self._by_later(sha, (tips[k] for k in later.indices(of_branches)), own)
                 or by_subject[sha]
                 or (self._found(sha, unknown=Unknown.OBJECTS) if sha in self._unsure else None)
                 or self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
@@ -141,11 +137,13 @@ class Landings:
         if not shas:
             return {}
         own = {
-            sha: [] if len(self._graph.parents[sha]) > 1 else [(sha, self._graph.first_parent(sha))]
+            sha: []
+            if len(self._graph.parents[sha]) > 1
+            else [CommitPair(sha, self._graph.first_parent(sha))]
             for sha in shas
         }
         sides = {
-            sha: [(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]]
+            sha: [CommitPair(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]]
             for sha in shas
         }
         wanted = {sha: own[sha] + sides[sha] for sha in shas}
@@ -181,7 +179,7 @@ class Landings:
         return found
 
     def _by_patch(
-        self, sha: str, pairs: Sequence[Pair], same: Mapping[Pair, Sequence[str]]
+        self, sha: str, pairs: Sequence[CommitPair], same: Mapping[CommitPair, Sequence[str]]
     ) -> Landing | None:
         parent = self._graph.first_parent(sha)
         for pair in pairs:
@@ -227,10 +225,10 @@ class Landings:
         """Return the newest merge base of a commit and the trunk; "" where there is none."""
         return next(iter(self._graph.merge_bases(sha)), "")
 
-    def _moved(self, base: str, landed: str | None) -> Pair:
+    def _moved(self, base: str, landed: str | None) -> CommitPair:
         """Return the pair over which the trunk moved, from a merge base to what landed; "" where there is none."""
         parents = self._graph.parents.get(landed or "", ())
-        return (parents[0], base) if base and parents else ("", "")
+        return CommitPair(parents[0], base) if base and parents else CommitPair("", "")
 
     def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
         alike: dict[str, list[str]] = {}
@@ -241,7 +239,9 @@ class Landings:
                 :_MOST_ALIKE
             ]
         self._ask_changes(
-            (commit, self._graph.first_parent(commit)) for some in alike.values() for commit in some
+            CommitPair(commit, self._graph.first_parent(commit))
+            for some in alike.values()
+            for commit in some
         )
         return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
 
@@ -264,9 +264,9 @@ class Landings:
 
     def _files(self, sha: str) -> tuple[Change, ...]:
         """Return what changed against the first parent; nothing where git cannot say."""
-        return self._changes.get((sha, self._graph.first_parent(sha)), ())
+        return self._changes.get(CommitPair(sha, self._graph.first_parent(sha)), ())
 
-    def _ask_changes(self, pairs: Iterable[Pair]) -> None:
+    def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
         self._changes |= changes(
             self._repository, [pair for pair in pairs if pair[0] and pair not in self._changes]
         )

@@ -1,27 +1,32 @@
-"""Which trunk commits say that they revert another one, and which still count (``docs/EVIDENCE.md``, "Reverts")."""
+"""Which trunk commits say that they revert another one, and which of these reverts still hold.
+
+The rules are in ``docs/EVIDENCE.md``, "Reverts".
+"""
 
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-_SHORTEST, _FURTHEST, _CLAUSE = (
-    7,
-    40,
-    200,
-)  # characters of a SHA, between it and the word, before the word
-_LINE = 1000  # characters of a line in which it is looked for that only a part is reverted
+_SHORTEST_SHA = 7
+_MOST_BETWEEN = 40  # characters between a SHA and the word
+_LONGEST_CLAUSE = 200  # characters before the word that are searched for "not"
+_MOST_OF_LINE = 1000  # characters of a line that are searched for "partially"
+
 _WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
 _SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
 _NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$", re.IGNORECASE)
 
 _TITLE = re.compile(r'\ARevert "(.+)"(?: \([#!]\d{1,9}\))?$', re.MULTILINE)
 _REQUEST = re.compile(
-    r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$", re.MULTILINE
+    r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$",
+    re.MULTILINE,
 )
-
 _IN_PART = re.compile(
-    r"\bpartial(?:ly)?\b.*\brevert|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b|"
-    r"\brevert\w*\s+(?:(?:back|only|just)\s+)*(?:some|(?:a\s+)?(?:part|few|bit|half)|parts|bits|pieces|portions|most)\s",
+    r"\bpartial(?:ly)?\b.*\brevert"
+    r"|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b"
+    r"|\brevert\w*\s+(?:(?:back|only|just)\s+)*"
+    r"(?:some|(?:a\s+)?(?:part|few|bit|half)|parts|bits|pieces|portions|most)\s",
     re.IGNORECASE,
 )
 
@@ -30,83 +35,161 @@ def whole_reverts(message: str) -> str:
     """Return a message without the lines that say that only a part of something is reverted."""
     if "revert" not in message.lower():
         return message
-    return "\n".join(line for line in message.split("\n") if not _IN_PART.search(line[:_LINE]))
+    lines = message.split("\n")
+    return "\n".join(line for line in lines if not _IN_PART.search(line[:_MOST_OF_LINE]))
 
 
-def reverted_name(message: str) -> tuple[str, int]:
-    """Return the subject, and the number of the pull or merge request, that a generated message says to revert."""
-    title, request = _TITLE.search(message), _REQUEST.search(message)
-    return title[1] if title else "", int(request[1]) if request else 0
+class RevertedName(NamedTuple):
+    """What a message that a tool wrote says to revert.
+
+    Attributes:
+        subject: the subject of a commit; "" when the message names none.
+        request: the number of a pull or merge request; 0 when the message names none.
+    """
+
+    subject: str = ""
+    request: int = 0
+
+
+def reverted_name(message: str) -> RevertedName:
+    """Return what a message that git or a forge wrote says to revert."""
+    title = _TITLE.search(message)
+    request = _REQUEST.search(message)
+    return RevertedName(
+        subject=title[1] if title else "",
+        request=int(request[1]) if request else 0,
+    )
 
 
 def reverted_shas(message: str) -> list[str]:
-    """Return the SHAs, full or abbreviated and in lower case, that a message says to revert, in its order."""
-    return [
-        sha for line in message.split("\n") if "revert" in line.lower() for sha in _in_line(line)
-    ]
+    """Return the SHAs that a message says to revert, in its order.
+
+    They may be abbreviated, and are in lower case.
+    """
+    shas = []
+    for line in message.split("\n"):
+        if "revert" in line.lower():
+            shas += _reverted_shas_in_line(line)
+    return shas
 
 
-def _in_line(line: str) -> list[str]:
+def _reverted_shas_in_line(line: str) -> list[str]:
     words = list(_WORD.finditer(line))
     starts = [word.start() for word in words]
-    found = []
+
+    shas = []
     for sha in _SHA.finditer(line):
-        n = bisect(starts, sha.start())
-        if n and sha.start() - words[n - 1].end() <= _FURTHEST:
-            n -= 1
-        elif n == len(words) or starts[n] - sha.end() > _FURTHEST:
+        # The last word before the SHA comes first, then the next one after it.
+        following = bisect(starts, sha.start())
+        if following and sha.start() - words[following - 1].end() <= _MOST_BETWEEN:
+            index = following - 1
+        elif following < len(words) and starts[following] - sha.end() <= _MOST_BETWEEN:
+            index = following
+        else:
             continue
-        end = words[
-            n
-        ].start()  # *not* between the word before it and itself, in its clause, denies it
-        if not _NEGATION.search(line, max(words[n - 1].end() if n else 0, end - _CLAUSE), end):
-            found.append(sha[0].lower())
-    return found
+
+        # A "not" between the word before and this word, in the same clause, denies it.
+        end = starts[index]
+        start = max(words[index - 1].end() if index else 0, end - _LONGEST_CLAUSE)
+        if not _NEGATION.search(line, start, end):
+            shas.append(sha[0].lower())
+    return shas
+
+
+class TrunkMessage(NamedTuple):
+    """The message of a trunk commit.
+
+    Attributes:
+        position: where the commit is in the history; smaller is newer.
+        sha: the full SHA of the commit.
+        message: the whole message.
+    """
+
+    position: int
+    sha: str
+    message: str
+
+
+class _Statement(NamedTuple):
+    """A commit says that it reverts the commit that these digits name."""
+
+    digits: str
+    by: str
 
 
 class Reverts:
-    """The reverts on one trunk. A place is a number that is smaller for what is newer."""
+    """The reverts on one trunk.
+
+    A revert holds unless a revert that holds reverts it.
+    """
 
     def __init__(
-        self, messages: Iterable[tuple[int, str, str]], brought_by: Callable[[str], Sequence[str]]
+        self, messages: Iterable[TrunkMessage], brought_by: Callable[[str], Sequence[str]]
     ) -> None:
-        """Take places, SHAs and messages, and which merges brought a commit in: to revert one reverts it too."""
+        """Read the messages of trunk commits.
+
+        Args:
+            messages: those that may speak of a revert.
+            brought_by: returns the merges that brought in a commit. To revert one of these
+                reverts the commit too.
+        """
         self._brought_by = brought_by
-        self._places: dict[str, int] = {}
-        self._said: dict[str, list[tuple[str, str]]] = {}
-        for place, sha, message in messages:
-            self._places[sha] = place
-            for run in dict.fromkeys(reverted_shas(message)):
-                self._said.setdefault(run[:_SHORTEST], []).append((run, sha))
-        self._live: dict[str, bool] = {}
+        self._positions: dict[str, int] = {}
+        self._statements: dict[str, list[_Statement]] = {}
+        self._holds: dict[str, bool] = {}
 
-    def of(self, targets: Iterable[str], place: int) -> str | None:
-        """Return the newest live commit, newer than ``place``, that says it reverts one of ``targets`` (full SHAs)."""
-        saying = self._saying(targets, place)
-        self._settle(saying)
-        return next((sha for sha in saying if self._live[sha]), None)
+        for position, sha, message in messages:
+            self._positions[sha] = position
+            for digits in dict.fromkeys(reverted_shas(message)):
+                statement = _Statement(digits, by=sha)
+                self._statements.setdefault(digits[:_SHORTEST_SHA], []).append(statement)
 
-    def mentioned(self, targets: Iterable[str], place: int) -> bool:
-        """Return whether any commit newer than ``place``, live or not, says it reverts one of ``targets``."""
-        return bool(self._saying(targets, place))
+    def of(self, targets: Iterable[str], position: int) -> str | None:
+        """Return the newest revert of some commits that holds, or None.
 
-    def _saying(self, targets: Iterable[str], place: int) -> list[str]:
-        found = {
-            sha
-            for target in targets
-            for run, sha in self._said.get(target[:_SHORTEST], ())
-            if target.startswith(run) and self._places[sha] < place
-        }
-        return sorted(found, key=self._places.__getitem__)
+        Args:
+            targets: the full SHAs of commits; to revert one of them is enough.
+            position: only commits that are newer than this position count.
+        """
+        candidates = self._stated_by(targets, position)
+        self._decide(candidates)
+        for sha in candidates:
+            if self._holds[sha]:
+                return sha
+        return None
 
-    def _settle(self, shas: Iterable[str]) -> None:
-        """Find out which commits are live. Whatever speaks against one is newer, so no chain of them is a ring."""
-        against: dict[str, list[str]] = {}
-        todo = [sha for sha in shas if sha not in self._live]
-        while todo:
-            sha = todo.pop()
-            if sha not in against:
-                against[sha] = self._saying((sha, *self._brought_by(sha)), self._places[sha])
-                todo += [other for other in against[sha] if other not in self._live]
-        for sha in sorted(against, key=self._places.__getitem__):
-            self._live[sha] = not any(self._live[other] for other in against[sha])
+    def mentioned(self, targets: Iterable[str], position: int) -> bool:
+        """Return whether any newer commit says that it reverts one of some commits.
+
+        It does not matter whether the revert still holds.
+        """
+        return bool(self._stated_by(targets, position))
+
+    def _stated_by(self, targets: Iterable[str], position: int) -> list[str]:
+        """Return the commits newer than a position that say they revert a target, newest first."""
+        commits = set()
+        for target in targets:
+            for statement in self._statements.get(target[:_SHORTEST_SHA], ()):
+                is_newer = self._positions[statement.by] < position
+                if is_newer and target.startswith(statement.digits):
+                    commits.add(statement.by)
+        return sorted(commits, key=self._positions.__getitem__)
+
+    def _decide(self, shas: Iterable[str]) -> None:
+        """Find out which reverts hold.
+
+        Whatever reverts a revert is newer, so there are no circles.
+        """
+        reverted_by: dict[str, list[str]] = {}
+        waiting = [sha for sha in shas if sha not in self._holds]
+        while waiting:
+            sha = waiting.pop()
+            if sha in reverted_by:
+                continue
+
+            targets = (sha, *self._brought_by(sha))
+            reverted_by[sha] = self._stated_by(targets, self._positions[sha])
+            waiting += [other for other in reverted_by[sha] if other not in self._holds]
+
+        for sha in sorted(reverted_by, key=self._positions.__getitem__):
+            self._holds[sha] = not any(self._holds[other] for other in reverted_by[sha])

@@ -1,6 +1,7 @@
-"""Starts git 2.32 or newer, without ``GIT_*`` variables and the caller's configuration; nothing else does.
+"""Starts git 2.32 or newer. No other module does.
 
-What a log or a repository says goes in on standard input, never as an argument.
+Git runs without the caller's ``GIT_*`` variables and configuration. Text that comes from a log or
+a repository reaches git on standard input, never as an option.
 """
 
 import contextlib
@@ -15,205 +16,289 @@ from typing import Any
 
 from scoring.errors import GitError
 
-_DATA = (Path(__file__).parent / "starter.txt").read_text("utf-8")
-_CONFIG, _VARIABLES = (part.split() for part in _DATA.split("\n\n"))
-_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull} | dict(one.split("=") for one in _VARIABLES)
-_KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
+# The file has two paragraphs: settings for ``git -c``, and variables for git's environment.
+_SETTINGS_TEXT, _VARIABLES_TEXT = (
+    (Path(__file__).parent / "starter.txt").read_text("utf-8").split("\n\n")
+)
+_SETTINGS = _SETTINGS_TEXT.split()
+_ENVIRONMENT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    **dict(line.split("=") for line in _VARIABLES_TEXT.split()),
+}
+_CALLERS_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
-PIECE = 120_000  # bytes of git's output that are read at once
+CHUNK_SIZE = 120_000
+"""The most bytes of git's output that one read takes."""
+
 TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
-TIMEOUT = 300  # seconds without a word after which git is given up, where the variable names no other number
-OBJECT_WORDS = 3  # with which git says that an object is here: its id, its kind, its size
+DEFAULT_TIMEOUT = 300
+"""Seconds without output after which git is stopped, unless the variable gives another number."""
+_LONGEST_TIMEOUT = 8  # digits
+
+WORDS_ABOUT_OBJECT = 3
+"""Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
 Answer = subprocess.CompletedProcess[bytes]
-Content = Callable[
-    [str], Iterator[bytes]
-]  # yields what an object holds, by its id in full, in pieces
+
+ReadObject = Callable[[str], Iterator[bytes]]
+"""Takes the full id of an object and yields its content in chunks."""
+
+_Process = subprocess.Popen[bytes]
+_NextChunk = Callable[[], bytes]
 
 
 class Git:
-    """Git in one directory, which is a repository that :class:`GitRepository` opened, or that da-score made itself."""
+    """Git in one directory.
+
+    The directory is a repository that :class:`GitRepository` opened, or one that da-score made.
+    """
 
     def __init__(self, directory: Path, settings: Sequence[str] = ()) -> None:
-        """Take the directory, and further settings for it alone (``safe.directory=/x``)."""
-        self.directory, self.settings = directory, tuple(settings)
-        self.variables: dict[str, str] = {}  # further ones of its environment
+        """Take the directory, and settings for it alone, such as ``safe.directory=/x``."""
+        self.directory = directory
+        self.settings = tuple(settings)
+        self.variables: dict[str, str] = {}  # more variables for git's environment
 
-    def ask(self, *arguments: str, given: bytes = b"", limit: float = 0) -> Answer:
-        """Run git and return its answer and exit status; GitError when it cannot start, or does not answer in time."""
-        return _answer(self._command(arguments), given, limit or time_limit(), self._environment())
+    def ask(self, *arguments: str, stdin: bytes = b"", timeout: float | None = None) -> Answer:
+        """Run git and return its output and exit status.
 
-    def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what git prints, as :meth:`ask` does; GitError, which says why, when it failed."""
-        answer = self.ask(*arguments, given=given)
+        Args:
+            arguments: the git command and its options.
+            stdin: bytes for git's standard input.
+            timeout: seconds until git is stopped; None takes :func:`time_limit`.
+
+        Raises:
+            GitError: git cannot start, or does not finish in time.
+        """
+        command = self._command(arguments)
+        return _run(command, stdin, timeout or time_limit(), self._environment())
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Return what git prints.
+
+        Raises:
+            GitError: as :meth:`ask`, and when git fails; the error gives git's reason.
+        """
+        answer = self.ask(*arguments, stdin=stdin)
         if answer.returncode:
-            why = " ".join(answer.stderr.decode(errors="replace").split())
-            raise GitError(
-                f"{self.directory}: git {arguments[0]} failed: {why or f'exit {answer.returncode}'}"
-            )
+            reason = message_of(answer) or f"exit {answer.returncode}"
+            raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
         return answer.stdout
 
-    def pieces(self, *arguments: str, given: bytes = b"") -> Generator[bytes, None, None]:
-        """Yield what git prints, a piece at a time, for it may be gigabytes; GitError when it failed."""
+    def chunks(self, *arguments: str, stdin: bytes = b"") -> Generator[bytes, None, None]:
+        """Yield what git prints as it comes, because it may be gigabytes.
+
+        Raises:
+            GitError: as :meth:`run`, but only after the output was yielded.
+        """
         with contextlib.ExitStack() as stack:
             try:
                 source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-                source.write(given)
+                source.write(stdin)
                 source.seek(0)
             except OSError as e:
                 raise GitError(
-                    f"no temporary file for git: {e}; set TMPDIR to a folder that can be written to"
+                    f"cannot make a temporary file for git: {e};"
+                    " set TMPDIR to a folder that can be written to"
                 ) from e
+
+            command = self._command(arguments)
             process = stack.enter_context(
-                _started(
-                    self._command(arguments),
-                    self._environment(),
-                    stdin=source,
-                    stderr=subprocess.DEVNULL,
-                )
+                _started(command, self._environment(), stdin=source, stderr=subprocess.DEVNULL)
             )
-            yield from iter(_reader(process), b"")
+            yield from iter(_chunk_reader(process), b"")
+
         if process.returncode:
-            self.run(*arguments, given=given)  # says why
+            # Errors of the first run went nowhere. A second run raises with git's reason.
+            self.run(*arguments, stdin=stdin)
             raise GitError(
                 f"{self.directory}: git {arguments[0]} failed: exit {process.returncode}"
             )
 
     def lines(
-        self, *arguments: str, given: bytes = b"", end: bytes = b"\n"
+        self, *arguments: str, stdin: bytes = b"", end: bytes = b"\n"
     ) -> Generator[bytes, None, None]:
-        """Yield what git prints up to each ``end``, without it; see :meth:`pieces`."""
-        parts: list[bytes] = []
-        with contextlib.closing(self.pieces(*arguments, given=given)) as pieces:
-            for piece in pieces:
-                first, *others = piece.split(end)
-                parts.append(first)
+        """Yield what git prints line by line, without the ``end`` of each; see :meth:`chunks`."""
+        unfinished: list[bytes] = []
+        with contextlib.closing(self.chunks(*arguments, stdin=stdin)) as chunks:
+            for chunk in chunks:
+                first, *others = chunk.split(end)
+                unfinished.append(first)
+
                 if others:
-                    yield b"".join(parts)
-                    parts = [others.pop()]
+                    yield b"".join(unfinished)
+                    unfinished = [others.pop()]
                     yield from others
-        if any(parts):
-            yield b"".join(parts)
+
+        if any(unfinished):
+            yield b"".join(unfinished)
 
     @contextlib.contextmanager
-    def objects(self) -> Iterator[Content]:
-        """Give what reads objects, one to its end after the other, by one process; GitError for one not here."""
+    def objects(self) -> Iterator[ReadObject]:
+        """Give a function that reads objects, all by one git process.
+
+        Each object is read to its end before the next one is asked for. The function raises
+        GitError for an object that is not in this clone or cannot be read.
+        """
         command = self._command(("cat-file", "--batch"))
         with contextlib.ExitStack() as stack:
-            running: list[tuple[subprocess.Popen[bytes], Callable[[], bytes]]] = []
 
-            def content(oid: str) -> Iterator[bytes]:
-                if not running:
-                    process = stack.enter_context(
-                        _started(command, self._environment(), stderr=subprocess.DEVNULL)
-                    )
-                    running.append((process, _reader(process)))
-                try:
-                    yield from _content(*running[0], oid)
-                except BaseException:
-                    running.pop()[0].kill()  # the rest of what it prints is of this object
-                    raise
+            def start() -> _Process:
+                return stack.enter_context(
+                    _started(command, self._environment(), stderr=subprocess.DEVNULL)
+                )
 
-            yield content
+            yield _ObjectReader(start).read
 
     def callers_setting(self, *question: str) -> str:
-        """Return what ``git config`` says of a question in the caller's own settings; "" when it says nothing."""
+        """Return what ``git config`` answers from the caller's own settings; "" for nothing."""
         environment = {
             name: value
             for name, value in self._environment().items()
             if not name.startswith("GIT_CONFIG_")
         }
         command = ["git", "-C", os.fspath(self.directory), "config", *question]
-        return as_text(_answer(command, b"", time_limit(), environment).stdout)
+        return as_text(_run(command, b"", time_limit(), environment).stdout)
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-        return kept | _ENVIRONMENT | self.variables
+        callers = {name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ}
+        return callers | _ENVIRONMENT | self.variables
 
     def _command(self, arguments: Iterable[str]) -> list[str]:
-        options = [part for setting in (*_CONFIG, *self.settings) for part in ("-c", setting)]
-        return ["git", "--no-pager", "-C", os.fspath(self.directory), *options, *arguments]
+        command = ["git", "--no-pager", "-C", os.fspath(self.directory)]
+        for setting in (*_SETTINGS, *self.settings):
+            command += ["-c", setting]
+        return [*command, *arguments]
 
 
 def as_lines(questions: Iterable[str]) -> bytes:
-    """Return questions, one a line, as git takes them on standard input."""
+    """Return questions as git takes them on standard input, one on each line."""
     return "".join(f"{question}\n" for question in questions).encode("utf-8", "surrogateescape")
 
 
 def as_text(raw: bytes) -> str:
-    """Return what git printed; bytes that are not UTF-8 are surrogate escapes."""
+    """Return what git printed; bytes that are not UTF-8 become surrogate escapes."""
     return raw.decode("utf-8", "surrogateescape")
 
 
+def message_of(answer: Answer) -> str:
+    """Return what git printed about an error, on one line; "" when it printed nothing."""
+    return " ".join(answer.stderr.decode(errors="replace").split())
+
+
 def time_limit() -> float:
-    """Return after how many seconds without a word git is given up."""
+    """Return the seconds without output after which git is stopped."""
     text = os.environ.get(TIMEOUT_VARIABLE, "")
-    return (
-        float(text)
-        if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9
-        else TIMEOUT
-    )
+    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_TIMEOUT
+    if is_number and int(text) > 0:
+        return float(text)
+    return DEFAULT_TIMEOUT
 
 
-def _answer(command: list[str], given: bytes, limit: float, environment: dict[str, str]) -> Answer:
+def _run(command: list[str], stdin: bytes, timeout: float, environment: dict[str, str]) -> Answer:
     with _started(command, environment, stderr=subprocess.PIPE) as process:
         try:
-            answer = process.communicate(given, timeout=limit)
+            stdout, stderr = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired as e:
-            raise _too_late(command, limit) from e
-    return subprocess.CompletedProcess(command, process.returncode, *answer)
+            raise _too_late(command, timeout) from e
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
 
-def _content(
-    process: "subprocess.Popen[bytes]", next_piece: Callable[[], bytes], oid: str
-) -> Iterator[bytes]:
-    """Yield what an object holds, as ``cat-file --batch`` prints it: behind a line with its size, before a line end."""
+class _ObjectReader:
+    """Reads objects with ``git cat-file --batch``, which starts with the first object."""
+
+    def __init__(self, start: Callable[[], _Process]) -> None:
+        self._start = start
+        self._process: _Process | None = None
+        self._next_chunk: _NextChunk
+
+    def read(self, oid: str) -> Iterator[bytes]:
+        if self._process is None:
+            self._process = self._start()
+            self._next_chunk = _chunk_reader(self._process)
+
+        try:
+            yield from _content_of(oid, self._process, self._next_chunk)
+        except BaseException:
+            # The process may still print the rest of this object, so the next one needs another.
+            self._process.kill()
+            self._process = None
+            raise
+
+
+def _content_of(oid: str, process: _Process, next_chunk: _NextChunk) -> Iterator[bytes]:
+    """Yield the content of an object from a running ``cat-file --batch``.
+
+    Git prints a line with the size, the content, and a line end.
+    """
     assert process.stdin is not None
     try:
         os.write(process.stdin.fileno(), as_lines([oid]))
     except OSError as e:
         raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
+
     head = b""
-    while b"\n" not in head and (piece := next_piece()):
-        head += piece
-    row, _, piece = head.partition(b"\n")
-    words = row.split()
-    if len(words) != OBJECT_WORDS:
+    while b"\n" not in head:
+        chunk = next_chunk()
+        if not chunk:
+            break
+        head += chunk
+
+    about, _, chunk = head.partition(b"\n")
+    words = about.split()
+    if len(words) != WORDS_ABOUT_OBJECT:
         raise GitError(f"object {oid} is not in this clone, or cannot be read")
-    left = int(words[2]) + 1
-    while (left := left - len(piece)) > 0:
-        yield piece
-        if not (piece := next_piece()):
+
+    size = int(words[2])
+    left = size + len(b"\n") - len(chunk)
+    while left > 0:
+        yield chunk
+        chunk = next_chunk()
+        if not chunk:
             raise GitError(f"object {oid}: git ended early")
-    yield piece[:-1]
+        left -= len(chunk)
+    yield chunk[:-1]
 
 
-def _reader(process: "subprocess.Popen[bytes]") -> Callable[[], bytes]:
-    """Return what reads the next of what git prints, as soon as it does; b"" at the end."""
+def _chunk_reader(process: _Process) -> _NextChunk:
+    """Return a function that reads what git prints as soon as it comes; b"" at the end."""
     assert process.stdout is not None
-    ready, limit, fd = select.poll(), time_limit(), process.stdout.fileno()
-    ready.register(fd, select.POLLIN)
+    output = process.stdout.fileno()
+    timeout = time_limit()
+    ready = select.poll()
+    ready.register(output, select.POLLIN)
 
-    def next_piece() -> bytes:
-        if not ready.poll(limit * 1000):
-            raise _too_late(process.args, limit)
-        return os.read(fd, PIECE)
+    def next_chunk() -> bytes:
+        if not ready.poll(timeout * 1000):
+            raise _too_late(process.args, timeout)
+        return os.read(output, CHUNK_SIZE)
 
-    return next_piece
+    return next_chunk
 
 
 @contextlib.contextmanager
 def _started(
     command: list[str], environment: dict[str, str], *, stdin: Any = subprocess.PIPE, stderr: int
-) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start git in a session of its own, so that what it started itself is ended with it when the block fails."""
-    streams = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": stderr, "bufsize": 0}
+) -> Iterator[_Process]:
+    """Start git, and end it when the block fails.
+
+    Git gets a session of its own, so that the processes it starts end with it.
+    """
     try:
-        process = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            start_new_session=True,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            bufsize=0,
+        )
     except FileNotFoundError as e:
         raise GitError("git was not found on PATH; install git 2.32 or newer") from e
     except (OSError, ValueError) as e:
         raise GitError(f"git could not be started: {e}") from e
+
     with process:
         try:
             yield process
@@ -223,7 +308,9 @@ def _started(
             raise
 
 
-def _too_late(command: Any, limit: float) -> GitError:
-    where = command[command.index("-C") + 1]
-    why = f"a file in it may be no plain file, or slow; {TIMEOUT_VARIABLE} gives it more than {limit:g} seconds"
-    return GitError(f"{where}: git did not answer in time: {why}")
+def _too_late(command: Any, timeout: float) -> GitError:
+    directory = command[command.index("-C") + 1]
+    return GitError(
+        f"{directory}: git did not answer in time: a file in it may be a pipe or device, or slow;"
+        f" {TIMEOUT_VARIABLE} gives it more than {timeout:g} seconds"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
-from scoring.evidence.git.repository import TRUNK, GitRepository
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import (
     Commit,
     ShownCommit,
@@ -17,6 +17,9 @@ from scoring.evidence.git.walk import (
 )
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
+
+TRUNK = "master"
+"""The branch on which work lands where no other one is named."""
 
 _HEX_RUN = re.compile("[0-9a-fA-F]+")
 _SHORTEST_RUN, _LONGEST_RUN = 7, 40

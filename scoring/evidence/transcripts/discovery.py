@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import Warn
-from scoring.evidence.git.checkpoints import BRANCH, Checkpoint
+from scoring.evidence.git.checkpoint_files import BRANCH
+from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.transcripts.facts import FileFound, RootFound, TranscriptPlaces

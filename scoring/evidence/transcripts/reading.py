@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scoring.errors import GitError
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.starter import Content
+from scoring.evidence.git.starter import ReadObject
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.lines import Copies, opened, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
@@ -51,7 +51,7 @@ class Reading:
         self._harnesses, self._make_tools = harnesses, tools
         self._copies: Copies | None = None
         self._open = contextlib.ExitStack()
-        self._objects: dict[GitRepository, Content] = {}
+        self._objects: dict[GitRepository, ReadObject] = {}
 
     @cached_property
     def _tools(self) -> TestTools | None:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.git.hunks import FileLine, line_hash
+from scoring.evidence.git.added_lines import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.rows import WROTE
 from scoring.evidence.transcripts.streams import File
 
 Hashes: TypeAlias = tuple[int, ...]
-"""Significant lines, as :func:`~scoring.evidence.git.hunks.line_hash` names them; negative where they go."""
+"""Significant lines, as :func:`~scoring.evidence.git.added_lines.line_hash` names them; negative where they go."""
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Says how often commits add each significant line."""
 WrittenLines: TypeAlias = "dict[tuple[str, str], array[int]]"
@@ -214,7 +214,7 @@ def held_lines(
         for name in files
         for other in alike.get(name, (name,))
     ]
-    contents = repository.files_in(place for place, _, _ in places)
+    contents = repository.blob_ids(place for place, _, _ in places)
     asking: dict[str, list[tuple[int, str]]] = {}
     for place, n, name in places:
         if place in contents:

@@ -13,7 +13,7 @@ from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
 from scoring.evidence.attribution.work_trees import same_remote
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.patches import git_version
+from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey

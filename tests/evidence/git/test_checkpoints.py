@@ -13,7 +13,7 @@ from helpers.doors import ends, watched_doors
 from helpers.harness_lines import cases
 from helpers.repos import Repo
 
-from scoring.evidence.git import checkpoints, starter
+from scoring.evidence.git import checkpoint_files, checkpoints, starter
 from scoring.evidence.git.checkpoints import (
     Checkpoint,
     CheckpointSession,
@@ -251,7 +251,7 @@ class TestHostileMetadata:
         self, repo: Repo, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         record(repo, {name(n): {"0/metadata.json": about()} for n in range(5)})
-        monkeypatch.setattr(checkpoints, "MOST_CHECKPOINTS", 3)
+        monkeypatch.setattr(checkpoint_files, "MOST_CHECKPOINTS", 3)
         warnings: list[str] = []
         assert list(read(repo, warn=warnings.append)) == sorted(name(n) for n in range(5))[:3]
         assert "more than 3" in warnings[0]

@@ -536,8 +536,10 @@ class TestLines:
             raise OSError(28, "no space")
 
         monkeypatch.setattr("tempfile.TemporaryFile", full)
-        with pytest.raises(GitError, match=r"no temporary file for git: .*no space; set TMPDIR"):
-            list(GitRepository(lone.path).lines("cat-file", "--batch-check", given=b"HEAD\n"))
+        with pytest.raises(
+            GitError, match=r"cannot make a temporary file for git: .*no space; set TMPDIR"
+        ):
+            list(GitRepository(lone.path).lines("cat-file", "--batch-check", stdin=b"HEAD\n"))
 
 
 class TestObjects:

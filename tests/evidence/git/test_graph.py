@@ -9,11 +9,12 @@ from typing import NamedTuple
 import pytest
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.changes import changes
-from scoring.evidence.git.graph import NOWHERE, CommitGraph
-from scoring.evidence.git.patches import isolated_repository, patch_ids
+from scoring.evidence.git.changes import CommitPair, changes
+from scoring.evidence.git.graph import NO_INDICES, CommitGraph, CommitWithParents
+from scoring.evidence.git.isolated import isolated_repository
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.walk import lines_beside, trunk_commits
+from scoring.evidence.git.same_changes import patch_ids
+from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -44,11 +45,11 @@ def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
 def graph_of(repo: Repo) -> CommitGraph:
     repository = GitRepository(repo.path)
     walk = trunk_commits(repository, repo.head("master"), "--date-order")
-    trunk = [(line.sha, line.parents) for line in walk]
+    trunk = [CommitWithParents(line.sha, line.parents) for line in walk]
     every = repo.git("rev-list", "--branches").split()
     contained = {sha for sha, _ in trunk}
     beside = [sha for sha in every if sha not in contained]
-    lines = lines_beside(repository, beside, [], repo.head("master"))
+    lines = lines_off_trunk(repository, beside, [], repo.head("master"))
     return CommitGraph(trunk, [line for line in lines if line[0] not in contained])
 
 
@@ -88,7 +89,7 @@ class TestSecondOpinion:
                 side = {sha for sha in inside[tip] if not graph.on_trunk(sha)}
                 assert (graph.side(tip), counts[tip]) == (side, len(side.intersection(every[::3])))
                 behind = [n for n, sha in enumerate(every) if tip in inside[sha] and sha != tip]
-                assert list(containing.get(tip, NOWHERE).among()) == behind
+                assert list(containing.get(tip, NO_INDICES).indices()) == behind
 
     def test_on_the_nearest_commit_before(
         self, histories: Callable[[int], History], seed: int
@@ -157,7 +158,7 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
         lines[at] = chance.choice(["new\n", "  new\n", "n e w\n", "other\n"])
         repo.commit({"f": "".join(lines)} | chance.choice([{}, {"g": "gg\n"}]), f"change {n}")
         shas.append(repo.head())
-    pairs = [(sha, repo.head(f"{sha}~1")) for sha in shas]
+    pairs = [CommitPair(sha, repo.head(f"{sha}~1")) for sha in shas]
     repository = GitRepository(repo.path)
     with isolated_repository(repository) as isolated:
         ours = patch_ids(isolated, pairs)
@@ -171,5 +172,5 @@ def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int
     assert len(set(theirs.values())) > 5
     for one in pairs:
         for two in pairs:
-            assert (ours[one] == ours[two]) == (theirs[one[0]] == theirs[two[0]])
+            assert (ours[one] == ours[two]) == (theirs[one.commit] == theirs[two.commit])
     assert len(changes(repository, pairs)) == len(set(pairs))

@@ -8,7 +8,7 @@ from helpers.landings import record, started
 from helpers.repos import START, Repo
 
 from scoring.evidence.git.history import CorrectedHistory
-from scoring.evidence.git.reverts import Reverts, reverted_shas
+from scoring.evidence.git.reverts import Reverts, TrunkMessage, reverted_shas
 from scoring.signals.landed import landed_value
 
 pytestmark = pytest.mark.sampled(3)
@@ -84,7 +84,9 @@ class TestLiving:
     def chain(self, length: int) -> tuple[Reverts, list[str]]:
         """Return a trunk on which each commit reverts the one before it, and its commits, oldest first."""
         shas = [f"{n:08x}" + "0" * 32 for n in range(length)]
-        said = ((length - n, shas[n], f"revert {shas[n - 1]}") for n in range(1, length))
+        said = (
+            TrunkMessage(length - n, shas[n], f"revert {shas[n - 1]}") for n in range(1, length)
+        )
         return Reverts(said, lambda _: ()), shas
 
     @pytest.mark.parametrize("length", [2, 3, 4, 5, 6, 7])
@@ -100,15 +102,18 @@ class TestLiving:
     def test_the_newest_that_stands_is_named(self) -> None:
         target, one, two, three = (f"{n}" * 40 for n in (1, 2, 3, 4))
         said = [
-            (3, one, f"revert {target}"),
-            (2, two, f"revert {target}"),
-            (1, three, f"revert {two}"),
+            TrunkMessage(3, one, f"revert {target}"),
+            TrunkMessage(2, two, f"revert {target}"),
+            TrunkMessage(1, three, f"revert {two}"),
         ]
         assert place(Reverts(said, lambda _: ()), target) == one
 
     def test_a_revert_of_the_merge_that_brought_a_revert_in_ends_it(self) -> None:
         target, one, merge, two = (f"{n}" * 40 for n in (1, 2, 3, 4))
-        said = [(3, one, f"revert {target}"), (1, two, f"revert {merge}")]
+        said = [
+            TrunkMessage(3, one, f"revert {target}"),
+            TrunkMessage(1, two, f"revert {merge}"),
+        ]
         assert place(Reverts(said, lambda sha: [merge] if sha == one else []), target) is None
         assert place(Reverts(said, lambda _: ()), target) == one
 

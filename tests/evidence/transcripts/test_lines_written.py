@@ -11,7 +11,7 @@ from helpers.harness_lines import Line, as_bytes, cases, claude, item, meta, out
 from helpers.histories import History
 
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.git.hunks import line_hash
+from scoring.evidence.git.added_lines import line_hash
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
 from scoring.evidence.transcripts.rows import WROTE

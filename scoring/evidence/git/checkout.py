@@ -1,0 +1,131 @@
+"""Makes work trees: of a ``git fast-import`` stream, of a bundle, or of a bare repository."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from scoring.evidence.git.starter import Git
+
+IMPORTED_BRANCH = "master"
+"""The branch that an imported stream holds, and that is checked out."""
+
+# The directory is trusted because its repository is made here. Its owner may differ on a mounted
+# file system.
+_SETTINGS = ("core.logAllRefUpdates=false", "safe.directory=*")
+_SETTINGS_FOR_COPIES = (*_SETTINGS, "core.symlinks=false", "fetch.fsckObjects=false")
+
+_SHA_AT_START = re.compile(rb"^(?:[0-9a-f]{64}|[0-9a-f]{40})\b", re.MULTILINE)
+_SHA256_DIGITS = 64
+_HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
+_USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
+
+
+def import_repository(directory: Path, stream: bytes) -> None:
+    """Make a work tree of a new directory from a ``git fast-import`` stream.
+
+    The stream holds the branch ``master``.
+
+    Raises:
+        GitError: git fails.
+    """
+    git = Git(directory, _SETTINGS)
+    branch = f"--initial-branch={IMPORTED_BRANCH}"
+    git.run("init", "--quiet", "--template=", "--object-format=sha1", branch)
+    git.run("fast-import", "--quiet", "--done", stdin=stream)
+    git.run("reset", "--quiet", "--hard", f"refs/heads/{IMPORTED_BRANCH}")
+
+
+def check_out(source: Path, directory: Path) -> None:
+    """Make a work tree in a new directory from a bundle or a bare repository.
+
+    The source may be hostile: only objects and refs are copied, and links become plain files.
+
+    Raises:
+        GitError: git fails.
+        OSError: the source cannot be copied.
+    """
+    git = Git(directory, _SETTINGS_FOR_COPIES)
+    directory.mkdir(parents=True)
+
+    if source.is_dir():
+        branch = _copy_bare_repository(source, git)
+    else:
+        branch = _unpack_bundle(source, git)
+
+    if branch:
+        git.run("symbolic-ref", "HEAD", branch)
+    head = git.ask("rev-parse", "--verify", "--quiet", "HEAD")
+    if head.returncode == 0:
+        git.run("reset", "--quiet", "--hard", "HEAD")
+
+
+def _copy_bare_repository(source: Path, git: Git) -> str:
+    """Copy objects and refs, and return the branch that ``HEAD`` names; "" when it names none."""
+    git.run("init", "--quiet", "--template=", f"--object-format={_object_format(source)}")
+
+    copy = git.directory / ".git"
+    alternates = shutil.ignore_patterns("alternates", "http-alternates")
+    shutil.copytree(source / "objects", copy / "objects", dirs_exist_ok=True, ignore=alternates)
+    if (source / "refs").is_dir():
+        shutil.copytree(source / "refs", copy / "refs", dirs_exist_ok=True)
+    if (source / "packed-refs").is_file():
+        shutil.copyfile(source / "packed-refs", copy / "packed-refs")
+
+    with open(source / "HEAD", "rb") as f:
+        head = os.fsdecode(f.readline(_HEAD_LIMIT)).strip()
+    branch = head.removeprefix("ref: ")
+    if head.startswith("ref: refs/heads/") and ".." not in branch:
+        return branch
+    return ""
+
+
+def _unpack_bundle(source: Path, git: Git) -> str:
+    """Unpack a bundle, and return the branch to check out; "" when it has none."""
+    heads = git.run("bundle", "list-heads", os.fspath(source)).decode(errors="replace")
+    rows = [line.split(" ", 1) for line in heads.splitlines() if " " in line]
+    shas = {name: sha for sha, name in rows}
+
+    object_format = "sha1"
+    if rows and len(rows[0][0]) == _SHA256_DIGITS:
+        object_format = "sha256"
+    git.run("init", "--quiet", "--template=", f"--object-format={object_format}")
+    git.run("bundle", "unbundle", os.fspath(source))
+
+    refs = {name: sha for name, sha in shas.items() if name.startswith("refs/")}
+    commands = "".join(f"create {name} {sha}\n" for name, sha in refs.items())
+    git.run("update-ref", "--stdin", stdin=commands.encode())
+
+    return _branch_to_check_out(shas)
+
+
+def _branch_to_check_out(shas: dict[str, str]) -> str:
+    """Return a branch at ``HEAD``, or any branch of a bundle without one.
+
+    ``main`` comes before ``master``, and both before other branches.
+    """
+    branches = [
+        name
+        for name, sha in shas.items()
+        if name.startswith("refs/heads/") and sha == shas.get("HEAD", sha)
+    ]
+    for name in (*_USUAL_BRANCHES, *branches):
+        if name in branches:
+            return name
+    return ""
+
+
+def _object_format(bare: Path) -> str:
+    """Return how the objects of a bare repository are named.
+
+    Its refs show that. Its settings may be hostile and are not read.
+    """
+    for path in (bare / "packed-refs", *(bare / "refs").rglob("*")):
+        if not path.is_file():
+            continue
+
+        with open(path, "rb") as f:
+            sha = _SHA_AT_START.search(f.read(_HEAD_LIMIT))
+        if sha:
+            return "sha256" if len(sha[0]) == _SHA256_DIGITS else "sha1"
+    return "sha1"

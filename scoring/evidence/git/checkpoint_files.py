@@ -1,0 +1,217 @@
+"""Finds the files of checkpoints in git's trees (``docs/EVIDENCE.md``, "Checkpoints in git")."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from scoring.errors import Warn
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_lines, message_of
+
+BRANCH = "entire/checkpoints/v1"
+"""The branch with checkpoints in folders of their own."""
+
+REFS = "refs/entire/checkpoints/"
+"""Where checkpoints have refs of their own."""
+
+METADATA_NAME = "metadata.json"
+OLD_TRANSCRIPT_NAME = "transcript.jsonl"
+NEW_TRANSCRIPT_PREFIX = "full."
+
+MOST_CHECKPOINTS = 50_000
+"""Checkpoints that are read of one branch, those with the lowest ids, and of all refs, the highest."""
+
+MOST_BRANCHES = 16
+"""Branches that are read: the local one, origin's, and those of other remotes by name."""
+
+_TRUSTED_BRANCHES = (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}")
+_ANY_BRANCH = re.compile(rf"refs/(?:heads/|remotes/(?:.*/)?){BRANCH}")
+_FILE_NAMES = rb"(metadata\.json|transcript\.jsonl|full\.jsonl(?:\.[0-9]{3,9})?)"
+_FILE_ON_BRANCH = re.compile(
+    rb"100(?:644|755) blob ([0-9a-f]{40,64})\t([0-9a-f]{2})/([0-9a-f]{10})/(?:([0-9]{1,9})/)?"
+    + _FILE_NAMES
+)
+_TREE_ENTRY = re.compile(rb"(?:100(?:644|755) " + _FILE_NAMES + rb"|40000 ([0-9]{1,9}))")
+
+ULID = "[0-9A-HJKMNP-TV-Z]{26}"
+"""A pattern for the ids of checkpoints that have refs of their own."""
+_REF_OF_CHECKPOINT = re.compile(rf"([0-9a-f]{{40,64}}) {REFS}(..)/([0-9a-f]{{12}}|{ULID})")
+
+OidByName = dict[str, str]
+"""The object ids of files, by their names."""
+
+
+class CheckpointFiles(NamedTuple):
+    """The files of one checkpoint in one place.
+
+    Attributes:
+        id: the id of the checkpoint: 12 hex digits or a ULID.
+        location: its folder, as the beginning of a path that ``git show`` takes.
+        folders: its folders by their numbers, as they are written; "" is its own folder.
+    """
+
+    id: str
+    location: str
+    folders: dict[str, OidByName]
+
+
+def branches_with_checkpoints(repository: GitRepository, *, only_trusted: bool) -> list[str]:
+    """Return the tips of the branches with checkpoints, the local one first, then origin's.
+
+    Args:
+        repository: an open repository.
+        only_trusted: whether to leave out the branches of other remotes.
+    """
+    tips = {}
+    for sha, name, _ in repository.references:
+        if only_trusted:
+            is_branch = name in _TRUSTED_BRANCHES
+        else:
+            is_branch = _ANY_BRANCH.fullmatch(name) is not None
+        if is_branch:
+            tips[name] = sha
+
+    trusted = [name for name in _TRUSTED_BRANCHES if name in tips]
+    others = sorted(tips.keys() - trusted)
+    names = [*trusted, *others][:MOST_BRANCHES]
+    return list(dict.fromkeys(tips[name] for name in names))
+
+
+def files_on_branch(repository: GitRepository, tip: str, warn: Warn) -> list[CheckpointFiles]:
+    """Return the files of the checkpoints at a commit, by ascending id of the checkpoint.
+
+    Files with other names are ignored.
+    """
+    answer = repository.ask("ls-tree", "-r", "-z", "--full-tree", tip)
+    if answer.returncode:
+        why = message_of(answer) or "cannot be listed"
+        warn(f"checkpoints {BRANCH} at {tip[:12]}: {why}; skipped")
+        return []
+
+    checkpoints: dict[str, CheckpointFiles] = {}
+    for line in answer.stdout.split(b"\0"):
+        match = _FILE_ON_BRANCH.fullmatch(line)
+        if not match:
+            continue
+
+        oid, start, rest, number, name = (part.decode() for part in match.groups(b""))
+        checkpoint_id = start + rest
+        if checkpoint_id not in checkpoints:
+            if len(checkpoints) >= MOST_CHECKPOINTS:
+                warn(
+                    f"checkpoints {BRANCH} at {tip[:12]}: more than {MOST_CHECKPOINTS};"
+                    " the others are skipped"
+                )
+                break
+            location = f"{BRANCH}:{start}/{rest}/"
+            checkpoints[checkpoint_id] = CheckpointFiles(checkpoint_id, location, {})
+
+        folders = checkpoints[checkpoint_id].folders
+        folders.setdefault(number, {})[name] = oid
+    return [checkpoints[checkpoint_id] for checkpoint_id in sorted(checkpoints)]
+
+
+def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
+    """Return the trees of the checkpoints that have refs of their own, by ascending id."""
+    answer = repository.ask("for-each-ref", "--format=%(tree) %(refname)", REFS)
+    if answer.returncode:
+        warn(f"checkpoints {REFS}: {message_of(answer)}; skipped")
+        return {}
+
+    trees = {}
+    for line in answer.stdout.decode(errors="replace").splitlines():
+        match = _REF_OF_CHECKPOINT.fullmatch(line)
+        if not match:
+            continue
+        tree, folder, checkpoint_id = match.groups()
+        if checkpoint_id.endswith(folder):
+            trees[checkpoint_id] = tree
+
+    if len(trees) > MOST_CHECKPOINTS:
+        warn(f"checkpoints {REFS}: more than {MOST_CHECKPOINTS}; the older ones are skipped")
+    newest = sorted(trees)[-MOST_CHECKPOINTS:]
+    return {checkpoint_id: trees[checkpoint_id] for checkpoint_id in newest}
+
+
+def files_in_trees(repository: GitRepository, trees: Mapping[str, str]) -> list[CheckpointFiles]:
+    """Return the files of the checkpoints that have refs of their own.
+
+    Checkpoints whose trees are not in this clone are left out.
+
+    Args:
+        repository: an open repository.
+        trees: the tree of each checkpoint, by its id.
+    """
+    entries = _entries(repository, trees.values())
+
+    subtrees = []
+    for of_tree in entries.values():
+        subtrees += [oid for name, oid in of_tree.items() if name.isdigit()]
+    entries_of_subtrees = _entries(repository, subtrees)
+
+    checkpoints = []
+    for checkpoint_id, tree in trees.items():
+        if tree not in entries:
+            continue
+
+        folders: dict[str, OidByName] = {"": {}}
+        for name, oid in entries[tree].items():
+            if not name.isdigit():
+                folders[""][name] = oid
+            elif oid in entries_of_subtrees:
+                folders[name] = entries_of_subtrees[oid]
+
+        location = f"{REFS}{checkpoint_id[-2:]}/{checkpoint_id}:"
+        checkpoints.append(CheckpointFiles(checkpoint_id, location, folders))
+    return checkpoints
+
+
+def _entries(repository: GitRepository, trees: Iterable[str]) -> dict[str, OidByName]:
+    """Return the files and numbered folders in the trees that are in this clone."""
+    wanted = list(dict.fromkeys(trees))
+    if not wanted:
+        return {}
+    sizes = repository.sizes(wanted) or {}
+    contents = repository.contents(sizes)
+    return {tree: dict(_parse_tree(content, tree)) for tree, content in contents.items()}
+
+
+def _parse_tree(content: bytes, oid: str) -> Iterator[tuple[str, str]]:
+    """Yield names and object ids of a tree, given its content and its own id.
+
+    An entry is the mode and the name, NUL, and the id as bytes.
+    """
+    id_size = len(oid) // 2
+    start = 0
+    while True:
+        end = content.find(b"\0", start)
+        if end <= 0:
+            return
+
+        next_start = end + 1 + id_size
+        match = _TREE_ENTRY.fullmatch(content, start, end)
+        if match:
+            name = match[1] or match[2]
+            yield name.decode(), content[end + 1 : next_start].hex()
+        start = next_start
+
+
+def sizes_in_clone(
+    repository: GitRepository, roots: Sequence[str], oids: Collection[str]
+) -> dict[str, int]:
+    """Return the sizes in bytes of objects, without those that are not in this clone.
+
+    Args:
+        repository: an open repository, which may be a partial clone.
+        roots: commits or trees that hold all the objects.
+        oids: the full ids of objects.
+    """
+    sizes = repository.sizes(oids)
+    if sizes is not None:
+        return sizes
+
+    # This git gives up at the first object that it would have to fetch.
+    trees = as_lines(f"{root}^{{tree}}" for root in roots)
+    listing = repository.ask("rev-list", "--objects", "--missing=print", "--stdin", stdin=trees)
+    missing = {line[1:].decode() for line in listing.stdout.split(b"\n") if line.startswith(b"?")}
+    return repository.sizes([oid for oid in oids if oid not in missing]) or {}

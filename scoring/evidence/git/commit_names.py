@@ -1,0 +1,98 @@
+"""What the messages of commits name: other commits, subjects, and pull and merge requests."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from scoring.evidence.git.reverts import reverted_shas
+from scoring.evidence.git.walk import Commit
+from scoring.text import trim
+
+_NUMBERED = re.compile(r"(.*) \([#!](\d{1,9})\)")
+_MERGED_REQUEST = re.compile(
+    r"\AMerge pull request #(\d{1,9})\b"
+    r"|\A.*\(pull request #(\d{1,9})\)$"
+    r"|^See merge request \S*!(\d{1,9})[ \t\r]*$",
+    re.MULTILINE,
+)
+_MENTIONED_REQUEST = re.compile(r"[#!](\d{1,9})\b")
+_LISTED_SUBJECT = re.compile(r"^ *[*-] +(\S.*)$", re.MULTILINE)
+_LISTED_SHA = re.compile(
+    r"^[ *-]*(?:commit |\(cherry picked from commit )?([0-9a-f]{7,64})\b", re.MULTILINE
+)
+_NAMED_SHA = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,64}(?![0-9A-Za-z])")
+_SHORTEST_SHA = 7
+
+
+def without_number(subject: str) -> str:
+    """Return a subject without the number of a pull or merge request at its end."""
+    match = _NUMBERED.fullmatch(subject)
+    return trim(match[1]) if match else subject
+
+
+def request_of(message: str) -> int | None:
+    """Return the number of the pull or merge request that a commit brought in; None without one."""
+    first_line = trim(message.partition("\n")[0])
+    match = _NUMBERED.fullmatch(first_line) or _MERGED_REQUEST.search(message)
+    return int(match[match.lastindex or 0]) if match else None
+
+
+class Naming(NamedTuple):
+    """A commit whose message names another one.
+
+    Attributes:
+        by: the SHA of the commit with the message.
+        listed: whether the message lists the other commit as its own part.
+    """
+
+    by: str
+    listed: bool
+
+
+class _NamedSha(NamedTuple):
+    """Digits in a message, and how they are named."""
+
+    digits: str
+    naming: Naming
+
+
+class CommitNames:
+    """What the messages of some commits name. A message that reverts a commit does not name it."""
+
+    def __init__(self, commits: Iterable[Commit]) -> None:
+        """Read the messages of commits."""
+        self.request: dict[str, int] = {}
+        """The pull or merge request that a commit brought in."""
+
+        self.requests: dict[int, dict[str, bool]] = {}
+        """The commits that name a request, and whether they brought it in."""
+
+        self.subjects: dict[str, list[str]] = {}
+        """The commits that list a subject."""
+
+        self._by_prefix: dict[str, list[_NamedSha]] = {}
+        for commit in commits:
+            self._read(commit.sha, commit.message)
+
+    def _read(self, sha: str, message: str) -> None:
+        brought = request_of(message)
+        if brought:
+            self.request[sha] = brought
+
+        for number in dict.fromkeys(map(int, _MENTIONED_REQUEST.findall(message))):
+            self.requests.setdefault(number, {})[sha] = number == brought
+
+        for subject in dict.fromkeys(map(trim, _LISTED_SUBJECT.findall(message))):
+            self.subjects.setdefault(subject, []).append(sha)
+
+        listed = set(_LISTED_SHA.findall(message))
+        reverted = set(reverted_shas(message))
+        for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
+            if digits not in reverted:
+                named = _NamedSha(digits, Naming(by=sha, listed=digits in listed))
+                self._by_prefix.setdefault(digits[:_SHORTEST_SHA], []).append(named)
+
+    def naming(self, sha: str) -> list[Naming]:
+        """Return the commits that name a commit by its SHA, in full or abbreviated."""
+        same_prefix = self._by_prefix.get(sha[:_SHORTEST_SHA], ())
+        return [named.naming for named in same_prefix if sha.startswith(named.digits)]

@@ -1,0 +1,131 @@
+"""A temporary repository in which git compares and merges the user's commits."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from scoring.errors import GitError
+from scoring.evidence.git.repository import GitRepository, ask_in_batches
+from scoring.evidence.git.starter import Git, as_lines
+from scoring.files import temporary_directory
+
+_MERGE_TREE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
+_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
+_FIRST_GIT_WITH_MERGE_BATCHES = (2, 39)
+_CLEAN = b"1"
+_CONFLICT = 1  # exit status
+
+
+@contextlib.contextmanager
+def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> Iterator[Git]:
+    """Give a temporary bare repository that has the objects of another one.
+
+    The user's configuration and hooks do not apply in it.
+
+    Args:
+        repository: the one whose objects are read.
+        sha256: whether objects are named by SHA-256.
+
+    Raises:
+        GitError: there is no folder for temporary files.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            path = stack.enter_context(temporary_directory("git"))
+            (path / "objects/info").mkdir(parents=True)
+            (path / "refs").mkdir()
+            (path / "HEAD").write_text("ref: refs/heads/none\n")
+            (path / "config").write_text(_config(sha256))
+            objects = _quoted(repository.common_dir / "objects")
+            (path / "objects/info/alternates").write_bytes(objects + b"\n")
+        except OSError as e:
+            raise GitError(
+                f"cannot make a temporary folder for git: {e};"
+                " set TMPDIR to one that can be written to"
+            ) from e
+        yield Git(path, ("safe.bareRepository=all",))
+
+
+def _config(sha256: bool) -> str:
+    version = 1 if sha256 else 0
+    extensions = "[extensions]\n\tobjectFormat = sha256\n" if sha256 else ""
+    return (
+        f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = true\n"
+        f"{extensions}"
+        "[merge]\n\trenameLimit = 1000\n"
+    )
+
+
+def _quoted(path: Path) -> bytes:
+    """Return a path as a list of alternates takes it, whatever characters it has."""
+    raw = str(path).encode("utf-8", "surrogateescape")
+    escaped = raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'
+
+
+def git_version(git: Git) -> tuple[int, int]:
+    """Return the version of git, as ``(2, 39)``."""
+    match = _VERSION.match(git.ask("version").stdout)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def merged_trees(
+    isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]
+) -> dict[str, str]:
+    """Return the tree that merging each commit into another one would make.
+
+    Args:
+        isolated: a repository with the commits.
+        version: of git, at least 2.38.
+        tip: the commit to merge into.
+        shas: the commits to merge, each on its own.
+
+    Returns:
+        The id of the tree by commit; "" for a conflict. Commits that git cannot merge are left out.
+    """
+
+    def ask(batch: Sequence[str]) -> Mapping[str, str] | None:
+        if version >= _FIRST_GIT_WITH_MERGE_BATCHES:
+            return _merged_in_batch(isolated, tip, batch)
+        return _merged_one_by_one(isolated, tip, batch)
+
+    return ask_in_batches(ask, shas)
+
+
+def _merged_in_batch(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
+    questions = as_lines(f"{tip} {sha}" for sha in shas)
+    answer = isolated.ask(*_MERGE_TREE, "--stdin", stdin=questions)
+    if answer.returncode:
+        return None
+    return dict(zip(shas, _parse_merges(answer.stdout), strict=True))
+
+
+def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
+    trees = {}
+    for sha in shas:
+        answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
+        if answer.returncode == 0:
+            trees[sha] = answer.stdout.split(b"\0")[0].decode().strip()
+        elif answer.returncode == _CONFLICT:
+            trees[sha] = ""
+        else:
+            return None
+    return trees
+
+
+def _parse_merges(output: bytes) -> Iterator[str]:
+    """Yield the tree of each merge; "" for a conflict.
+
+    A merge has a status, a tree, and names in conflict up to an empty one.
+    """
+    fields = iter(output.split(b"\0"))
+    for status in fields:
+        if not status:
+            continue
+
+        tree = next(fields).decode()
+        yield tree if status == _CLEAN else ""
+
+        while next(fields, b""):
+            pass

@@ -1,0 +1,194 @@
+"""Which trunk commits make the same change as others do."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from scoring.errors import GitError
+from scoring.evidence.git.changes import Change, CommitPair, changes
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.repository import GitRepository, ask_in_batches
+from scoring.evidence.git.starter import Git, as_lines
+
+MOST_COMPARED = 200_000
+"""Commits of the trunk, newest first, that are compared with others."""
+
+_DIFF_TREE = (
+    "diff-tree",
+    "--stdin",
+    "-r",
+    "-p",
+    "--root",
+    "--always",
+    "--full-index",
+    "--no-renames",
+    "--no-color",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=myers",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--submodule=short",
+    "--ignore-submodules=none",
+)
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HEADER = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+class SameChanges(NamedTuple):
+    """Which trunk commits make the same changes.
+
+    Attributes:
+        commits: the trunk commits with the same patch as each pair, newest first.
+        unknown: the commits of pairs that git cannot compare.
+    """
+
+    commits: dict[CommitPair, list[str]]
+    unknown: set[str]
+
+
+def same_changes(
+    repository: GitRepository,
+    graph: CommitGraph,
+    isolated: Git,
+    wanted: Mapping[str, Sequence[CommitPair]],
+    changed: Mapping[CommitPair, Sequence[Change]],
+) -> SameChanges:
+    """Return which trunk commits make the same change as each pair.
+
+    Args:
+        repository: an open repository.
+        graph: the trunk and what is off it.
+        isolated: a temporary repository with the same objects.
+        wanted: the pairs to look for, by commits off the trunk.
+        changed: which files changed over each pair.
+    """
+    pairs = [pair for some_pairs in wanted.values() for pair in some_pairs if changed.get(pair)]
+    if not pairs:
+        return SameChanges({}, set())
+
+    # Patches are read only where the same paths changed in the same way.
+    shapes = {pair: _shape(changed[pair]) for pair in pairs}
+    commits_by_shape: dict[str, list[str]] = {shape: [] for shape in shapes.values()}
+    for sha, shape in _trunk_shapes(repository, graph, wanted).items():
+        if shape in commits_by_shape:
+            commits_by_shape[shape].append(sha)
+
+    candidates: dict[CommitPair, list[CommitPair]] = {}
+    for pair in pairs:
+        of_trunk = [
+            CommitPair(sha, graph.first_parent(sha)) for sha in commits_by_shape[shapes[pair]]
+        ]
+        if of_trunk:
+            candidates[pair] = of_trunk
+
+    compared: dict[CommitPair, None] = {}
+    for of_trunk in candidates.values():
+        compared |= dict.fromkeys(of_trunk)
+    compared |= dict.fromkeys(candidates)
+    ids = patch_ids(isolated, compared)
+
+    same: dict[CommitPair, list[str]] = {}
+    unknown: set[str] = set()
+    for pair, of_trunk in candidates.items():
+        same[pair] = [
+            trunk_pair.commit for trunk_pair in of_trunk if _has_same_id(ids, pair, trunk_pair)
+        ]
+        if not ids.keys() >= {pair, *of_trunk}:
+            unknown.add(pair.commit)
+    return SameChanges(same, unknown)
+
+
+def _has_same_id(ids: Mapping[CommitPair, str], pair: CommitPair, other: CommitPair) -> bool:
+    return pair in ids and ids[pair] == ids.get(other)
+
+
+def _trunk_shapes(
+    repository: GitRepository, graph: CommitGraph, shas: Iterable[str]
+) -> dict[str, str]:
+    """Return the shapes of the trunk commits that not all of some commits contain, newest first.
+
+    Merges are left out.
+    """
+    no_mainline = len(graph.mainline)
+    oldest = max(graph.newest_mainline.get(sha, no_mainline) for sha in shas)
+
+    pairs = []
+    for sha in graph.trunk[:MOST_COMPARED]:
+        if graph.introduced[sha] < oldest and not graph.is_merge(sha):
+            pairs.append(CommitPair(sha, graph.first_parent(sha)))
+
+    changed = changes(repository, pairs)
+    return {pair.commit: _shape(changed[pair]) for pair in changed}
+
+
+def _shape(changed: Iterable[Change]) -> str:
+    """Return a digest of which paths changed in which way; equal for equal patches."""
+    fields: list[str] = []
+    for change in changed:
+        fields += (change.status, change.path)
+    text = "\0".join(fields)
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def patch_ids(isolated: Git, pairs: Iterable[CommitPair]) -> dict[CommitPair, str]:
+    """Return the digest of the patch of each pair, equal where ``git patch-id`` is.
+
+    Pairs that git cannot compare are left out.
+    """
+
+    def ask(batch: Sequence[CommitPair]) -> Mapping[CommitPair, str] | None:
+        questions = as_lines(pair.as_line for pair in batch)
+        lines = isolated.lines(*_DIFF_TREE, stdin=questions)
+        try:
+            return dict(zip(batch, _digests_of_patches(lines), strict=True))
+        except GitError:
+            return None
+
+    return ask_in_batches(ask, pairs)
+
+
+def _digests_of_patches(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yield a digest of the patch under each header.
+
+    The header of a hunk says how many lines it has, so that none of them can pass for a header.
+    """
+    digest = blake2b(digest_size=16)
+    has_header = False
+    index_line = b""
+    old_left = 0  # lines of this hunk that are still to come, of the old file and of the new one
+    new_left = 0
+
+    for line in lines:
+        if old_left > 0 or new_left > 0:
+            mark = line[:1]
+            if mark == b"\\":
+                continue
+            old_left -= mark != b"+"
+            new_left -= mark != b"-"
+            digest.update(line.translate(None, b" \t\r") + b"\n")
+            continue
+
+        if _HEADER.fullmatch(line):
+            if has_header:
+                yield digest.hexdigest()
+            digest = blake2b(digest_size=16)
+            has_header = True
+            continue
+
+        hunk = _HUNK.match(line)
+        if hunk:
+            old_left = int(hunk[1] or 1)
+            new_left = int(hunk[2] or 1)
+        elif line.startswith(b"index "):
+            index_line = line + b"\n"
+        elif not line.startswith(b"\\"):
+            if line.startswith(b"Binary files "):
+                digest.update(index_line)  # the ids of the contents stand for what is not printed
+            digest.update(line + b"\n")
+
+    if has_header:
+        yield digest.hexdigest()
