@@ -75,7 +75,7 @@ class TestInARepository:
         opened = GitRepository(repo.path)
         make_fifo(repo.path / ".git/refs/heads/pipe")
         with pytest.raises(GitError, match=r"refs/heads/pipe: is not a plain file"):
-            _ = opened.references
+            _ = opened.branches
 
 
 class TestTimeLimit:

@@ -1,1 +1,5 @@
-"""What git says: ``repository`` starts it, two histories answer about a log's commits, ``facts`` is what they say."""
+"""What git says about a repository.
+
+``starter`` runs git and ``repository`` asks what several modules need. ``history`` answers about
+the commits of a log, and ``facts`` defines the answers.
+"""

@@ -73,13 +73,15 @@ def _no_path(_: str) -> bool:
 
 def _added(files: Sequence[PatchedFile]) -> AddedLines:
     lines: Counter[FileLine] = Counter()
+    moves: list[tuple[str, str]] = []
     for file in files:
         for hunk in file.hunks:
             lines.update((file.path, key) for key in hunk.keys if key)
+        if file.status == "R":
+            moves.append((file.old_path, file.path))
 
-    moves = tuple((file.old_path, file.path) for file in files if file.status == "R")
     is_cut = any(key < 0 for _, key in lines)
-    return AddedLines(lines, moves, is_cut)
+    return AddedLines(lines, tuple(moves), is_cut)
 
 
 def bare_text(line: bytes) -> bytes:

@@ -57,10 +57,10 @@ def net_changes(
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
     """
     wanted = list(pairs)
-    found = changes(repository, wanted, "--find-renames")
+    compared = changes(repository, wanted, "--find-renames")
 
-    missing = [pair for pair in wanted if pair not in found]
-    return found | changes(repository, missing, "--find-renames=100%")
+    missing = [pair for pair in wanted if pair not in compared]
+    return compared | changes(repository, missing, "--find-renames=100%")
 
 
 def changes(

@@ -19,7 +19,10 @@ OLD_TRANSCRIPT_NAME = "transcript.jsonl"
 NEW_TRANSCRIPT_PREFIX = "full."
 
 MOST_CHECKPOINTS = 50_000
-"""Checkpoints that are read of one branch, those with the lowest ids, and of all refs, the highest."""
+"""Checkpoints that are read of one branch, and of all refs.
+
+Of a branch those with the lowest ids are read, of refs those with the highest.
+"""
 
 MOST_BRANCHES = 16
 """Branches that are read: the local one, origin's, and those of other remotes by name."""
@@ -63,12 +66,8 @@ def branches_with_checkpoints(repository: GitRepository, *, only_trusted: bool) 
         only_trusted: whether to leave out the branches of other remotes.
     """
     tips = {}
-    for sha, name, _ in repository.references:
-        if only_trusted:
-            is_branch = name in _TRUSTED_BRANCHES
-        else:
-            is_branch = _ANY_BRANCH.fullmatch(name) is not None
-        if is_branch:
+    for sha, name, _ in repository.branches:
+        if name in _TRUSTED_BRANCHES or (not only_trusted and _ANY_BRANCH.fullmatch(name)):
             tips[name] = sha
 
     trusted = [name for name in _TRUSTED_BRANCHES if name in tips]
@@ -136,7 +135,7 @@ def trees_of_refs(repository: GitRepository, warn: Warn) -> dict[str, str]:
 def files_in_trees(repository: GitRepository, trees: Mapping[str, str]) -> list[CheckpointFiles]:
     """Return the files of the checkpoints that have refs of their own.
 
-    Checkpoints whose trees are not in this clone are left out.
+    Checkpoints are left out where their trees are not in this clone.
 
     Args:
         repository: an open repository.
@@ -145,8 +144,10 @@ def files_in_trees(repository: GitRepository, trees: Mapping[str, str]) -> list[
     entries = _entries(repository, trees.values())
 
     subtrees = []
-    for of_tree in entries.values():
-        subtrees += [oid for name, oid in of_tree.items() if name.isdigit()]
+    for entries_of_tree in entries.values():
+        for name, oid in entries_of_tree.items():
+            if name.isdigit():
+                subtrees.append(oid)
     entries_of_subtrees = _entries(repository, subtrees)
 
     checkpoints = []
@@ -213,5 +214,9 @@ def sizes_in_clone(
     # This git gives up at the first object that it would have to fetch.
     trees = as_lines(f"{root}^{{tree}}" for root in roots)
     listing = repository.ask("rev-list", "--objects", "--missing=print", "--stdin", stdin=trees)
-    missing = {line[1:].decode() for line in listing.stdout.split(b"\n") if line.startswith(b"?")}
+
+    missing = set()
+    for line in listing.stdout.split(b"\n"):
+        if line.startswith(b"?"):
+            missing.add(line[1:].decode())
     return repository.sizes([oid for oid in oids if oid not in missing]) or {}

@@ -278,7 +278,7 @@ def _session(
     tokens = None
     start = _number(metadata.get("checkpoint_transcript_start"))
     if start is None:
-        # Older metadata states the tokens of the whole session so far, which nobody can use.
+        # Older metadata states the tokens of the whole session so far. These are not used.
         start = _number(metadata.get("transcript_lines_at_start"))
     else:
         tokens = _token_totals(metadata.get("token_usage"))
@@ -322,7 +322,7 @@ def _number(value: object) -> int | None:
 
 
 def _token_totals(stated: object) -> TokenTotals | None:
-    """Return the stated tokens; None when there are none, or one is not a valid number."""
+    """Return the stated tokens, or None without any or when one is not a valid number."""
     if not isinstance(stated, dict):
         return None
 
@@ -343,8 +343,9 @@ def _paths(metadata: Metadata) -> list[str]:
     touched = metadata.get("files_touched")
     if not isinstance(touched, list):
         return []
-    return [path for path in touched[:_MOST_PATHS] if _is_path(path)]
 
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _PATH_LIMIT and "\0" not in value
+    paths = []
+    for path in touched[:_MOST_PATHS]:
+        if isinstance(path, str) and 0 < len(path) <= _PATH_LIMIT and "\0" not in path:
+            paths.append(path)
+    return paths

@@ -38,14 +38,14 @@ def request_of(message: str) -> int | None:
 
 
 class Naming(NamedTuple):
-    """A commit whose message names another one.
+    """A commit with a message that names another commit.
 
     Attributes:
-        by: the SHA of the commit with the message.
+        sha: the commit with the message.
         listed: whether the message lists the other commit as its own part.
     """
 
-    by: str
+    sha: str
     listed: bool
 
 
@@ -89,10 +89,11 @@ class CommitNames:
         reverted = set(reverted_shas(message))
         for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
             if digits not in reverted:
-                named = _NamedSha(digits, Naming(by=sha, listed=digits in listed))
-                self._by_prefix.setdefault(digits[:_SHORTEST_SHA], []).append(named)
+                naming = Naming(sha, listed=digits in listed)
+                same_prefix = self._by_prefix.setdefault(digits[:_SHORTEST_SHA], [])
+                same_prefix.append(_NamedSha(digits, naming))
 
     def naming(self, sha: str) -> list[Naming]:
         """Return the commits that name a commit by its SHA, in full or abbreviated."""
         same_prefix = self._by_prefix.get(sha[:_SHORTEST_SHA], ())
-        return [named.naming for named in same_prefix if sha.startswith(named.digits)]
+        return [mention.naming for mention in same_prefix if sha.startswith(mention.digits)]

@@ -8,6 +8,7 @@ import heapq
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 
@@ -22,7 +23,7 @@ class IndexSet(NamedTuple):
     """Indices into a list, as the bits of one number.
 
     Attributes:
-        offset: the index that bit 0 stands for.
+        offset: the index that bit 0 means.
         bits: bit n is set when ``offset + n`` is in the set.
     """
 
@@ -40,7 +41,7 @@ class IndexSet(NamedTuple):
         return IndexSet(offset, bits)
 
     def indices(self, mask: int = -1) -> Iterator[int]:
-        """Yield the indices in ascending order, only those whose bits a mask has set."""
+        """Yield the indices in ascending order, only those that a mask has as bits."""
         bits = self.bits & mask >> self.offset
         while bits:
             lowest = bits & -bits
@@ -300,7 +301,7 @@ class CommitGraph:
             indices_of.setdefault(sha, []).append(index)
 
         nearest: list[int | None] = [None] * len(shas)
-        children_left = Counter(parent for parents in self.parents.values() for parent in parents)
+        children_left = Counter(chain.from_iterable(self.parents.values()))
         # Which of ``shas`` a commit contains, as bits; kept only until its last child was here.
         contained: dict[str, int] = {}
 

@@ -229,7 +229,7 @@ class References(NamedTuple):
 
 def read_references(repository: GitRepository) -> References:
     """Ask for all branches, local and remote-tracking, and for the remotes where these do not show the one."""
-    rows = repository.references
+    rows = repository.branches
     remote = _PREFERRED
     if not any(ref.startswith(f"{_REMOTES}{_PREFERRED}/") for _, ref, _ in rows):
         remotes = [name for name in as_text(repository.run("remote")).split("\n") if name]

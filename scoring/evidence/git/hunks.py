@@ -148,7 +148,8 @@ def read_split(
     Returns:
         The file with its changed lines; None when git sees no rename.
     """
-    pathspecs = [f":(top,literal){name}" for name in (*sources, path)]
+    paths = [*sources, path]
+    pathspecs = [f":(top,literal){name}" for name in paths]
     options = (*_OPTIONS, *_PATCH_OPTIONS, pair.base, pair.commit, "--")
     output = repository.run("diff-tree", *options, *pathspecs)
 
@@ -167,7 +168,7 @@ def _parse_patches(
     The header of a hunk says how many lines it has, so that none of them can pass for a header.
     """
     files: dict[str, PatchedFile] | None = None
-    file: PatchedFile | None = None  # whose hunks follow
+    file: PatchedFile | None = None  # the one that has the next hunks
     remaining = iter(lines)
 
     for line in remaining:

@@ -24,11 +24,11 @@ def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> I
     The user's configuration and hooks do not apply in it.
 
     Args:
-        repository: the one whose objects are read.
+        repository: the one with the objects.
         sha256: whether objects are named by SHA-256.
 
     Raises:
-        GitError: there is no folder for temporary files.
+        GitError: the temporary folder cannot be made.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -67,7 +67,9 @@ def _quoted(path: Path) -> bytes:
 def git_version(git: Git) -> tuple[int, int]:
     """Return the version of git, as ``(2, 39)``."""
     match = _VERSION.match(git.ask("version").stdout)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
+    if not match:
+        return (0, 0)
+    return int(match[1]), int(match[2])
 
 
 def merged_trees(

@@ -47,7 +47,11 @@ def refuse_pipes_around(directory: Path) -> None:
 
 
 def refuse_pipes_in(repository: Path) -> None:
-    """Check the files of a repository, given its ``.git`` directory or file; GitError for a pipe."""
+    """Check the files of a repository, given its ``.git``.
+
+    Raises:
+        GitError: a pipe or device is in place of one.
+    """
     _refuse_pipe(repository)
     for name in PLAIN_FILES:
         _refuse_pipe(repository / name)
@@ -81,9 +85,14 @@ def _refuse_pipes_included(settings: Path, levels: int) -> None:
     except InputError:
         return
 
-    options = ("--no-includes", "-z", "--get-regexp", _INCLUDES)
     answer = Git(Path("/")).ask(
-        "config", "--file", os.path.abspath(settings), *options, timeout=_TIMEOUT
+        "config",
+        f"--file={os.path.abspath(settings)}",
+        "--no-includes",
+        "-z",
+        "--get-regexp",
+        _INCLUDES,
+        timeout=_TIMEOUT,
     )
     for row in answer.stdout.split(b"\0"):
         _, _, value = row.partition(b"\n")

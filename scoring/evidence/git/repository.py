@@ -48,7 +48,7 @@ Question = TypeVar("Question")
 Reply = TypeVar("Reply")
 
 
-class Reference(NamedTuple):
+class Branch(NamedTuple):
     """A branch, local or of a remote.
 
     Attributes:
@@ -125,7 +125,7 @@ class GitRepository(Git):
 
     @property
     def branch(self) -> str:
-        """The branch that is checked out; "" when there is none."""
+        """The branch that is checked out; "" without one."""
         answer = self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return as_text(answer.stdout).removesuffix("\n")
 
@@ -151,11 +151,11 @@ class GitRepository(Git):
         ]
 
     @cached_property
-    def references(self) -> list[Reference]:
+    def branches(self) -> list[Branch]:
         """The branches, local and of remotes."""
         refuse_pipes_below(self.common_dir / "refs")
         rows = self._reference_rows("%(objectname) %(refname) %(symref)", _BRANCHES)
-        return [Reference(*row) for row in rows]
+        return [Branch(*row) for row in rows]
 
     @cached_property
     def request_heads(self) -> list[RequestHead]:
@@ -197,14 +197,14 @@ class GitRepository(Git):
         return urls
 
     def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return the commit SHA that each name stands for, or None.
+        """Return the commit SHA of each name, or None.
 
         A name is a SHA, a branch, or anything like ``HEAD~1``. It cannot become an option.
         """
         wanted = list(dict.fromkeys(names))
         resolved: dict[str, str | None] = dict.fromkeys(wanted)
 
-        waiting = [name for name in wanted if name and not _UNSAFE_IN_NAME.search(name)]
+        waiting = [name for name in wanted if name and _is_safe(name)]
         while waiting:
             questions = as_lines(f"{name}^{{commit}}" for name in waiting)
             answer = self.ask("cat-file", "--batch-check", stdin=questions)
@@ -264,8 +264,11 @@ class GitRepository(Git):
         return contents
 
     def blob_ids(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the object ids of files, each named as ``commit:path``; missing ones are left out."""
-        wanted = [name for name in dict.fromkeys(names) if not _UNSAFE_IN_NAME.search(name)]
+        """Return the object ids of files, each named as ``commit:path``.
+
+        Files that are missing are left out.
+        """
+        wanted = [name for name in dict.fromkeys(names) if _is_safe(name)]
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
 
         ids = {}
@@ -276,7 +279,10 @@ class GitRepository(Git):
         return ids
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
-        """Return the sizes in bytes of the objects that are here, by full ids; None when git fails."""
+        """Return the sizes of objects in bytes, by their full ids.
+
+        Objects that are not in this clone are left out. None means that git failed.
+        """
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(oids))
         if answer.returncode:
             return None
@@ -329,6 +335,11 @@ def ask_in_batches(
             waiting += [batch[middle:], batch[:middle]]
 
     return answers
+
+
+def _is_safe(name: str) -> bool:
+    """Return whether a name is one question on git's standard input."""
+    return not _UNSAFE_IN_NAME.search(name)
 
 
 def _is_owned_by_another(answer: Answer) -> bool:

@@ -111,10 +111,10 @@ class TrunkMessage(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    """A commit says that it reverts the commit that these digits name."""
+    """A commit that says it reverts the commit with these first digits."""
 
     digits: str
-    by: str
+    reverting: str
 
 
 class Reverts:
@@ -141,7 +141,7 @@ class Reverts:
         for position, sha, message in messages:
             self._positions[sha] = position
             for digits in dict.fromkeys(reverted_shas(message)):
-                statement = _Statement(digits, by=sha)
+                statement = _Statement(digits, reverting=sha)
                 self._statements.setdefault(digits[:_SHORTEST_SHA], []).append(statement)
 
     def of(self, targets: Iterable[str], position: int) -> str | None:
@@ -170,15 +170,15 @@ class Reverts:
         commits = set()
         for target in targets:
             for statement in self._statements.get(target[:_SHORTEST_SHA], ()):
-                is_newer = self._positions[statement.by] < position
+                is_newer = self._positions[statement.reverting] < position
                 if is_newer and target.startswith(statement.digits):
-                    commits.add(statement.by)
+                    commits.add(statement.reverting)
         return sorted(commits, key=self._positions.__getitem__)
 
     def _decide(self, shas: Iterable[str]) -> None:
         """Find out which reverts hold.
 
-        Whatever reverts a revert is newer, so there are no circles.
+        Whatever reverts a revert is newer, so no chain of them comes back to its start.
         """
         reverted_by: dict[str, list[str]] = {}
         waiting = [sha for sha in shas if sha not in self._holds]

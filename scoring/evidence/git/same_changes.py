@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import NamedTuple
 
 from scoring.errors import GitError
@@ -66,7 +67,7 @@ def same_changes(
         wanted: the pairs to look for, by commits off the trunk.
         changed: which files changed over each pair.
     """
-    pairs = [pair for some_pairs in wanted.values() for pair in some_pairs if changed.get(pair)]
+    pairs = [pair for pair in chain.from_iterable(wanted.values()) if changed.get(pair)]
     if not pairs:
         return SameChanges({}, set())
 
@@ -79,31 +80,24 @@ def same_changes(
 
     candidates: dict[CommitPair, list[CommitPair]] = {}
     for pair in pairs:
-        of_trunk = [
-            CommitPair(sha, graph.first_parent(sha)) for sha in commits_by_shape[shapes[pair]]
-        ]
-        if of_trunk:
-            candidates[pair] = of_trunk
+        same_shape = commits_by_shape[shapes[pair]]
+        if same_shape:
+            candidates[pair] = [CommitPair(sha, graph.first_parent(sha)) for sha in same_shape]
 
-    compared: dict[CommitPair, None] = {}
-    for of_trunk in candidates.values():
-        compared |= dict.fromkeys(of_trunk)
-    compared |= dict.fromkeys(candidates)
-    ids = patch_ids(isolated, compared)
+    trunk_pairs = chain.from_iterable(candidates.values())
+    ids = patch_ids(isolated, [*trunk_pairs, *candidates])
 
-    same: dict[CommitPair, list[str]] = {}
+    commits: dict[CommitPair, list[str]] = {}
     unknown: set[str] = set()
     for pair, of_trunk in candidates.items():
-        same[pair] = [
-            trunk_pair.commit for trunk_pair in of_trunk if _has_same_id(ids, pair, trunk_pair)
-        ]
+        commits[pair] = []
+        for trunk_pair in of_trunk:
+            if pair in ids and ids.get(trunk_pair) == ids[pair]:
+                commits[pair].append(trunk_pair.commit)
+
         if not ids.keys() >= {pair, *of_trunk}:
             unknown.add(pair.commit)
-    return SameChanges(same, unknown)
-
-
-def _has_same_id(ids: Mapping[CommitPair, str], pair: CommitPair, other: CommitPair) -> bool:
-    return pair in ids and ids[pair] == ids.get(other)
+    return SameChanges(commits, unknown)
 
 
 def _trunk_shapes(

@@ -23,7 +23,7 @@ class ScopeRange(NamedTuple):
         base: the commit that it is compared with; "" for a first commit.
         earlier: the number of the iteration that has the base; None when the base is the first
             parent.
-        own_commits: the only commits whose files count; None when all count.
+        own_commits: the commits that alone count with their files; None when all count.
         without_trunk: whether changes that came in from the trunk are left out.
     """
 
@@ -45,7 +45,7 @@ def scope_range(graph: CommitGraph, commit: str, earlier: EarlierIteration | Non
     Args:
         graph: the trunk and what is off it.
         commit: the commit of the iteration.
-        earlier: the nearest iteration before it whose commit this commit contains.
+        earlier: the nearest iteration before it with a commit that this commit contains.
     """
     if earlier is None:
         return ScopeRange(commit, base=graph.first_parent(commit), earlier=None)
@@ -96,14 +96,14 @@ def _commits_of_branch(
     These are the commits that the trunk commit does not contain, and the branch's own line of
     first parents.
     """
-    own = dict.fromkeys(graph.between(commit, (base, trunk_commit)))
+    commits = dict.fromkeys(graph.between(commit, (base, trunk_commit)))
     in_range = set(graph.between(commit, (base,)))
 
     sha = commit
     while sha in in_range and sha not in graph.mainline_index:
-        own[sha] = None
+        commits[sha] = None
         sha = graph.first_parent(sha)
-    return tuple(own)
+    return tuple(commits)
 
 
 def changed_files(
@@ -134,9 +134,7 @@ def changed_files(
             touched: set[str] = set()
             for sha in measured.own_commits:
                 touched |= _touched_paths(changes, pairs_of_own[sha])
-            net = tuple(
-                change for change in net if change.path in touched or change.old_path in touched
-            )
+            net = tuple(change for change in net if touched & {change.path, change.old_path})
         files[measured] = tuple(change.path for change in net)
     return files
 

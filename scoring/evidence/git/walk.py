@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
 _SHOW_FILES = ("show", "--stdin", "--name-only", "--ignore-submodules=none")
 _SHOW_FORMAT = "--format=%x00%H %ct"
 
-# Messages of a trunk are kept only where somebody looks at them.
+# Messages of a trunk are kept only where they may say one of these.
 _USED_MESSAGE = re.compile("revert|entire-checkpoint:|co-authored-by:", re.IGNORECASE)
 
 
@@ -111,18 +112,27 @@ def _parse_log(fields: Iterable[str]) -> Iterator[Commit]:
     shas: dict[str, str] = {}
     days: dict[str, str] = {}
 
-    remaining = iter(fields)
-    records = zip(*[remaining] * _FIELDS_OF_COMMIT, strict=False)
-    for sha, parents, time, authored, date, subject, message, _ in records:
+    for sha, parents, time, authored, date, subject, message, _ in _records(fields):
+        parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]
         yield Commit(
             sha=shas.pop(sha, sha),
-            parents=tuple(shas.setdefault(parent, parent) for parent in parents.split()),
+            parents=tuple(parent_shas),
             time=_seconds(time),
             authored=_seconds(authored),
             date=days.setdefault(date, date),
             subject=subject,
             message=message,
         )
+
+
+def _records(fields: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the fields of each commit. Fields after the last whole commit are dropped."""
+    remaining = iter(fields)
+    while True:
+        record = tuple(islice(remaining, _FIELDS_OF_COMMIT))
+        if len(record) < _FIELDS_OF_COMMIT:
+            return
+        yield record
 
 
 def _seconds(text: str) -> int | None:
@@ -149,7 +159,7 @@ def lines_off_trunk(
     Args:
         repository: an open repository.
         shas: commits off the trunk. When git cannot walk from all of these and the tips, it walks
-            only from those whose history is complete.
+            only from those with a complete history.
         tips: tips of branches, which are dropped first.
         trunk: the tip of the trunk; None to walk all history.
     """
@@ -164,7 +174,9 @@ def lines_off_trunk(
         return answer.stdout.decode().splitlines()
 
     def has_ancestors(batch: Sequence[str]) -> Mapping[str, bool] | None:
-        return None if list_ancestors(batch) is None else dict.fromkeys(batch, True)
+        if list_ancestors(batch) is None:
+            return None
+        return dict.fromkeys(batch, True)
 
     if not shas and not tips:
         return []
@@ -184,12 +196,14 @@ def lines_off_trunk(
 def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, ShownCommit]:
     """Return times and changed files of commits, as ``git show --name-only`` prints them.
 
-    A commit whose files git cannot list has None for them. One that git cannot read is left out.
+    The files are None where git cannot list them. A commit that git cannot read is left out.
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, ShownCommit] | None:
         answer = repository.ask(*_SHOW_FILES, _SHOW_FORMAT, stdin=as_lines(batch))
-        return None if answer.returncode else _parse_show(answer.stdout)
+        if answer.returncode:
+            return None
+        return _parse_show(answer.stdout)
 
     wanted = list(dict.fromkeys(shas))
     shown = ask_in_batches(ask, wanted, most_failures=len(wanted))
@@ -207,6 +221,6 @@ def _parse_show(output: bytes) -> dict[str, ShownCommit]:
     for block in as_text(output).split("\0")[1:]:
         header, *lines = block.split("\n")
         sha, _, time = header.partition(" ")
-        files = tuple(names.setdefault(line, line) for line in lines if line)
-        shown[sha] = ShownCommit(_seconds(time), files)
+        files = [names.setdefault(line, line) for line in lines if line]
+        shown[sha] = ShownCommit(_seconds(time), tuple(files))
     return shown

@@ -174,7 +174,7 @@ def _repository(
             },
             tuple(r.iteration for r in named if not trim(r.commit)),
             branch=opened.branch,
-            branches=sum(ref.startswith("refs/heads/") for _, ref, _ in opened.references),
+            branches=sum(ref.startswith("refs/heads/") for _, ref, _ in opened.branches),
             remotes=tuple(
                 sorted((name, same_remote(url)) for name, url in opened.remote_urls.items())
             ),

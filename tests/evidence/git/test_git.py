@@ -220,7 +220,7 @@ class TestBranchesAndRemotes:
         repo.config("include.path", "../other.config")
         opened = GitRepository(repo.path)
         assert opened.branch == "master"
-        assert opened.references == [(sha, "refs/heads/master", ""), (sha, "refs/heads/side", "")]
+        assert opened.branches == [(sha, "refs/heads/master", ""), (sha, "refs/heads/side", "")]
         assert opened.remote_urls == {"origin": "https://name:secret@Example.org/team/project.git"}
 
 
