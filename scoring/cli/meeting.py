@@ -145,7 +145,10 @@ def run(
     command takes it up again wherever it was stopped. Without a judge a record may come from standard input; without
     anything it says what the meeting needs next.
     """
-    from scoring.meters.meeting import autopilot, driver
+    from scoring.meters.meeting import driver, scripted
+    from scoring.meters.meeting.autopilot import ask_command, run_rounds
+    from scoring.meters.meeting.next_step import lines_of_question, what_next
+    from scoring.meters.meeting.state_file import open_state, save_state
 
     if option is not None and answer != "yes":
         raise OptionError("--option goes with --answer yes")
@@ -154,29 +157,28 @@ def run(
             "--example has experts and a judge of its own; leave --expert and --judge out"
         )
     given_by = _experts(experts).items()
-    asked = {
-        name: autopilot.command_asked(f"--expert {name}:", text, timeout) for name, text in given_by
-    }
-    judging = None if judge is None else autopilot.command_asked("--judge", judge, timeout)
-    state = driver.open_state(path, _config(config) if config else None)
+    asked = {name: ask_command(f"--expert {name}:", text, timeout) for name, text in given_by}
+    judging = None if judge is None else ask_command("--judge", judge, timeout)
+    state = open_state(path, _config(config) if config else None)
     if example:
-        asked, judging = autopilot.example()
-        topic = topic or state.topic or autopilot.EXAMPLE_TOPIC
+        asked = scripted.scripted_experts()
+        judging = scripted.scripted_judge
+        topic = topic or state.topic or scripted.TOPIC
     if topic is not None:
         state = state.model_copy(update={"topic": topic})
     if answer in ("yes", "no"):
-        state = driver.save_state(path, driver.take_answer(state, answer == "yes", option))
+        state = save_state(path, driver.take_answer(state, answer == "yes", option))
     elif answer == "park":
-        state = driver.save_state(path, driver.park(state))
+        state = save_state(path, driver.park(state))
     missing = driver.missing_for_end(state) if answer == "end" else []
     if answer == "end" and not missing:
-        state = driver.save_state(path, driver.wish_to_end(state))
+        state = save_state(path, driver.wish_to_end(state))
     if (asked or judging) and not missing:
         previous = signal.signal(
             signal.SIGTERM, signal.default_int_handler
         )  # ends what was asked, too
         try:
-            state = autopilot.hold(path, state, asked, judging, rounds)
+            state = run_rounds(path, state, asked, judging, rounds)
         finally:
             signal.signal(signal.SIGTERM, previous)
     elif (
@@ -185,11 +187,9 @@ def run(
         and not sys.stdin.isatty()
         and (given := read_standard_input()).strip()
     ):
-        state = driver.save_state(path, driver.take_record(state, given, "standard input"))
-    question = driver.what_next(state) | ({"missing": missing} if missing else {})
-    reply(
-        settings.json, question, "".join(f"{line}\n" for line in driver.lines_of_question(question))
-    )
+        state = save_state(path, driver.take_record(state, given, "standard input"))
+    question = what_next(state) | ({"missing": missing} if missing else {})
+    reply(settings.json, question, "".join(f"{line}\n" for line in lines_of_question(question)))
 
 
 def _experts(given: tuple[str, ...]) -> dict[str, str]:
@@ -211,8 +211,8 @@ def _experts(given: tuple[str, ...]) -> dict[str, str]:
 def without_decision(file: str, config: str | None, settings: Settings) -> None:
     """Write down a meeting that ends without a decision: options, positions and blockers, as Markdown or JSON."""
     from scoring.meters.meeting import score_meeting
-    from scoring.meters.meeting.driver import as_markdown, no_decision
     from scoring.meters.meeting.records import read_meeting
+    from scoring.meters.meeting.undecided import as_markdown, no_decision
 
     records, state = read_meeting(file)
     if state.get("phase") == "decided":

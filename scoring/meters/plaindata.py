@@ -1,4 +1,7 @@
-"""Reads plain data, JSON and JSONL strictly, configuration as TOML, JSON or YAML, and checks it by a model."""
+"""Reads plain data strictly and checks it by a model.
+
+Records are JSON or JSONL, configuration is TOML, JSON or YAML.
+"""
 
 import contextlib
 import json
@@ -7,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, NoFileError, YamlError
 from scoring.files import SIZE_LIMIT, read_file
@@ -18,38 +21,54 @@ from scoring.text import cell, printable, shown
 if TYPE_CHECKING:  # only what reads into a model needs it
     from pydantic import BaseModel
 
+    from scoring import yamlnodes
+
 Model = TypeVar("Model", bound="BaseModel")
 
 CONFIG_SUFFIXES = (".toml", ".json", ".yaml", ".yml")
 _SPACE = " \t\n\r"
-_EXCERPT = 40
-_LONGEST_INTEGER = 400  # a whole number of more digits is beyond every float, and slow to read
+_EXCERPT_LENGTH = 40
+_LONGEST_INTEGER = 400
+"""A whole number of more digits is beyond every float, and slow to read."""
+
+
+# JSON
 
 
 class Repeating(dict[str, Any]):
-    """An object of a file that has some keys more than once."""
+    """An object of a file that has some keys more than once.
+
+    Attributes:
+        repeated: those keys. The last value of each is in the dictionary.
+    """
 
     repeated: tuple[str, ...] = ()
 
 
-def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        found = Repeating(found)
-        found.repeated = tuple(
-            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
-        )
-    return found
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) == len(pairs):
+        return data
+
+    counts = Counter(key for key, _ in pairs)
+    repeating = Repeating(data)
+    repeating.repeated = tuple(key for key, count in counts.items() if count > 1)
+    return repeating
 
 
-_decoder = json.JSONDecoder(
-    object_pairs_hook=_mapping,
-    parse_int=lambda text: int(text) if len(text) <= _LONGEST_INTEGER else math.inf,
-)
+def _integer(text: str) -> float:
+    return int(text) if len(text) <= _LONGEST_INTEGER else math.inf
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
 
 
 def read_standard_input() -> bytes:
-    """Return all of standard input; InputError when it is closed, too large, or cannot be read."""
+    """Return all of standard input.
+
+    Raises:
+        InputError: it is closed, too large, or cannot be read.
+    """
     if sys.stdin is None:
         raise InputError("standard input: is closed")
     try:
@@ -61,18 +80,37 @@ def read_standard_input() -> bytes:
     return data
 
 
-def read_given(path: Path | str, what: str) -> tuple[bytes, str]:
-    """Return the bytes of a file, or for ``-`` of standard input, and its name; InputError asks to name ``what``."""
+class GivenData(NamedTuple):
+    """What a file or standard input holds, and its name as errors say it."""
+
+    data: bytes
+    source: str
+
+
+def read_given(path: Path | str, what: str) -> GivenData:
+    """Return the bytes of a file, or of standard input for ``-``.
+
+    Args:
+        path: the file.
+        what: what the file should hold, as errors say it.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     if str(path) == "-":
-        return read_standard_input(), "standard input"
+        return GivenData(read_standard_input(), "standard input")
     try:
-        return read_file(path), str(path)
+        return GivenData(read_file(path), str(path))
     except NoFileError as e:
         raise InputError(f"{e}; name {what}") from e
 
 
 def decode(data: bytes, source: str) -> str:
-    """Return the text of some bytes, without a byte-order mark; InputError when they are not UTF-8."""
+    """Return bytes as text, without a byte-order mark.
+
+    Raises:
+        InputError: the bytes are not UTF-8.
+    """
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as e:
@@ -81,20 +119,29 @@ def decode(data: bytes, source: str) -> str:
 
 
 def read_json(text: str, source: str, line: int = 1) -> Any:
-    """Return the one JSON value of a text, objects with keys given twice; InputError, with line, column, excerpt."""
+    """Return the JSON value that a text holds.
+
+    An object with a key given twice is a :class:`Repeating`.
+
+    Args:
+        text: the JSON.
+        source: where the text is from, as errors say it.
+        line: the number of its first line there.
+
+    Raises:
+        InputError: the text is not one JSON value. It has the line, the column and an excerpt.
+    """
     if not text.strip(_SPACE):
         raise InputError(f"{source}: is empty; give JSON")
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as e:
-        where, what = (
-            f"line {line + e.lineno - 1}, column {e.colno}",
-            f"not JSON: {e.msg[:1].lower()}{e.msg[1:]}",
-        )
-        excerpt = text[e.pos : e.pos + 4 * _EXCERPT].split("\n")[0].rstrip(_SPACE)
-        near = f" at '{cell(excerpt, _EXCERPT)}'" if excerpt else ""
+        where = f"line {line + e.lineno - 1}, column {e.colno}"
+        reason = f"{e.msg[:1].lower()}{e.msg[1:]}"
+        excerpt = text[e.pos : e.pos + 4 * _EXCERPT_LENGTH].split("\n")[0].rstrip(_SPACE)
+        near = f" at '{cell(excerpt, _EXCERPT_LENGTH)}'" if excerpt else ""
         remedy = "give the JSON alone, whole, and without a code fence or comments"
-        raise InputError(f"{source}: {where}: {what}{near}; {remedy}") from e
+        raise InputError(f"{source}: {where}: not JSON: {reason}{near}; {remedy}") from e
     except RecursionError as e:
         raise InputError(
             f"{source}: line {line}: nested too deep; nothing that is read here goes so deep"
@@ -103,7 +150,7 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
 
 @contextlib.contextmanager
 def raised_as(kind: type[InputError]) -> Iterator[None]:
-    """Raise every InputError as one of a kind."""
+    """Raise every InputError as an error of a more specific kind."""
     try:
         yield
     except kind:
@@ -113,7 +160,7 @@ def raised_as(kind: type[InputError]) -> Iterator[None]:
 
 
 def is_object(line: str | bytes) -> bool:
-    """Return whether a line is an object of JSON."""
+    """Return whether a line is a JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -121,18 +168,24 @@ def is_object(line: str | bytes) -> bool:
 
 
 def read_values(text: str, source: str) -> list[Any]:
-    """Return the items of a JSON list, one JSON value, or those of JSONL; InputError, MeetingError for broken lines."""
-    lines = [
+    """Return the items of a JSON list, a JSON value alone, or the values of JSONL.
+
+    Raises:
+        InputError: the text is not JSON.
+        MeetingError: lines of JSONL are broken. It has all of them.
+    """
+    numbered_lines = [
         (number, line)
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip(_SPACE)
     ]
-    if len(lines) < 2 or not is_object(lines[0][1]):
+    if len(numbered_lines) < 2 or not is_object(numbered_lines[0][1]):
         value = read_json(text, source)
         return value if isinstance(value, list) else [value]
+
     values: list[Any] = []
     faults: list[str] = []
-    for number, line in lines:
+    for number, line in numbered_lines:
         try:
             values.append(read_json(line, source, number))
         except InputError as e:
@@ -142,26 +195,21 @@ def read_values(text: str, source: str) -> list[Any]:
     return values
 
 
+# Configuration
+
+
 def read_config(path: Path | str) -> dict[str, Any]:
-    """Return what a TOML, JSON or YAML file says; InputError where it is none, or no mapping with each key once."""
+    """Return what a TOML, JSON or YAML file says.
+
+    Raises:
+        InputError: the file cannot be read, is broken, or is not a table with each key once.
+    """
     path = Path(path)
-    kind = path.suffix.lower()
-    if kind not in CONFIG_SUFFIXES:
-        raise InputError(
-            f"{path}: name the file {', '.join(CONFIG_SUFFIXES[:-1])} or .yml after what is in it"
-        )
-    data = read_file(path, CONFIG_LIMIT)
-    try:
-        if kind == ".json":
-            value = read_json(decode(data, str(path)), str(path))
-        elif kind == ".toml":
-            value = read_toml(decode(data, str(path)))
-        else:
-            value = read_yaml(data, str(path))
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"{path}: not TOML: {e}") from e
+    if path.suffix.lower() not in CONFIG_SUFFIXES:
+        endings = f"{', '.join(CONFIG_SUFFIXES[:-1])} or {CONFIG_SUFFIXES[-1]}"
+        raise InputError(f"{path}: name the file {endings} after what is in it")
+
+    value = _read_config_value(path)
     for field, reason in unreadable(value):
         raise InputError(f"{path}: {field}: {reason}")
     if not isinstance(value, dict):
@@ -169,71 +217,126 @@ def read_config(path: Path | str) -> dict[str, Any]:
     return value
 
 
-def read_yaml(data: bytes, source: str) -> Any:
-    """Return the first document of some YAML 1.2; InputError, with the line, also for aliases, tags or a key twice."""
-    from scoring import yamlnodes, yamlread  # other formats do without
+def _read_config_value(path: Path) -> Any:
+    data = read_file(path, CONFIG_LIMIT)
+    match path.suffix.lower():
+        case ".json":
+            return read_json(decode(data, str(path)), str(path))
+        case ".toml":
+            try:
+                return read_toml(decode(data, str(path)))
+            except InputError:
+                raise
+            except (ValueError, RecursionError) as e:
+                raise InputError(f"{path}: not TOML: {e}") from e
+        case _:
+            return read_yaml(data, str(path))
 
-    def plain(node: yamlnodes.Node) -> Any:
-        if isinstance(node, yamlnodes.Alias):
-            raise YamlError(f"line {node.line}: an alias; write the value out")
-        if isinstance(node, yamlnodes.Scalar):
-            if node.tag:
-                raise YamlError(f"line {node.line}: a tag ({node.tag}); write the value without it")
-            return node.resolved()[1]
-        if isinstance(node, yamlnodes.Sequence):
-            return [plain(item) for item in node.items]
-        found: dict[str, Any] = {}
-        for key, value in node.pairs:
-            if not isinstance(key, yamlnodes.Scalar):
-                raise YamlError(f"line {key.line}: a key that is no text")
-            if key.value in found:
-                raise YamlError(f"line {key.line}: {key.value} is given twice")
-            found[key.value] = plain(value)
-        return found
+
+def read_yaml(data: bytes, source: str) -> Any:
+    """Return the first document of some YAML 1.2.
+
+    Raises:
+        InputError: the YAML is broken, or has an alias, a tag or a key twice. It has the line.
+    """
+    from scoring import yamlread  # other formats do without
 
     try:
         node = yamlread.parse(data)
-        return None if node is None else plain(node)
+        return None if node is None else _plain_yaml(node)
     except (YamlError, ValueError) as e:
         raise InputError(f"{source}: {e}") from e
 
 
+def _plain_yaml(node: "yamlnodes.Node") -> Any:
+    """Return a node of YAML as plain data.
+
+    Raises:
+        YamlError: it has an alias, a tag or a key twice.
+    """
+    from scoring import yamlnodes
+
+    if isinstance(node, yamlnodes.Alias):
+        raise YamlError(f"line {node.line}: an alias; write the value out")
+    if isinstance(node, yamlnodes.Scalar):
+        if node.tag:
+            raise YamlError(f"line {node.line}: a tag ({node.tag}); write the value without it")
+        return node.resolved()[1]
+    if isinstance(node, yamlnodes.Sequence):
+        return [_plain_yaml(item) for item in node.items]
+
+    mapping: dict[str, Any] = {}
+    for key, value in node.pairs:
+        if not isinstance(key, yamlnodes.Scalar):
+            raise YamlError(f"line {key.line}: a key that is not text")
+        if key.value in mapping:
+            raise YamlError(f"line {key.line}: {key.value} is given twice")
+        mapping[key.value] = _plain_yaml(value)
+    return mapping
+
+
+# Checks
+
+
 def fault(where: str, field: str, reason: str) -> str:
-    """Return one thing that is wrong as a line: where (``round 3``), the field ("" for all of it), and why."""
+    """Return one thing that is wrong as a line.
+
+    Args:
+        where: what it is in, such as ``round 3``.
+        field: the field; "" for all of it.
+        reason: what is wrong.
+    """
     return ": ".join(part for part in (where, field, reason) if part)
 
 
 def checked(
     model: type[Model], data: Mapping[str, Any], where: str
 ) -> tuple[Model | None, list[str]]:
-    """Read plain data into a model, and list everything that is wrong with it; None where anything is."""
+    """Read plain data into a model, and list everything that is wrong with it.
+
+    Args:
+        model: the class.
+        data: the plain data.
+        where: what the data is, as errors say it.
+
+    Returns:
+        The model and its faults. The model is None where there is any.
+    """
     from pydantic import ValidationError
 
     faults = {field: fault(where, field, reason) for field, reason in unreadable(data)}
+    checked_model: Model | None = None
     try:
-        found = model.model_validate(dict(data))
+        checked_model = model.model_validate(dict(data))
     except ValidationError as e:
-        found = None
         for error in e.errors(include_url=False):
             field = dotted(error["loc"])
             faults.setdefault(field, fault(where, field, _in_words(error)))
-    return (None, [*faults.values()]) if faults else (found, [])
+
+    if faults:
+        return None, list(faults.values())
+    return checked_model, []
 
 
 def _in_words(error: Any) -> str:
-    """Return what pydantic says of a field, and the value; what is only missing or blank has none."""
-    if error["type"] in ("missing", "string_pattern_mismatch"):
-        return "is missing" if error["type"] == "missing" else "is blank"
+    """Return what pydantic says of a field, with its value where that helps."""
+    if error["type"] == "missing":
+        return "is missing"
+    if error["type"] == "string_pattern_mismatch":
+        return "is blank"
+
     reason = printable(error["msg"].removeprefix("Value error, "))
-    return (
-        f"{shown(error['input'])}: {reason[:1].lower()}{reason[1:]}"
-        if reason.startswith("Input should")
-        else reason
-    )
+    if reason.startswith("Input should"):
+        return f"{shown(error['input'])}: {reason[:1].lower()}{reason[1:]}"
+    return reason
 
 
 def utf8(text: str) -> str:
-    """Return text for a field of a model; ValueError for half of a surrogate pair, which no file can hold."""
+    """Return a text of a field of a model.
+
+    Raises:
+        ValueError: it has half of a surrogate pair, which no file can hold.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -247,21 +350,27 @@ def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """Return a path into data as it is written: ``exploration.aspects[2].name``."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    """Return a path into data as people write it: ``exploration.aspects[2].name``."""
+    parts = []
+    for part in path:
+        parts.append(f"[{part}]" if isinstance(part, int) else f".{part}")
     return printable("".join(parts).removeprefix("."))
 
 
 def unreadable(data: Any) -> Iterator[tuple[str, str]]:
-    """Yield the fields that are given twice or hold a number without a value, unknown ones included, however deep."""
-    left: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
-    while left:
-        path, value = left.pop()
+    """Yield the fields that no model could check, however deep they are, and the reason.
+
+    These are keys that are given twice, and numbers that are not finite.
+    """
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, Mapping):
-            for key in value.repeated if isinstance(value, Repeating) else ():
-                yield dotted((*path, key)), "is given twice"
-            left += reversed([((*path, str(key)), item) for key, item in value.items()])
+            if isinstance(value, Repeating):
+                for key in value.repeated:
+                    yield dotted((*path, key)), "is given twice"
+            pending += reversed([((*path, str(key)), item) for key, item in value.items()])
         elif isinstance(value, list):
-            left += reversed([((*path, n), item) for n, item in enumerate(value)])
+            pending += reversed([((*path, index), item) for index, item in enumerate(value)])
         elif isinstance(value, float) and not math.isfinite(value):
             yield dotted(path), "is not a finite number"

@@ -1,4 +1,7 @@
-"""How a meeting is judged: weights, limits, thresholds and rules; a file inherits, key by key, from a preset."""
+"""How a meeting is judged: weights, limits, thresholds and rules.
+
+A file inherits from a preset, key by key.
+"""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +17,9 @@ from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Sha
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
 from scoring.text import shown
 
-PRESETS = ("default", "tactical", "strategic")  # the configs that come with da-score, by name
+PRESETS = ("default", "tactical", "strategic")
+"""The names of the configs that come with da-score."""
+
 DEFAULT_PRESET = PRESETS[0]
 PRESETS_DIR = Path(__file__).parent / "presets"
 
@@ -63,7 +68,7 @@ class FocusThresholds(Block):
 
 
 class NoveltyThresholds(Block):
-    """From which recent novelty down a meeting repeats itself."""
+    """The recent novelty at and below which a meeting repeats itself."""
 
     novelty_floor_recent: Share
 
@@ -93,7 +98,7 @@ class Thresholds(Block):
 
 
 class CoverageRule(Block):
-    """No end before the required aspects, and a share of all, are deep. Switched off it requires nothing."""
+    """No end before the required aspects, and a share of all, are deep."""
 
     enabled: bool
     required_aspects_deep: list[Name]
@@ -101,7 +106,7 @@ class CoverageRule(Block):
 
 
 class EarlyConsensusRule(Block):
-    """Agreement up to a round, without exploration, calls for another round on what is named here."""
+    """Agreement in an early round without exploration calls for another round on some topics."""
 
     enabled: bool
     early_round_cutoff: RoundNumber
@@ -111,7 +116,7 @@ class EarlyConsensusRule(Block):
 
 
 class StalledRule(Block):
-    """A debate that repeats itself and does not move, from a round on, is brought to an end."""
+    """From a round on, a debate that repeats itself and does not move is brought to an end."""
 
     enabled: bool
     rounds_before_check: RoundNumber
@@ -145,28 +150,39 @@ class MeetingConfig(Block):
     round_limits: RoundLimits
     thresholds: Thresholds
     rules: Rules
-    cost_per_step: Amount | None = None  # what a round costs, where its record does not say
-    cost_limit: Amount | None = (
-        None  # what the meeting may cost; a round that reaches it is the last one
-    )
+
+    # What a round costs where its record does not say, and what the meeting may cost: the round
+    # that reaches the limit is the last one. Both are in the unit of the records.
+    cost_per_step: Amount | None = None
+    cost_limit: Amount | None = None
 
     @model_serializer(mode="wrap")
-    def _without_what_is_not_set(
-        self, plain: Callable[["MeetingConfig"], dict[str, Any]]
+    def _without_unset_costs(
+        self, serialize: Callable[["MeetingConfig"], dict[str, Any]]
     ) -> dict[str, Any]:
-        return {k: v for k, v in plain(self).items() if v is not None or not k.startswith("cost_")}
+        data = serialize(self)
+        for key in [key for key in data if key.startswith("cost_")]:
+            if data[key] is None:
+                del data[key]
+        return data
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:
-    """Return a preset by name, or the config of a file, whole or partial; InputError, MeetingError with every fault."""
+    """Return a preset by its name, or the config of a file, whole or partial.
+
+    Raises:
+        InputError: there is no such preset, or the file cannot be read.
+        MeetingError: the config is wrong. It lists every fault.
+    """
     text = str(name)
     if text in PRESETS:
         return preset(text)
     if not text.lower().endswith(CONFIG_SUFFIXES):
-        known, endings = ", ".join(PRESETS), ", ".join(CONFIG_SUFFIXES)
         raise InputError(
-            f"{text}: no such config; name one of {known}, or a file ending with {endings}"
+            f"{text}: no such config; name one of {', '.join(PRESETS)}, "
+            f"or a file ending with {', '.join(CONFIG_SUFFIXES)}"
         )
+
     data = read_config(text)
     try:
         return meeting_config(data)
@@ -175,16 +191,19 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
 
 
 def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
-    """Return the config that some data gives, filled in from its preset; MeetingError lists every fault."""
+    """Return the config that plain data gives. What it leaves out is that of its preset.
+
+    Raises:
+        MeetingError: the data is wrong. It lists every fault.
+    """
     if not isinstance(data, Mapping):
         raise MeetingError(f"config: {shown(data)} where an object belongs")
-    kind = data.get("meeting_type")
-    base = (
-        _preset_data(kind)
-        if isinstance(kind, str) and kind in PRESETS
-        else _preset_data(DEFAULT_PRESET)
-    )
-    config, faults = checked(MeetingConfig, _filled(base, data), "config")
+
+    preset_name = data.get("meeting_type")
+    if preset_name not in PRESETS:
+        preset_name = DEFAULT_PRESET
+
+    config, faults = checked(MeetingConfig, _merged(_preset_data(preset_name), data), "config")
     if config is None:
         raise MeetingError(*faults)
     return config
@@ -192,16 +211,26 @@ def meeting_config(data: Mapping[str, Any]) -> MeetingConfig:
 
 @cache
 def preset(name: str) -> MeetingConfig:
-    """Return a preset by name; InputError when there is none of that name."""
+    """Return a preset by its name.
+
+    Raises:
+        InputError: there is no preset of that name.
+    """
     if name not in PRESETS:
         raise InputError(f"{name}: no such preset; there are {', '.join(PRESETS)}")
     return meeting_config(_preset_data(name))
 
 
 def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the keys of a config that have no meaning, as paths: perhaps they are misspelled."""
+    """Yield the keys of a config that have no meaning, as paths: perhaps they are misspelled.
+
+    Args:
+        block: the config, or a part of it.
+        path: where the part is in the config.
+    """
     for key in block.model_extra or {}:
         yield dotted((*path, key))
+
     for name in type(block).model_fields:
         value = getattr(block, name)
         if isinstance(value, BaseModel):
@@ -209,7 +238,7 @@ def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def config_schema() -> dict[str, Any]:
-    """Return the JSON schema of a config file, which may leave out anything: it is inherited."""
+    """Return the JSON schema of a config file, which may leave out any key."""
     return json_schema(_without_required(MeetingConfig.model_json_schema()))
 
 
@@ -222,17 +251,19 @@ def _without_required(value: Any) -> Any:
 
 
 def _preset_data(name: str) -> dict[str, Any]:
-    own = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
-    return own if name == DEFAULT_PRESET else _filled(_preset_data(DEFAULT_PRESET), own)
+    data = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
+    if name == DEFAULT_PRESET:
+        return data
+    return _merged(_preset_data(DEFAULT_PRESET), data)
 
 
-def _filled(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    both = {
-        key
-        for key, value in own.items()
-        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
-    }
-    return {
-        **base,
-        **{key: _filled(base[key], value) if key in both else value for key, value in own.items()},
-    }
+def _merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of both, with tables that both have merged in turn."""
+    merged = dict(base)
+    for key, value in overrides.items():
+        inherited = base.get(key)
+        if isinstance(value, Mapping) and isinstance(inherited, Mapping):
+            merged[key] = _merged(inherited, value)
+        else:
+            merged[key] = value
+    return merged

@@ -1,9 +1,9 @@
-"""What keeps a meeting from ending, and the rules that give a round its status; long, for each says why in words."""
+"""What keeps a meeting from ending, and the rules that give a round its status, both in words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.meters import at_least, at_most, below, novelty_level, rounded
 from scoring.meters.meeting.config import MeetingConfig
@@ -16,122 +16,162 @@ Strength: TypeAlias = Literal["strong", "normal"]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A round as the rules see it."""
+    """A round as the rules see it.
+
+    Attributes:
+        record: the judge's record.
+        config: the config of the meeting.
+        scores: the computed scores.
+        levels: the level of every aspect.
+        lead: the leading option.
+        convergence_gain: the gain in convergence since two rounds before; None without that round.
+        exploration_gain: the gain in exploration, likewise.
+        total_cost: what the meeting has cost so far; None where nothing says so.
+    """
 
     record: JudgeRecord
     config: MeetingConfig
     scores: Scores
     levels: Mapping[str, CoverageLevel]
     lead: Lead | None
-    convergence_gain: float | None  # since two rounds before, None without that round
-    exploration_gain: float | None  # likewise
-    total_cost: float | None = None  # what the meeting has cost
+    convergence_gain: float | None
+    exploration_gain: float | None
+    total_cost: float | None = None
 
+    @property
+    def round_index(self) -> int:
+        """The number of the round."""
+        return self.record.round_index
+
+
+# What keeps a meeting from ending
 
 Obstacle: TypeAlias = Callable[[Situation], str | None]
+"""Returns why the meeting may not end, in words, or None."""
 
 
-def too_few_rounds(s: Situation) -> str | None:
+def too_few_rounds(situation: Situation) -> str | None:
     """Refuse an end before the least number of rounds."""
-    least = s.config.round_limits.min_rounds
-    return (
-        f"round {s.record.round_index} of at least {least}"
-        if s.record.round_index < least
-        else None
-    )
+    least = situation.config.round_limits.min_rounds
+    if situation.round_index >= least:
+        return None
+    return f"round {situation.round_index} of at least {least}"
 
 
-def too_little_explored(s: Situation) -> str | None:
+def too_little_explored(situation: Situation) -> str | None:
     """Refuse an end with exploration below its minimum."""
-    return _too_low(
-        "exploration", s.scores.exploration, s.config.thresholds.exploration.min_to_allow_end
-    )
+    least = situation.config.thresholds.exploration.min_to_allow_end
+    return _too_low("exploration", situation.scores.exploration, least)
 
 
-def coverage_unmet(s: Situation) -> str | None:
-    """Refuse an end while a required aspect is not deep or too few of all are, unless that is switched off."""
-    rule = s.config.rules.require_exploration_coverage
+def coverage_unmet(situation: Situation) -> str | None:
+    """Refuse an end while a required aspect is not deep, or too few of all are.
+
+    The config may switch this off.
+    """
+    rule = situation.config.rules.require_exploration_coverage
     if not rule.enabled:
         return None
-    share = sum(level == "deep" for level in s.levels.values()) / len(s.levels)
-    parts = [f"{names(shallow)} must be deep"] if (shallow := not_deep(s)) else []
-    if below(share, rule.min_fraction_deep_overall):
-        least = words(rule.min_fraction_deep_overall)
-        parts.append(f"{words(share)} of all aspects are deep, at least {least} must be")
-    return "; ".join(parts) or None
+
+    reasons = []
+    shallow = not_deep(situation)
+    if shallow:
+        reasons.append(f"{names(shallow)} must be deep")
+
+    levels = list(situation.levels.values())
+    share = levels.count("deep") / len(levels)
+    least = rule.min_fraction_deep_overall
+    if below(share, least):
+        reasons.append(f"{words(share)} of all aspects are deep, at least {words(least)} must be")
+    return "; ".join(reasons) or None
 
 
-def too_little_agreed(s: Situation) -> str | None:
+def too_little_agreed(situation: Situation) -> str | None:
     """Refuse an end with convergence below its minimum."""
-    return _too_low(
-        "convergence", s.scores.convergence, s.config.thresholds.convergence.min_to_allow_end
-    )
+    least = situation.config.thresholds.convergence.min_to_allow_end
+    return _too_low("convergence", situation.scores.convergence, least)
 
 
-def off_topic(s: Situation) -> str | None:
+def off_topic(situation: Situation) -> str | None:
     """Refuse an end with focus below its minimum."""
-    return _too_low("focus", s.scores.focus, s.config.thresholds.focus.min_acceptable)
+    least = situation.config.thresholds.focus.min_acceptable
+    return _too_low("focus", situation.scores.focus, least)
+
+
+def _too_low(name: str, score: float, least: float) -> str | None:
+    if not below(score, least):
+        return None
+    return f"{name} {words(score)} is below its minimum of {words(least)}"
 
 
 MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
-OBSTACLES: tuple[Obstacle, ...] = (
-    *MUST_GO_ON,
-    too_little_agreed,
-    off_topic,
-)  # it may end without any
+"""The obstacles that alone make a meeting go on."""
+
+OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)
+"""All obstacles. A meeting may end when none is in the way."""
 
 
-def obstacles_in(obstacles: Iterable[Obstacle], s: Situation) -> tuple[str, ...]:
+def obstacles_in(obstacles: Iterable[Obstacle], situation: Situation) -> tuple[str, ...]:
     """Return which obstacles are in the way, in words."""
-    return tuple(reason for obstacle in obstacles if (reason := obstacle(s)))
+    reasons = [obstacle(situation) for obstacle in obstacles]
+    return tuple(reason for reason in reasons if reason)
 
 
-def not_deep(s: Situation) -> list[str]:
-    """Return the aspects that must be deep and are not; none where the coverage rule is switched off."""
-    rule = s.config.rules.require_exploration_coverage
-    required = dict.fromkeys(rule.required_aspects_deep if rule.enabled else ())
-    return [name for name in required if s.levels.get(name) != "deep"]
+def not_deep(situation: Situation) -> list[str]:
+    """Return the aspects that must be deep and are not, unless the rule is switched off."""
+    rule = situation.config.rules.require_exploration_coverage
+    if not rule.enabled:
+        return []
+    required = dict.fromkeys(rule.required_aspects_deep)
+    return [name for name in required if situation.levels.get(name) != "deep"]
 
 
-def missing_aspects(s: Situation) -> list[str]:
-    """Return the aspects that are required and not deep, and then any others at none."""
-    required = not_deep(s)
-    return [
-        *required,
-        *(name for name, level in s.levels.items() if level == "none" and name not in required),
-    ]
+def missing_aspects(situation: Situation) -> list[str]:
+    """Return the required aspects that are not deep, and then any others at level none."""
+    missing = not_deep(situation)
+    for name, level in situation.levels.items():
+        if level == "none" and name not in missing:
+            missing.append(name)
+    return missing
 
 
 def words(number: float) -> str:
-    """Return a number as reasons say it: with up to 4 places, and briefly when it is beyond all measure."""
-    return (
-        f"{number:g}" if abs(number) >= 1e15 else f"{rounded(number):.4f}".rstrip("0").rstrip(".")
-    )
+    """Return a number as reasons say it: to 4 places, and with an exponent from 1e15 on."""
+    if abs(number) >= 1e15:
+        return f"{number:g}"
+    return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
 
 
 def names(parts: Iterable[str]) -> str:
     """Return names in a row, control characters escaped."""
-    return ", ".join(map(printable, parts))
+    return ", ".join(printable(part) for part in parts)
 
 
-def _too_low(name: str, score: float, least: float) -> str | None:
-    return (
-        f"{name} {words(score)} is below its minimum of {words(least)}"
-        if below(score, least)
-        else None
-    )
+# The rules
 
+DOUBTS = "any remaining doubts or risks?"
+"""What is asked when the user did not confirm a decision that was ready."""
 
-DOUBTS = "any remaining doubts or risks?"  # what is asked when the user did not confirm a decision that was ready
-DOUBTS_ASKED = "doubts_asked"  # the key of a record that was judged again after that question
+DOUBTS_ASKED = "doubts_asked"
+"""The key of a record that was judged again after that question."""
+
 REFUSED = "the user did not confirm"
-DO_NOTHING = "let us look at what happens if we do nothing"  # with which agreement that comes early is compared
-LATE_FACTOR = 2  # how many times its progress minimum a late round must have gained
+DO_NOTHING = "let us look at what happens if we do nothing"
+LATE_FACTOR = 2
+"""How many times its minimum of progress a late round must gain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a rule says of a round: its status, why, one sentence for the facilitator, and a focus that it forces."""
+    """What a rule says of a round.
+
+    Attributes:
+        status: the status that it gives the round.
+        reasons: why, in words.
+        prompt: one sentence for the facilitator.
+        focus: what the next round must be about.
+        strength: how clearly an end is recommended; None where no scores recommend it.
+    """
 
     status: Status
     reasons: tuple[str, ...]
@@ -141,146 +181,200 @@ class Decision:
 
 
 Rule: TypeAlias = Callable[[Situation], Decision | None]
+"""Returns what the rule says of a round, or None where it does not apply."""
 
 
-def round_limit(s: Situation) -> Decision | None:
-    """Close the last round, by number or by cost: decide if that is allowed, else record that there is no decision."""
-    most, limit = s.config.round_limits.max_rounds, s.config.cost_limit
-    if s.record.round_index >= most:
-        last = f"round {s.record.round_index} of at most {most}"
-        return _decide_or_park(s, (last,), "This was the last round", "The rounds are used up")
-    if limit is None or s.total_cost is None or below(s.total_cost, limit):
-        return None
-    spent = f"cost {words(s.total_cost)} of at most {words(limit)}"
-    return _decide_or_park(s, (spent,), "The budget is used up")
+def round_limit(situation: Situation) -> Decision | None:
+    """Close the last round, by number or by cost.
 
-
-def early_consensus(s: Situation) -> Decision | None:
-    """Answer early agreement without exploration with another round, on what is commonly forgotten."""
-    rule = s.config.rules.early_consensus_requires_extra_check
-    if not rule.enabled or s.record.round_index > rule.early_round_cutoff:
-        return None
-    if below(s.scores.convergence, rule.convergence_high):
-        return None
-    gaps = []
-    if below(s.scores.exploration, rule.exploration_low):
-        gaps.append(
-            f"exploration {words(s.scores.exploration)} is below {words(rule.exploration_low)}"
+    Decide if an end is allowed, else record that there is no decision.
+    """
+    max_rounds = situation.config.round_limits.max_rounds
+    if situation.round_index >= max_rounds:
+        reason = f"round {situation.round_index} of at most {max_rounds}"
+        return _decide_or_park(
+            situation, (reason,), "This was the last round", "The rounds are used up"
         )
-    if untouched := [name for name in not_deep(s) if s.levels.get(name, "none") == "none"]:
+
+    cost_limit = situation.config.cost_limit
+    if cost_limit is None or situation.total_cost is None:
+        return None
+    if below(situation.total_cost, cost_limit):
+        return None
+    reason = f"cost {words(situation.total_cost)} of at most {words(cost_limit)}"
+    return _decide_or_park(situation, (reason,), "The budget is used up")
+
+
+def early_consensus(situation: Situation) -> Decision | None:
+    """Answer early agreement without exploration with another round, on what is often forgotten."""
+    rule = situation.config.rules.early_consensus_requires_extra_check
+    scores = situation.scores
+    if not rule.enabled or situation.round_index > rule.early_round_cutoff:
+        return None
+    if below(scores.convergence, rule.convergence_high):
+        return None
+
+    gaps = []
+    if below(scores.exploration, rule.exploration_low):
+        gaps.append(
+            f"exploration {words(scores.exploration)} is below {words(rule.exploration_low)}"
+        )
+    untouched = [
+        name for name in not_deep(situation) if situation.levels.get(name, "none") == "none"
+    ]
+    if untouched:
         gaps.append(f"nothing has been said about {names(untouched)}")
     if not gaps:
         return None
-    agreed = f"early consensus: convergence {words(s.scores.convergence)} in round {s.record.round_index}"
-    focus = tuple(dict.fromkeys((*missing_aspects(s), *rule.forced_next_round_focus)))
-    favoured = quote(s.lead.option) if s.lead else "this"
-    about = (
-        f"let us look at {names(focus)}, and at what happens if we do nothing"
-        if focus
-        else DO_NOTHING
+
+    agreed = (
+        f"early consensus: convergence {words(scores.convergence)} in round {situation.round_index}"
     )
-    said = f"Most of us like {favoured}. Before we agree this early, {about}."
-    return Decision("continue_targeted", (agreed, *gaps), said, focus)
+    focus = tuple(dict.fromkeys([*missing_aspects(situation), *rule.forced_next_round_focus]))
+    topics = DO_NOTHING
+    if focus:
+        topics = f"let us look at {names(focus)}, and at what happens if we do nothing"
+    favourite = quote(situation.lead.option) if situation.lead else "this"
+    return Decision(
+        status="continue_targeted",
+        reasons=(agreed, *gaps),
+        prompt=f"Most of us like {favourite}. Before we agree this early, {topics}.",
+        focus=focus,
+    )
 
 
-def must_go_on(s: Situation) -> Decision | None:
-    """Go on after too few rounds, with too little explored, or with aspects that are not covered."""
-    reasons = obstacles_in(MUST_GO_ON, s)
+def must_go_on(situation: Situation) -> Decision | None:
+    """Go on after too few rounds, with too little explored, or with aspects not covered."""
+    reasons = obstacles_in(MUST_GO_ON, situation)
     if not reasons:
         return None
-    open_aspects = missing_aspects(s) or [
-        name for name, level in s.levels.items() if level != "deep"
-    ]
-    about = (
-        f": let us go into {names(open_aspects)}" if open_aspects else ": let us use another round"
+
+    topics = missing_aspects(situation)
+    if not topics:
+        topics = [name for name, level in situation.levels.items() if level != "deep"]
+    proposal = f"let us go into {names(topics)}" if topics else "let us use another round"
+    return Decision(
+        status="must_continue",
+        reasons=reasons,
+        prompt=f"It is too early to end: {proposal}.",
     )
-    return Decision("must_continue", reasons, f"It is too early to end{about}.")
 
 
-def doubted(s: Situation) -> Decision | None:
-    """Ask for doubts, once and in the round in which the user did not confirm a decision; go on where it was asked."""
-    if s.record.user_confirmed is not False or round_limit(s):
+def doubted(situation: Situation) -> Decision | None:
+    """Ask for doubts in a round in which the user did not confirm a decision.
+
+    It is asked once: where it was asked already, the meeting goes on.
+    """
+    if situation.record.user_confirmed is not False or round_limit(situation):
         return None
-    proposed = next((found for rule in (ready, stalled, late_round) if (found := rule(s))), None)
+
+    proposed = ready(situation) or stalled(situation) or late_round(situation)
     if proposed is None or proposed.status != "ready_to_decide":
         return None
+
     reasons = (*proposed.reasons, REFUSED)
-    if (s.record.model_extra or {}).get(DOUBTS_ASKED):
-        return replace(go_on(s), reasons=reasons)
-    return Decision("continue_targeted", reasons, f"Before we decide: {DOUBTS}", (DOUBTS,))
+    extra = situation.record.model_extra or {}
+    if extra.get(DOUBTS_ASKED):
+        return replace(go_on(situation), reasons=reasons)
+    return Decision(
+        status="continue_targeted",
+        reasons=reasons,
+        prompt=f"Before we decide: {DOUBTS}",
+        focus=(DOUBTS,),
+    )
 
 
-def ready(s: Situation) -> Decision | None:
-    """Decide when an end is allowed, little is new, and the index or both exploration and convergence are good."""
-    is_recommended, why = _recommended(s)
-    strength: Strength = "strong" if _both_good(s) else "normal"
-    prompt = _deciding(s, "We seem to be done")
-    return Decision("ready_to_decide", why, prompt, strength=strength) if is_recommended else None
+def ready(situation: Situation) -> Decision | None:
+    """Decide when an end is allowed and the scores recommend it."""
+    recommendation = _recommendation(situation)
+    if not recommendation.ends:
+        return None
+    return Decision(
+        status="ready_to_decide",
+        reasons=recommendation.reasons,
+        prompt=_ask_to_decide(situation, "We seem to be done"),
+        strength="strong" if _both_targets_met(situation) else "normal",
+    )
 
 
-def stalled(s: Situation) -> Decision | None:
+def stalled(situation: Situation) -> Decision | None:
     """End a debate that repeats itself and does not converge."""
-    rule = s.config.rules.stalled_debate_detection
+    rule = situation.config.rules.stalled_debate_detection
+    gain = situation.convergence_gain
+    if not rule.enabled or situation.round_index < rule.rounds_before_check or gain is None:
+        return None
+
     least = rule.min_delta_convergence_over_2_rounds
-    if (
-        not rule.enabled
-        or s.record.round_index < rule.rounds_before_check
-        or s.convergence_gain is None
-    ):
+    repeats = at_most(situation.scores.novelty_recent, rule.low_novelty_recent)
+    if not repeats or not below(gain, least):
         return None
-    if not (
-        at_most(s.scores.novelty_recent, rule.low_novelty_recent)
-        and below(s.convergence_gain, least)
-    ):
-        return None
+
     reasons = (
-        f"stalled: {_novelty(s)}, at most {words(rule.low_novelty_recent)}",
-        f"convergence moved by {words(s.convergence_gain)} over two rounds, below {words(least)}",
+        f"stalled: {_recent_novelty(situation)}, at most {words(rule.low_novelty_recent)}",
+        f"convergence moved by {words(gain)} over two rounds, below {words(least)}",
     )
-    found = _decide_or_park(s, reasons, "We are repeating ourselves")
-    if found.status == "park_or_abort":
-        return found
-    blockers = (s.record.convergence.disagreement_notes or "").strip() or "; ".join(reasons)
-    return replace(found, prompt=_resolve_or_park(s, "We are repeating ourselves", blockers))
+    decision = _decide_or_park(situation, reasons, "We are repeating ourselves")
+    if decision.status == "park_or_abort":
+        return decision
+
+    notes = (situation.record.convergence.disagreement_notes or "").strip()
+    blockers = notes or "; ".join(reasons)
+    prompt = _ask_to_resolve_or_park(situation, "We are repeating ourselves", blockers)
+    return replace(decision, prompt=prompt)
 
 
-def late_round(s: Situation) -> Decision | None:
+def late_round(situation: Situation) -> Decision | None:
     """End with a late round that gained too little to be worth another."""
-    rule, least = s.config.rules.late_rounds, s.config.thresholds.progress
-    if not rule.enabled or s.record.round_index < rule.from_round:
+    rule = situation.config.rules.late_rounds
+    if not rule.enabled or situation.round_index < rule.from_round:
         return None
-    if s.exploration_gain is None or s.convergence_gain is None:
+
+    exploration_gain = situation.exploration_gain
+    convergence_gain = situation.convergence_gain
+    if exploration_gain is None or convergence_gain is None:
         return None
-    exploration = LATE_FACTOR * least.min_delta_exploration_over_2_rounds
-    convergence = LATE_FACTOR * least.min_delta_convergence_over_2_rounds
-    if at_least(s.exploration_gain, exploration) or at_least(s.convergence_gain, convergence):
+
+    progress = situation.config.thresholds.progress
+    least_exploration = LATE_FACTOR * progress.min_delta_exploration_over_2_rounds
+    least_convergence = LATE_FACTOR * progress.min_delta_convergence_over_2_rounds
+    if at_least(exploration_gain, least_exploration):
         return None
+    if at_least(convergence_gain, least_convergence):
+        return None
+
     reason = (
-        f"late: from round {rule.from_round} on, another round needs a gain over two rounds of {words(exploration)} in "
-        f"exploration or {words(convergence)} in convergence; there were {words(s.exploration_gain)} and "
-        f"{words(s.convergence_gain)}"
+        f"late: from round {rule.from_round} on, another round needs a gain over two rounds of "
+        f"{words(least_exploration)} in exploration or {words(least_convergence)} in convergence; "
+        f"there were {words(exploration_gain)} and {words(convergence_gain)}"
     )
-    return _decide_or_park(s, (reason,), "Another round would gain too little")
+    return _decide_or_park(situation, (reason,), "Another round would gain too little")
 
 
-def go_on(s: Situation) -> Decision:
-    """Go on, on what is missing: no other rule applies."""
-    missing = obstacles_in(OBSTACLES, s)
-    reasons = missing or ("ending is allowed", *_recommended(s)[1])
-    if open_aspects := missing_aspects(s):
-        about = f"let us go into {names(open_aspects)}"
-    elif too_little_agreed(s):
-        about = f"let us work out what divides us{_about_lead(s)}"
-    elif off_topic(s):
-        about = "let us come back to the decision"
-    else:
-        about = "let us follow up what is still new"
-    return Decision("continue_targeted", reasons, f"Another round is worth it: {about}.")
+def go_on(situation: Situation) -> Decision:
+    """Go on with what is missing, because no other rule applies."""
+    reasons = obstacles_in(OBSTACLES, situation)
+    if not reasons:
+        reasons = ("ending is allowed", *_recommendation(situation).reasons)
+    return Decision(
+        status="continue_targeted",
+        reasons=reasons,
+        prompt=f"Another round is worth it: {_next_topic(situation)}.",
+    )
 
 
-RULES: Mapping[
-    str, Rule
-] = {  # in order: the first one that says something decides, and the last one always does
+def _next_topic(situation: Situation) -> str:
+    """Return what another round should be about, as a proposal."""
+    missing = missing_aspects(situation)
+    if missing:
+        return f"let us go into {names(missing)}"
+    if too_little_agreed(situation):
+        return f"let us work out what divides us{_about_lead(situation)}"
+    if off_topic(situation):
+        return "let us come back to the decision"
+    return "let us follow up what is still new"
+
+
+RULES: Mapping[str, Rule] = {
     "round_limit": round_limit,
     "early_consensus": early_consensus,
     "must_go_on": must_go_on,
@@ -290,80 +384,130 @@ RULES: Mapping[
     "late_round": late_round,
     "go_on": go_on,
 }
+"""The rules, in order. The first that applies decides, and the last always applies."""
 
 
-def decide(s: Situation) -> tuple[str, Decision]:
-    """Return the rule that decides a round, and what it says."""
-    return next((name, decision) for name, rule in RULES.items() if (decision := rule(s)))
+def decide(situation: Situation) -> tuple[str, Decision]:
+    """Return the name of the rule that decides a round, and what it says."""
+    for name, rule in RULES.items():
+        decision = rule(situation)
+        if decision is not None:
+            return name, decision
+    raise AssertionError("the last rule always applies")
 
 
-def _novelty(s: Situation) -> str:
-    recent = s.scores.novelty_recent
+# What several rules say
+
+
+class _Recommendation(NamedTuple):
+    """Whether the scores of a round recommend an end, and why or why not, in words."""
+
+    ends: bool
+    reasons: tuple[str, ...]
+
+
+def _recommendation(situation: Situation) -> _Recommendation:
+    """Return whether the scores of a round recommend an end.
+
+    They do when an end is allowed, the round repeats what was said, and the completeness index or
+    both exploration and convergence are good.
+    """
+    scores = situation.scores
+    floor = situation.config.thresholds.novelty.novelty_floor_recent
+    mark = situation.config.thresholds.composite.min_index_to_recommend_end
+    repeats = at_most(scores.novelty_recent, floor)
+    is_complete = at_least(scores.completeness, mark)
+    both_targets_met = _both_targets_met(situation)
+    completeness = f"completeness {words(scores.completeness)}"
+
+    reasons = []
+    is_good = is_complete or both_targets_met
+    if repeats and is_good and not obstacles_in(OBSTACLES, situation):
+        reasons.append(
+            f"ending is allowed and {_recent_novelty(situation)}, at most {words(floor)}"
+        )
+        if is_complete:
+            reasons.append(f"{completeness} reaches {words(mark)}")
+        if both_targets_met:
+            reasons.append("exploration and convergence both reach their targets")
+        return _Recommendation(True, tuple(reasons))
+
+    if not repeats:
+        reasons.append(f"{_recent_novelty(situation)}, above {words(floor)}")
+    if not is_good:
+        reasons.append(f"{completeness} is below {words(mark)}, and not both targets are met")
+    return _Recommendation(False, tuple(reasons))
+
+
+def _both_targets_met(situation: Situation) -> bool:
+    scores = situation.scores
+    thresholds = situation.config.thresholds
+    return at_least(scores.exploration, thresholds.exploration.target_good) and at_least(
+        scores.convergence, thresholds.convergence.target_good
+    )
+
+
+def _recent_novelty(situation: Situation) -> str:
+    recent = situation.scores.novelty_recent
     return f"recent novelty is {words(recent)} ({novelty_level(recent)})"
 
 
-def _both_good(s: Situation) -> bool:
-    t = s.config.thresholds
-    good = at_least(s.scores.exploration, t.exploration.target_good)
-    return good and at_least(s.scores.convergence, t.convergence.target_good)
-
-
-def _recommended(s: Situation) -> tuple[bool, tuple[str, ...]]:
-    """Return whether the scores of a round recommend an end, and why or why not."""
-    floor = s.config.thresholds.novelty.novelty_floor_recent
-    mark = s.config.thresholds.composite.min_index_to_recommend_end
-    repeats = at_most(s.scores.novelty_recent, floor)
-    complete, both_good = at_least(s.scores.completeness, mark), _both_good(s)
-    completeness = f"completeness {words(s.scores.completeness)}"
-    if not obstacles_in(OBSTACLES, s) and repeats and (complete or both_good):
-        why = [f"ending is allowed and {_novelty(s)}, at most {words(floor)}"]
-        why += [f"{completeness} reaches {words(mark)}"] if complete else []
-        return True, (
-            *why,
-            *(["exploration and convergence both reach their targets"] if both_good else []),
-        )
-    why = [] if repeats else [f"{_novelty(s)}, above {words(floor)}"]
-    if not (complete or both_good):
-        why.append(f"{completeness} is below {words(mark)}, and not both targets are met")
-    return False, tuple(why)
-
-
 def _decide_or_park(
-    s: Situation, reasons: tuple[str, ...], deciding: str, parking: str = ""
+    situation: Situation, reasons: tuple[str, ...], why_decide: str, why_park: str = ""
 ) -> Decision:
-    missing = obstacles_in(OBSTACLES, s)
+    """Decide where an end is allowed, else ask to resolve what keeps the meeting or to park it.
+
+    Args:
+        situation: the round.
+        reasons: why the meeting ends.
+        why_decide: how the prompt begins where an end is allowed.
+        why_park: how it begins otherwise; "" for the same.
+    """
+    missing = obstacles_in(OBSTACLES, situation)
     if not missing:
-        return Decision("ready_to_decide", (*reasons, "ending is allowed"), _deciding(s, deciding))
-    return Decision(
-        "park_or_abort",
-        (*reasons, *missing),
-        _resolve_or_park(s, parking or deciding, "; ".join(missing)),
-    )
+        return Decision(
+            status="ready_to_decide",
+            reasons=(*reasons, "ending is allowed"),
+            prompt=_ask_to_decide(situation, why_decide),
+        )
+
+    prompt = _ask_to_resolve_or_park(situation, why_park or why_decide, "; ".join(missing))
+    return Decision(status="park_or_abort", reasons=(*reasons, *missing), prompt=prompt)
 
 
-def _deciding(s: Situation, why: str) -> str:
-    return f"{why}: shall we decide{_about_lead(s)}, or does anybody object."
+def _ask_to_decide(situation: Situation, why: str) -> str:
+    return f"{why}: shall we decide{_about_lead(situation)}, or does anybody object."
 
 
-def _resolve_or_park(s: Situation, why: str, blockers: str) -> str:
-    """Return what to ask, by the options that experts prefer, most of them first; else by those considered."""
-    preferred = Counter(
-        position.preferred_option for position in s.record.convergence.expert_positions
-    )
-    considered = dict.fromkeys(s.record.convergence.options_considered or ())
-    decide = "decide"
-    match [option for option, _ in preferred.most_common()] or list(considered):
-        case [only]:
-            decide = f"decide on {printable(only)}"
-        case [*some, last_one]:
-            decide = f"decide between {names(some)} and {printable(last_one)}"
+def _ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str:
+    choice = _choice(situation.record)
     return (
-        f'{why}: {decide} now, or record "no decision" with these blockers: {printable(blockers)}?'
+        f'{why}: {choice} now, or record "no decision" with these blockers: {printable(blockers)}?'
     )
 
 
-def _about_lead(s: Situation) -> str:
-    if s.lead is None:
+def _choice(record: JudgeRecord) -> str:
+    """Return what there is to decide on.
+
+    These are the options that experts prefer, most preferred first; without any, those considered.
+    """
+    preferred = Counter(
+        position.preferred_option for position in record.convergence.expert_positions
+    )
+    options = [option for option, _ in preferred.most_common()]
+    if not options:
+        options = list(dict.fromkeys(record.convergence.options_considered or ()))
+
+    if not options:
+        return "decide"
+    if len(options) == 1:
+        return f"decide on {printable(options[0])}"
+    return f"decide between {names(options[:-1])} and {printable(options[-1])}"
+
+
+def _about_lead(situation: Situation) -> str:
+    lead = situation.lead
+    if lead is None:
         return ""
-    count = f"{s.lead.supporters} of {s.lead.experts} experts"
-    return f" on {quote(s.lead.option)} ({count}, mean confidence {words(s.lead.confidence)})"
+    support = f"{lead.supporters} of {lead.experts} experts"
+    return f" on {quote(lead.option)} ({support}, mean confidence {words(lead.confidence)})"

@@ -1,10 +1,13 @@
-"""A judge's record of one round: what it may hold (unknown keys are kept and ignored), and how it is read."""
+"""A judge's record of one round: what it may hold, and how it is read.
+
+Unknown keys are kept and ignored.
+"""
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -35,8 +38,11 @@ Status: TypeAlias = Literal[
 ]
 
 
+# The model
+
+
 class Block(BaseModel):
-    """Part of a record or config: a number is a number and text is text, and unknown keys are kept."""
+    """Part of a record or config, checked without converting types, with unknown keys kept."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, extra="allow", allow_inf_nan=False, defer_build=True
@@ -59,9 +65,9 @@ class Aspect(Block):
 
 
 def _each_once(items: list[Any]) -> list[Any]:
-    for name, count in Counter(
-        item.name if isinstance(item, Aspect) else item.expert_id for item in items
-    ).items():
+    """Refuse aspects, or positions of experts, of which two have the same name."""
+    names = [item.name if isinstance(item, Aspect) else item.expert_id for item in items]
+    for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"{shown(name)} is named {count} times")
     return items
@@ -85,7 +91,7 @@ class ExpertPosition(Block):
 
 
 class Convergence(Block):
-    """Where the experts stand, each of them once."""
+    """What the experts prefer, each of them once."""
 
     options_considered: list[Text] | None = None
     expert_positions: Annotated[list[ExpertPosition], AfterValidator(_each_once)]
@@ -114,7 +120,10 @@ class Annotation(Block):
 
 
 class Focus(Block):
-    """How many messages were about the decision, its background, or neither; else the annotations are counted."""
+    """How many messages were about the decision, its background, or neither.
+
+    Where a count is left out, the annotations are counted.
+    """
 
     message_annotations: list[Annotation] | None = None
     core_count: Count
@@ -125,32 +134,44 @@ class Focus(Block):
 
     @model_validator(mode="before")
     @classmethod
-    def _counted(cls, data: Any) -> Any:
-        counts = annotated(data.get("message_annotations")) if isinstance(data, Mapping) else None
-        return (
-            data
-            if counts is None
-            else {**data, **{k: n for k, n in counts.items() if data.get(k) is None}}
-        )
+    def _count_annotations(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        counts = count_annotations(data.get("message_annotations"))
+        if counts is None:
+            return data
+
+        missing = {field: count for field, count in counts.items() if data.get(field) is None}
+        return {**data, **missing}
 
 
-def annotated(annotations: Any) -> dict[str, int] | None:
-    """Return the counts of messages that annotations give, by field; None when they are not what they should be."""
+def count_annotations(annotations: Any) -> dict[str, int] | None:
+    """Return how many messages annotations give each relevance, by the field of the count.
+
+    Args:
+        annotations: models or plain data. None when there are none or some have no relevance.
+    """
     if not isinstance(annotations, list) or not annotations:
         return None
-    items: list[Any] = [
-        dict(item) if isinstance(item, BaseModel | Mapping) else {} for item in annotations
-    ]
-    kinds = [item.get("topic_relevance") for item in items]
+
+    kinds = []
+    for item in annotations:
+        data: Any = dict(item) if isinstance(item, BaseModel | Mapping) else {}
+        kinds.append(data.get("topic_relevance"))
+
     counts = {f"{kind}_count": kinds.count(kind) for kind in ("core", "context", "off_topic")}
     return counts if sum(counts.values()) == len(kinds) else None
 
 
-NOT_COUNTED = "counted_from_messages"  # the key of a novelty block that the judge has not counted
+NOT_COUNTED = "counted_from_messages"
+"""The key of a novelty block whose points the judge has not counted."""
 
 
 class Novelty(Block):
-    """How many points of the round were new, and how many had been made before; from the messages where not counted."""
+    """How many points of the round were new, and how many had been made before.
+
+    Where the judge has not counted them, the messages are counted.
+    """
 
     novel_points_count: Count
     repeated_points_count: Count
@@ -161,7 +182,10 @@ class Novelty(Block):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the judge has counted; where it has not, both counts are 0 and those of the messages count."""
+        """Whether the judge has counted the points.
+
+        Where it has not, both counts are 0 until the messages are counted.
+        """
         return not (self.model_extra or {}).get(NOT_COUNTED)
 
 
@@ -177,7 +201,7 @@ class CostTime(Block):
 
 
 class Composite(Block):
-    """The judge's own summing up; compared, never used."""
+    """The judge's own scores and index, which are compared and never used."""
 
     exploration_score: float
     convergence_score: float
@@ -188,7 +212,7 @@ class Composite(Block):
 
 
 class Recommendation(Block):
-    """The judge's own recommendation; its status is compared, its prompts are handed on."""
+    """The judge's own recommendation. Its status is compared, its prompts are handed on."""
 
     status: Status
     rationale: list[Text]
@@ -200,19 +224,22 @@ class JudgeRecord(Block):
 
     @model_validator(mode="before")
     @classmethod
-    def _uncounted(cls, data: Any) -> Any:
-        """Take a record with messages and without counts of points: they are counted later."""
-        if (
-            not isinstance(data, Mapping)
-            or not (messages := data.get("messages"))
-            or not isinstance(messages, list)
+    def _allow_uncounted(cls, data: Any) -> Any:
+        """Accept a record with messages and without counts of points: they are counted later."""
+        if not isinstance(data, Mapping):
+            return data
+        messages = data.get("messages")
+        if not messages or not isinstance(messages, list):
+            return data
+
+        novelty = {} if data.get("novelty") is None else data["novelty"]
+        counts = ("novel_points_count", "repeated_points_count")
+        if not isinstance(novelty, Mapping) or any(
+            novelty.get(name) is not None for name in counts
         ):
             return data
-        novelty = {} if data.get("novelty") is None else data["novelty"]
-        names = ("novel_points_count", "repeated_points_count")
-        if not isinstance(novelty, Mapping) or any(novelty.get(name) is not None for name in names):
-            return data
-        return {**data, "novelty": {**novelty, **dict.fromkeys(names, 0), NOT_COUNTED: True}}
+        uncounted = {**novelty, **dict.fromkeys(counts, 0), NOT_COUNTED: True}
+        return {**data, "novelty": uncounted}
 
     meeting_id: Text | None = None
     round_index: RoundNumber
@@ -234,85 +261,163 @@ def record_schema() -> dict[str, Any]:
     return json_schema(JudgeRecord.model_json_schema())
 
 
+# Reading
+
+
+class MeetingFile(NamedTuple):
+    """What a file holds of a meeting.
+
+    Attributes:
+        records: the judge's records, sorted by round.
+        state: the state of ``meeting run`` that has them; empty where the file is only records.
+    """
+
+    records: list[JudgeRecord]
+    state: Mapping[str, Any]
+
+
 def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
-    """Read a meeting's records from a file, or for ``-`` standard input, sorted by round; InputError, MeetingError."""
-    return read_meeting(source)[0]
+    """Read a meeting's records, sorted by round, from a file or for ``-`` from standard input.
+
+    Raises:
+        InputError: the file cannot be read.
+        MeetingError: it is not JSON, or records are wrong. It lists every fault.
+    """
+    return read_meeting(source).records
 
 
-def read_meeting(source: Path | str) -> tuple[list[JudgeRecord], Mapping[str, Any]]:
-    """Read records as :func:`read_meeting_records` does, and the state of meeting run that has them; else no keys."""
-    return _parsed(*read_given(source, "a judge's records, or - for standard input"))
+def read_meeting(source: Path | str) -> MeetingFile:
+    """Read a meeting's records as :func:`read_meeting_records` does, with the state around them."""
+    data, name = read_given(source, "a judge's records, or - for standard input")
+    return _parse(data, name)
 
 
 def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
-    """Read a meeting's records, JSON or JSONL, sorted by round; MeetingError lists faults with places in ``source``."""
-    return _parsed(text, source)[0]
+    """Read a meeting's records, JSON or JSONL, sorted by round.
+
+    Args:
+        text: the JSON.
+        source: where it is from, as errors say it.
+
+    Raises:
+        MeetingError: the text is not JSON, or records are wrong. It lists every fault.
+    """
+    return _parse(text, source).records
 
 
-def _parsed(text: str | bytes, source: str) -> tuple[list[JudgeRecord], Mapping[str, Any]]:
+def _parse(text: str | bytes, source: str) -> MeetingFile:
     with raised_as(MeetingError):
-        values = read_values(decode(text, source) if isinstance(text, bytes) else text, source)
+        if isinstance(text, bytes):
+            text = decode(text, source)
+        values = read_values(text, source)
+
     state: Mapping[str, Any] = {}
-    if (
-        len(values) == 1
-        and isinstance(values[0], Mapping)
-        and isinstance(values[0].get("records"), list)
-    ):
-        state = values[0]
-        values = state["records"]
+    if len(values) == 1 and isinstance(values[0], Mapping):
+        document = values[0]
+        if isinstance(document.get("records"), list):
+            state = document
+            values = document["records"]
+
     try:
-        return check_records(values), state
+        return MeetingFile(check_records(values), state)
     except MeetingError as e:
-        raise MeetingError(*(f"{source}: {found}" for found in e.faults)) from e
+        raise MeetingError(*(f"{source}: {fault_text}" for fault_text in e.faults)) from e
 
 
 def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
-    """Return the records of one meeting, models or plain data, sorted by round; MeetingError lists every fault."""
-    given: list[Any] = list(items)
-    if not given:
+    """Return the records of one meeting, sorted by round.
+
+    Args:
+        items: models or plain data, in any order.
+
+    Raises:
+        MeetingError: there is no record, a record is wrong, two are of one round, or they are of
+            several meetings. It lists every fault.
+    """
+    items = list(items)
+    if not items:
         raise MeetingError("no record; a meeting has one for each round")
+
+    heads = [_RecordHead.of(item, number) for number, item in enumerate(items, start=1)]
     records: list[JudgeRecord] = []
     faults: list[str] = []
-    heads = [_head(item) for item in given]
-    places = [
-        f"record {n}" if number is None else f"round {number}"
-        for n, (number, _) in enumerate(heads, start=1)
-    ]
-    for item, where in zip(given, places, strict=True):
-        if isinstance(item, JudgeRecord):
-            records.append(item)
-        elif isinstance(item, Mapping):
-            record, wrong = checked(JudgeRecord, item, where)
-            faults += wrong
-            records += [] if record is None else [record]
-        else:
-            faults.append(fault(where, "", f"{shown(item)} where an object belongs"))
-    numbers = [number for number, _ in heads]
-    for number, count in Counter(numbers).items():
-        if number is not None and count > 1:
-            at = ", ".join(str(n) for n, other in enumerate(numbers, start=1) if other == number)
-            faults.append(
-                fault(f"round {number}", "round_index", f"given {count} times, in records {at}")
-            )
-    named = [
-        (meeting, where)
-        for (_, meeting), where in zip(heads, places, strict=True)
-        if meeting is not None
-    ]
-    for meeting, where in named:
-        if meeting != (first := named[0][0]):
-            faults.append(
-                fault(
-                    where, "meeting_id", f"{shown(meeting)} is another meeting than {shown(first)}"
-                )
-            )
+    for item, head in zip(items, heads, strict=True):
+        record, faults_of_record = _check_record(item, head.where)
+        faults += faults_of_record
+        if record is not None:
+            records.append(record)
+
+    faults += _repeated_rounds(heads)
+    faults += _other_meetings(heads)
     if faults:
         raise MeetingError(*faults)
     return sorted(records, key=lambda record: record.round_index)
 
 
-def _head(item: Any) -> tuple[int | None, str | None]:
-    data: Mapping[str, Any] = dict(item) if isinstance(item, JudgeRecord | Mapping) else {}
-    number, meeting = data.get("round_index"), data.get("meeting_id")
-    known = isinstance(number, int) and not isinstance(number, bool) and abs(number) <= _LARGEST
-    return number if known else None, meeting if isinstance(meeting, str) else None
+class _RecordHead(NamedTuple):
+    """What tells records apart, before they are checked.
+
+    Attributes:
+        round_index: the number of the round; None where there is no sensible one.
+        meeting_id: the id of the meeting; None where it is not text.
+        where: what errors call the record.
+    """
+
+    round_index: int | None
+    meeting_id: str | None
+    where: str
+
+    @classmethod
+    def of(cls, item: Any, number: int) -> "_RecordHead":
+        """Return the head of a record, the ``number``-th of all."""
+        data: Mapping[str, Any] = {}
+        if isinstance(item, JudgeRecord | Mapping):
+            data = dict(item)
+
+        round_index = _sensible_number(data.get("round_index"))
+        meeting_id = data.get("meeting_id")
+        if not isinstance(meeting_id, str):
+            meeting_id = None
+
+        where = f"record {number}" if round_index is None else f"round {round_index}"
+        return cls(round_index, meeting_id, where)
+
+
+def _sensible_number(value: Any) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if abs(value) <= _LARGEST else None
+
+
+def _check_record(item: Any, where: str) -> tuple[JudgeRecord | None, list[str]]:
+    if isinstance(item, JudgeRecord):
+        return item, []
+    if isinstance(item, Mapping):
+        return checked(JudgeRecord, item, where)
+    return None, [fault(where, "", f"{shown(item)} where an object belongs")]
+
+
+def _repeated_rounds(heads: Sequence[_RecordHead]) -> list[str]:
+    positions: dict[int, list[str]] = {}
+    for number, head in enumerate(heads, start=1):
+        if head.round_index is not None:
+            positions.setdefault(head.round_index, []).append(str(number))
+
+    faults = []
+    for round_index, numbers in positions.items():
+        if len(numbers) > 1:
+            reason = f"given {len(numbers)} times, in records {', '.join(numbers)}"
+            faults.append(fault(f"round {round_index}", "round_index", reason))
+    return faults
+
+
+def _other_meetings(heads: Sequence[_RecordHead]) -> list[str]:
+    """Return a fault for each record of another meeting than the first one that names any."""
+    named = [head for head in heads if head.meeting_id is not None]
+    faults = []
+    for head in named:
+        first = named[0].meeting_id
+        if head.meeting_id != first:
+            reason = f"{shown(head.meeting_id)} is another meeting than {shown(first)}"
+            faults.append(fault(head.where, "meeting_id", reason))
+    return faults

@@ -1,4 +1,7 @@
-"""The scores of a round, each from 0 to 1, from the evidence in its record, and where the judge states others."""
+"""The scores of a round, each from 0 to 1, and where the judge states others.
+
+They follow from the evidence in the round's record.
+"""
 
 import math
 from collections import Counter
@@ -14,10 +17,10 @@ from scoring.meters.meeting.records import (
     JudgeRecord,
     Novelty,
     Status,
-    annotated,
+    count_annotations,
 )
 
-CHECKLIST = (  # the aspects that every decision should be explored in; one that a record does not list is at none
+CHECKLIST = (
     "problem_clarity",
     "objectives",
     "options_alternatives",
@@ -27,18 +30,27 @@ CHECKLIST = (  # the aspects that every decision should be explored in; one that
     "stakeholders_impact",
     "dependencies_unknowns",
 )
-LEVELS: Mapping[CoverageLevel, float] = {
-    "none": 0.0,
-    "shallow": 0.5,
-    "deep": 1.0,
-}  # in the exploration score
-CONTEXT = 0.5  # what a message about the background counts in the focus score; one about the decision counts 1
-MARGIN = 0.02  # a stated number may differ from the computed one by this much: judges round
+"""The aspects that every decision should be explored in.
+
+One that a record does not list is at level none.
+"""
+
+LEVELS: Mapping[CoverageLevel, float] = {"none": 0.0, "shallow": 0.5, "deep": 1.0}
+"""What a level of coverage counts in the exploration score."""
+
+CONTEXT = 0.5
+"""What a message about the background counts in the focus score, where a core one counts 1."""
+
+MARGIN = 0.02
+"""How far a stated number may be from the computed one, because judges round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of one round, each from 0 to 1: docs/DELIBERATION.md, "Scores", says of what."""
+    """The scores of one round, each from 0 to 1.
+
+    docs/DELIBERATION.md, "Scores", says what each is of.
+    """
 
     exploration: float
     convergence: float
@@ -51,7 +63,14 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The leading option, how many of how many experts prefer it, and how surely they do on average (0 to 1)."""
+    """The leading option.
+
+    Attributes:
+        option: its name.
+        supporters: how many experts prefer it.
+        experts: how many experts there are.
+        confidence: how sure its supporters are on average, 0 to 1.
+    """
 
     option: str
     supporters: int
@@ -60,83 +79,150 @@ class Lead:
 
     @property
     def support(self) -> float:
-        """The share of experts behind it."""
+        """The share of experts that prefer it."""
         return self.supporters / self.experts
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field, the value that is stated of it, and the computed one; None as stated where a weight was left out."""
+    """Something that the judge states otherwise than computed.
+
+    Attributes:
+        field: the path of the field.
+        stated: its value in the record; None where a weight is left out.
+        computed: the computed value.
+    """
 
     field: str
     stated: float | str | None
     computed: float | str
 
 
+# Scores
+
+
 def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
-    """Return the level of every aspect: the checklist, then what else the record lists, in its order."""
+    """Return the level of every aspect: of the checklist, then of what else the record lists."""
     levels: dict[str, CoverageLevel] = dict.fromkeys(CHECKLIST, "none")
-    return levels | {aspect.name: aspect.coverage_level for aspect in record.exploration.aspects}
+    for aspect in record.exploration.aspects:
+        levels[aspect.name] = aspect.coverage_level
+    return levels
 
 
 def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
-    """Return the option with most experts, then the highest mean confidence, then named first; None without any."""
+    """Return the option that most experts prefer, or None without any expert.
+
+    Of several it is the one with the highest mean confidence, then the one that is named first.
+    """
     confidences: dict[str, list[float]] = {}
     for position in positions:
         confidences.setdefault(position.preferred_option, []).append(position.confidence)
+
     best: Lead | None = None
-    for option, given in confidences.items():
-        lead = Lead(option, len(given), len(positions), math.fsum(given) / len(given))
-        more = lead.supporters - best.supporters if best else 1
-        if more > 0 or (best and not more and above(lead.confidence, best.confidence)):
+    for option, values in confidences.items():
+        lead = Lead(
+            option=option,
+            supporters=len(values),
+            experts=len(positions),
+            confidence=math.fsum(values) / len(values),
+        )
+        if best is None or _is_ahead(lead, best):
             best = lead
     return best
 
 
+def _is_ahead(lead: Lead, best: Lead) -> bool:
+    if lead.supporters != best.supporters:
+        return lead.supporters > best.supporters
+    return above(lead.confidence, best.confidence)
+
+
 def disagreement(positions: Sequence[ExpertPosition]) -> float:
-    """Return the entropy of the experts' choices over that of an even spread; 0 when they name one option or none."""
+    """Return the entropy of the experts' choices as a share of that of an even spread.
+
+    It is 0 where they name at most one option, and 1 where each option has as many experts.
+    """
     counts = Counter(position.preferred_option for position in positions)
     if len(counts) < 2:
         return 0.0
+
     shares = [count / len(positions) for count in counts.values()]
-    return min(1.0, -math.fsum(share * math.log(share) for share in shares) / math.log(len(counts)))
+    entropy = -math.fsum(share * math.log(share) for share in shares)
+    return min(1.0, entropy / math.log(len(counts)))
 
 
 def focus_score(focus: Focus) -> float:
-    """Return the share of messages about the decision, those about its background counted half; 1 without messages."""
+    """Return the share of messages about the decision, those about its background counted half.
+
+    It is 1 without any message.
+    """
     messages = focus.core_count + focus.context_count + focus.off_topic_count
-    return (focus.core_count + CONTEXT * focus.context_count) / messages if messages else 1.0
+    if not messages:
+        return 1.0
+    return (focus.core_count + CONTEXT * focus.context_count) / messages
 
 
 def novelty_score(*rounds: Novelty) -> float:
-    """Return the share of the points of some rounds that are new; 0 without points."""
-    novel = sum(part.novel_points_count for part in rounds)
-    points = novel + sum(part.repeated_points_count for part in rounds)
-    return novel / points if points else 0.0
+    """Return the share of the points of some rounds that are new, or 0 without any point."""
+    new = sum(novelty.novel_points_count for novelty in rounds)
+    repeated = sum(novelty.repeated_points_count for novelty in rounds)
+    if not new + repeated:
+        return 0.0
+    return new / (new + repeated)
 
 
 def score_round(
-    record: JudgeRecord, before: JudgeRecord | None, first: bool, weights: Weights
+    record: JudgeRecord, previous: JudgeRecord | None, is_first: bool, weights: Weights
 ) -> Scores:
-    """Return the scores of a round; recent novelty is with the one ``before``, else as the ``first`` states."""
-    levels, lead = coverage(record), leading(record.convergence.expert_positions)
-    e = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
-    c = lead.support * lead.confidence if lead else 0.0
-    f = focus_score(record.focus)
-    stated = record.novelty.novelty_score_recent if first and before is None else None
-    recent = (
-        stated
-        if stated is not None
-        else novelty_score(record.novelty, *([before.novelty] if before else []))
+    """Return the scores of a round.
+
+    Args:
+        record: the record of the round.
+        previous: the record of the round before, where there is one.
+        is_first: whether it is the first record of the meeting.
+        weights: what each score counts in the completeness.
+    """
+    levels = coverage(record)
+    exploration = math.fsum(LEVELS[level] for level in levels.values()) / len(levels)
+
+    lead = leading(record.convergence.expert_positions)
+    convergence = lead.support * lead.confidence if lead else 0.0
+
+    focus = focus_score(record.focus)
+    novelty_recent = _recent_novelty(record, previous, is_first)
+
+    completeness = math.fsum(
+        [
+            weights.exploration * exploration,
+            weights.convergence * convergence,
+            weights.focus * focus,
+            weights.low_novelty * (1 - novelty_recent),
+        ]
     )
-    parts = (
-        weights.exploration * e,
-        weights.convergence * c,
-        weights.focus * f,
-        weights.low_novelty * (1 - recent),
+    return Scores(
+        exploration=exploration,
+        convergence=convergence,
+        focus=focus,
+        novelty=novelty_score(record.novelty),
+        novelty_recent=novelty_recent,
+        completeness=completeness,
+        disagreement=disagreement(record.convergence.expert_positions),
     )
-    spread = disagreement(record.convergence.expert_positions)
-    return Scores(e, c, f, novelty_score(record.novelty), recent, math.fsum(parts), spread)
+
+
+def _recent_novelty(record: JudgeRecord, previous: JudgeRecord | None, is_first: bool) -> float:
+    """Return the novelty of a round and the one before it.
+
+    The first record of a meeting may state it, because its rounds before have no record.
+    """
+    if previous is not None:
+        return novelty_score(record.novelty, previous.novelty)
+    if is_first and record.novelty.novelty_score_recent is not None:
+        return record.novelty.novelty_score_recent
+    return novelty_score(record.novelty)
+
+
+# Differences
 
 
 def stated_differences(
@@ -147,8 +233,28 @@ def stated_differences(
     config: MeetingConfig,
     missing: Sequence[str] = (),
 ) -> tuple[Difference, ...]:
-    """Return where a record states otherwise: scores, counts, options, weights, round, limit, status, ``missing``."""
-    numbers = {
+    """Return where a record states otherwise than computed.
+
+    Args:
+        record: the record of the round.
+        scores: the computed scores.
+        lead: the leading option.
+        status: the status that the rules give the round.
+        config: the config of the meeting.
+        missing: the aspects that are not covered.
+    """
+    return (
+        *_different_scores(record, scores, lead),
+        *_contradictions(record, lead, missing),
+        *_different_weights(record, config),
+        *_different_facts(record, status, config),
+    )
+
+
+def _different_scores(
+    record: JudgeRecord, scores: Scores, lead: Lead | None
+) -> Iterator[Difference]:
+    computed_by_field = {
         "exploration.exploration_score": scores.exploration,
         "convergence.leading_option_support_fraction": lead.support if lead else 0.0,
         "convergence.leading_option_avg_confidence": lead.confidence if lead else 0.0,
@@ -162,53 +268,73 @@ def stated_differences(
         "composite.low_novelty_score": 1 - scores.novelty_recent,
         "composite.meeting_completeness_index": scores.completeness,
     }
-    found, exact = list[Difference](), list[Difference]()
-    for field, computed in numbers.items():
+    for field, computed in computed_by_field.items():
         block, _, name = field.partition(".")
         stated = getattr(getattr(record, block), name, None)  # a record may have no composite
         if stated is not None and above(abs(stated - computed), MARGIN):
-            found.append(Difference(field, stated, computed))
-    found += _contradictions(record, lead, missing)
-    if record.composite is not None:
-        used = record.composite.weights_used
-        for name in type(
-            config.weights
-        ).model_fields:  # a weight that is not stated is 0 to the judge
-            stated, weight = used.get(name), getattr(config.weights, name)
-            if stated is None or abs(stated - weight) > TOLERANCE:
-                found.append(Difference(f"composite.weights_used.{name}", stated, weight))
-    if cost := record.cost_time:
-        exact.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
-        exact.append(
-            Difference("cost_time.max_rounds", cost.max_rounds, config.round_limits.max_rounds)
-        )
-    if own := record.stop_continue_recommendation:
-        exact.append(Difference("stop_continue_recommendation.status", own.status, status))
-    return (
-        *found,
-        *(difference for difference in exact if difference.stated != difference.computed),
-    )
+            yield Difference(field, stated, computed)
 
 
 def _contradictions(
     record: JudgeRecord, lead: Lead | None, missing: Sequence[str]
 ) -> Iterator[Difference]:
-    """Yield what a record says in two ways; its annotations may be of some messages only."""
-    for name, count in (annotated(record.focus.message_annotations) or {}).items():
-        if count > (stated := getattr(record.focus, name)):
+    """Yield what a record says in two ways."""
+    counts = count_annotations(record.focus.message_annotations) or {}
+    for name, count in counts.items():
+        stated = getattr(record.focus, name)
+        if count > stated:  # fewer are right: only some messages may have an annotation
             yield Difference(f"focus.{name}", stated, count)
-    if (option := record.convergence.leading_option) is not None:
-        mine = leading(
-            [p for p in record.convergence.expert_positions if p.preferred_option == option]
-        )
-        if (
-            not (mine and lead)
-            or mine.supporters < lead.supporters
-            or lead.confidence - mine.confidence > TOLERANCE
-        ):
-            yield Difference("convergence.leading_option", option, lead.option if lead else "none")
-    still = record.exploration.missing_critical_aspects or []
-    if stale := [name for name in still if name not in missing]:
+
+    option = record.convergence.leading_option
+    if option is not None and not _leads(option, record, lead):
+        yield Difference("convergence.leading_option", option, lead.option if lead else "none")
+
+    stated_missing = record.exploration.missing_critical_aspects or []
+    covered = [name for name in stated_missing if name not in missing]
+    if covered:
         yield Difference(
-            "exploration.missing_critical_aspects", ", ".join(stale), ", ".join(missing) or "none"
+            "exploration.missing_critical_aspects",
+            ", ".join(covered),
+            ", ".join(missing) or "none",
         )
+
+
+def _leads(option: str, record: JudgeRecord, lead: Lead | None) -> bool:
+    """Return whether an option leads, or is level with the leading one."""
+    positions = record.convergence.expert_positions
+    support = leading([p for p in positions if p.preferred_option == option])
+    if support is None or lead is None or support.supporters < lead.supporters:
+        return False
+    return lead.confidence - support.confidence <= TOLERANCE
+
+
+def _different_weights(record: JudgeRecord, config: MeetingConfig) -> Iterator[Difference]:
+    """Yield the weights that the judge used otherwise, or left out."""
+    if record.composite is None:
+        return
+    for name in type(config.weights).model_fields:
+        stated = record.composite.weights_used.get(name)
+        weight = getattr(config.weights, name)
+        if stated is None or abs(stated - weight) > TOLERANCE:
+            yield Difference(f"composite.weights_used.{name}", stated, weight)
+
+
+def _different_facts(
+    record: JudgeRecord, status: Status, config: MeetingConfig
+) -> Iterator[Difference]:
+    """Yield the round, limit and status that the judge states otherwise."""
+    facts = []
+    cost = record.cost_time
+    if cost is not None:
+        max_rounds = config.round_limits.max_rounds
+        facts.append(Difference("cost_time.round_index", cost.round_index, record.round_index))
+        facts.append(Difference("cost_time.max_rounds", cost.max_rounds, max_rounds))
+
+    recommendation = record.stop_continue_recommendation
+    if recommendation is not None:
+        field = "stop_continue_recommendation.status"
+        facts.append(Difference(field, recommendation.status, status))
+
+    for fact in facts:
+        if fact.stated != fact.computed:
+            yield fact

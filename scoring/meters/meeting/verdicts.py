@@ -1,9 +1,9 @@
-"""The verdict on each round of a meeting: its scores, the status that a rule gives it, and what to ask next."""
+"""The verdict on each round of a meeting: its scores, its status, and what to ask next."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.meters import above, rounded
 from scoring.meters.dr.novelty import new_by_words, normalize
@@ -11,73 +11,63 @@ from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.meeting import decision_rules, round_scores
 from scoring.meters.meeting.config import DEFAULT_PRESET, MeetingConfig, meeting_config, preset
-from scoring.meters.meeting.decision_rules import Situation, Strength, missing_aspects
+from scoring.meters.meeting.decision_rules import (
+    Decision,
+    Situation,
+    Strength,
+    missing_aspects,
+    obstacles_in,
+)
 from scoring.meters.meeting.records import JudgeRecord, Status, check_records
 from scoring.meters.meeting.round_scores import Difference, Scores, score_round, stated_differences
 
-
-def _share(novel: int, repeated: int) -> float:
-    return novel / (novel + repeated) if novel + repeated else 0.0
+MessageLevel: TypeAlias = Literal["L1", "L2"]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageNovelty:
-    """How many messages of a round are new and how many were said before, by which level, and by the judge."""
+    """How many messages of a round are new, and what the judge counted.
+
+    Attributes:
+        novel: how many messages are new.
+        repeated: how many were said before.
+        matched_by: L1 where words decide, L2 where meaning does too.
+        judge_novel: how many new points the judge counted; None where it did not count.
+        judge_repeated: how many repeated points it counted, likewise.
+    """
 
     novel: int
     repeated: int
-    matched_by: Literal["L1", "L2"]
+    matched_by: MessageLevel
     judge_novel: int | None
     judge_repeated: int | None
 
     @property
     def share(self) -> float:
-        """The share of messages that are new, 0 to 1; 0 without messages."""
-        return _share(self.novel, self.repeated)
+        """The share of messages that are new, 0 to 1, or 0 without messages."""
+        return _share_of_new(self.novel, self.repeated)
 
     @property
     def judge_share(self) -> float | None:
-        """The same of the judge's points; None where the judge has not counted."""
-        return (
-            None if self.judge_novel is None else _share(self.judge_novel, self.judge_repeated or 0)
-        )
+        """The share of the judge's points that are new, or None where it has not counted."""
+        if self.judge_novel is None:
+            return None
+        return _share_of_new(self.judge_novel, self.judge_repeated or 0)
 
 
-def message_novelty(
-    records: Sequence[JudgeRecord], embed: Embed | None = None
-) -> dict[int, MessageNovelty]:
-    """Return the novelty of each round's messages to all before, by words (L1) and by meaning (L2)."""
-    said = [(r.round_index, m.text) for r in records for m in r.messages or () if normalize(m.text)]
-    alone = [[normalize(text)] for _, text in said]
-    new = [answer for (answer,) in new_by_words(alone, DEFAULT.thresholds.paraphrase)]
-    if embed is not None:
-        raw = [[text] for _, text in said]
-        by_meaning = Meanings([text for _, text in said], embed).new_claims(
-            raw, DEFAULT.thresholds.semantic
-        )
-        new = [by_words and other for by_words, (other,) in zip(new, by_meaning, strict=True)]
-    by_round: dict[int, list[bool]] = {}
-    for (number, _), is_new in zip(said, new, strict=True):
-        by_round.setdefault(number, []).append(is_new)
-    found = {}
-    for record in records:
-        if answers := by_round.get(record.round_index):
-            judge = record.novelty
-            counted = (
-                (judge.novel_points_count, judge.repeated_points_count)
-                if judge.is_counted
-                else (None, None)
-            )
-            level: Literal["L1", "L2"] = "L1" if embed is None else "L2"
-            found[record.round_index] = MessageNovelty(
-                sum(answers), len(answers) - sum(answers), level, *counted
-            )
-    return found
+def _share_of_new(novel: int, repeated: int) -> float:
+    return novel / (novel + repeated) if novel + repeated else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Shares of rounds and time used, above 1 when overdrawn, and cost in the judge's unit; None where not recorded."""
+    """What a meeting has used.
+
+    Attributes:
+        rounds_used: the share of rounds, above 1 when overdrawn.
+        cost_total: the cost, in the judge's unit; None where nothing says so.
+        time_used: the share of time, above 1 when overdrawn; None where it is not recorded.
+    """
 
     rounds_used: float
     cost_total: float | None
@@ -86,32 +76,41 @@ class Pressure:
 
 @dataclass(frozen=True, slots=True)
 class MeetingVerdict:
-    """What the meter says of one round."""
+    """What the meter says of one round.
+
+    Attributes:
+        round_index: the number of the round.
+        scores: its scores.
+        status: whether the meeting may end, must go on, or should be parked.
+        rule: the rule that decided, a name of
+            :data:`~scoring.meters.meeting.decision_rules.RULES`.
+        strength: how clearly an end is recommended: strong when exploration and convergence are
+            both good; None where no scores recommend it.
+        ending_allowed: whether nothing keeps the meeting from ending.
+        reasons: why it has this status, in words.
+        facilitator_prompt: one sentence for the facilitator.
+        next_round_focus_prompts: what the next round should be about.
+        missing_aspects: the required aspects that are not deep, and then any others at none.
+        obstacles: what keeps the meeting from ending, in words.
+        pressure: what the meeting has used.
+        stated_differences: where the judge states otherwise than computed.
+        from_messages: how many messages are new, where the record has them.
+    """
 
     round_index: int
     scores: Scores
     status: Status
-    rule: (
-        str  # the rule that decided: a name of :data:`~scoring.meters.meeting.decision_rules.RULES`
-    )
-    strength: (
-        Strength | None
-    )  # of a recommended end: strong when exploration and convergence are both good
+    rule: str
+    strength: Strength | None
     ending_allowed: bool
     reasons: tuple[str, ...]
     facilitator_prompt: str
     next_round_focus_prompts: tuple[str, ...]
-    missing_aspects: tuple[
-        str, ...
-    ]  # the required aspects that are not deep, and then any others at none
-    obstacles: tuple[
-        str, ...
-    ]  # what keeps the meeting from ending, in words; none where ending is allowed
+    missing_aspects: tuple[str, ...]
+    obstacles: tuple[str, ...]
     pressure: Pressure
     stated_differences: tuple[Difference, ...]
-    from_messages: MessageNovelty | None = (
-        None  # what is new by the messages themselves, where the record has them
-    )
+    from_messages: MessageNovelty | None = None
 
     @property
     def ends(self) -> bool:
@@ -119,123 +118,13 @@ class MeetingVerdict:
         return self.status in ("ready_to_decide", "park_or_abort")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, numbers rounded to 4 places; without ``rule`` and ``obstacles``."""
+        """Return plain data for JSON, numbers to 4 places, without ``rule`` and ``obstacles``."""
         data: dict[str, Any] = _plain(asdict(self))
-        del data["rule"], data["obstacles"]
+        del data["rule"]
+        del data["obstacles"]
         if data["from_messages"] is None:
             del data["from_messages"]
         return data
-
-
-def score_meeting(
-    records: Iterable[JudgeRecord | Mapping[str, Any]],
-    config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
-    embed: Embed | None = None,
-) -> list[MeetingVerdict]:
-    """Score every round of a deliberation and say whether it may end: one verdict per record, by round.
-
-    ``config`` is a preset or may be partial; ``embed`` compares by meaning. MeetingError, InputError.
-    """
-    if not isinstance(config, MeetingConfig):
-        config = preset(config) if isinstance(config, str) else meeting_config(config)
-    checked = check_records(records)
-    by_messages = message_novelty(checked, embed)
-    checked = [_counted(record, by_messages.get(record.round_index)) for record in checked]
-    total_cost: float | None = None
-    by_round = {record.round_index: record for record in checked}
-    scores: dict[int, Scores] = {}
-    verdicts = []
-    for record in checked:
-        number = record.round_index
-        scores[number] = score_round(
-            record, by_round.get(number - 1), record is checked[0], config.weights
-        )
-        now, earlier = scores[number], scores.get(number - 2)
-        total_cost = _total_cost(record, total_cost, config)
-        situation = Situation(
-            record=record,
-            config=config,
-            scores=now,
-            levels=round_scores.coverage(record),
-            lead=round_scores.leading(record.convergence.expert_positions),
-            convergence_gain=None if earlier is None else now.convergence - earlier.convergence,
-            exploration_gain=None if earlier is None else now.exploration - earlier.exploration,
-            total_cost=total_cost,
-        )
-        verdicts.append(_verdict(situation, by_messages.get(number)))
-    return verdicts
-
-
-def _counted(record: JudgeRecord, found: MessageNovelty | None) -> JudgeRecord:
-    if found is None or record.novelty.is_counted:
-        return record
-    counts = {"novel_points_count": found.novel, "repeated_points_count": found.repeated}
-    return record.model_copy(update={"novelty": record.novelty.model_copy(update=counts)})
-
-
-def _total_cost(record: JudgeRecord, before: float | None, config: MeetingConfig) -> float | None:
-    """Return what a meeting has cost with a round: what its record says, else the cost of a step on top of before."""
-    if record.cost_time is not None:
-        return record.cost_time.estimated_cost_cumulative
-    if config.cost_per_step is None:
-        return before
-    return (
-        record.round_index * config.cost_per_step
-        if before is None
-        else before + config.cost_per_step
-    )
-
-
-def _verdict(s: Situation, by_messages: MessageNovelty | None) -> MeetingVerdict:
-    rule, decision = decision_rules.decide(s)
-    drift = decision_rules.off_topic(s)
-    missing, obstacles = (
-        missing_aspects(s),
-        decision_rules.obstacles_in(decision_rules.OBSTACLES, s),
-    )
-    notes = (s.record.focus.focus_drift_notes or "").strip()
-    refocus = (
-        (f"come back to the decision: {notes}" if notes else "come back to the decision",)
-        if drift
-        else ()
-    )
-    own = s.record.stop_continue_recommendation
-    prompts = (*decision.focus, *missing, *refocus, *(own.next_round_focus_prompts if own else ()))
-    differences = stated_differences(s.record, s.scores, s.lead, decision.status, s.config, missing)
-    stated = by_messages.judge_share if by_messages else None
-    if (
-        by_messages
-        and stated is not None
-        and above(abs(stated - by_messages.share), round_scores.MARGIN)
-    ):
-        differences += (Difference("novelty.share_of_new", stated, by_messages.share),)
-    return MeetingVerdict(
-        round_index=s.record.round_index,
-        scores=s.scores,
-        status=decision.status,
-        rule=rule,
-        strength=decision.strength,
-        ending_allowed=not obstacles,
-        reasons=tuple(dict.fromkeys((*decision.reasons, *((drift,) if drift else ())))),
-        facilitator_prompt=decision.prompt,
-        next_round_focus_prompts=tuple(dict.fromkeys(prompts)),
-        missing_aspects=tuple(missing),
-        obstacles=obstacles,
-        pressure=_pressure(s),
-        stated_differences=differences,
-        from_messages=by_messages,
-    )
-
-
-def _pressure(s: Situation) -> Pressure:
-    used = s.record.cost_time
-    time = (
-        used.time_elapsed_minutes / used.time_budget_minutes
-        if used and used.time_budget_minutes
-        else math.inf
-    )
-    rounds = s.record.round_index / s.config.round_limits.max_rounds
-    return Pressure(rounds, s.total_cost, time if math.isfinite(time) else None)
 
 
 def _plain(value: Any) -> Any:
@@ -243,4 +132,272 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return rounded(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return rounded(value)
+    return value
+
+
+# Scoring
+
+
+def score_meeting(
+    records: Iterable[JudgeRecord | Mapping[str, Any]],
+    config: MeetingConfig | Mapping[str, Any] | str = DEFAULT_PRESET,
+    embed: Embed | None = None,
+) -> list[MeetingVerdict]:
+    """Score every round of a deliberation, and say of each whether the meeting may end.
+
+    Args:
+        records: one record for each round, models or plain data, in any order.
+        config: a config, whole or partial, or the name of a preset.
+        embed: an embedder, with which messages are compared by meaning too.
+
+    Returns:
+        One verdict for each record, sorted by round.
+
+    Raises:
+        InputError: there is no preset of that name.
+        MeetingError: a record or the config is wrong. It lists every fault.
+    """
+    config = _whole_config(config)
+    checked_records = check_records(records)
+    messages = message_novelty(checked_records, embed)
+    checked_records = [
+        _with_counts(record, messages.get(record.round_index)) for record in checked_records
+    ]
+
+    verdicts = []
+    by_round = {record.round_index: record for record in checked_records}
+    scores: dict[int, Scores] = {}
+    total_cost: float | None = None
+    for record in checked_records:
+        number = record.round_index
+        previous = by_round.get(number - 1)
+        is_first = record is checked_records[0]
+        scores[number] = score_round(record, previous, is_first, config.weights)
+        total_cost = _total_cost(record, total_cost, config)
+
+        situation = _situation(record, config, scores, total_cost)
+        verdicts.append(_verdict(situation, messages.get(number)))
+    return verdicts
+
+
+def _whole_config(config: MeetingConfig | Mapping[str, Any] | str) -> MeetingConfig:
+    if isinstance(config, MeetingConfig):
+        return config
+    if isinstance(config, str):
+        return preset(config)
+    return meeting_config(config)
+
+
+def _situation(
+    record: JudgeRecord,
+    config: MeetingConfig,
+    scores: Mapping[int, Scores],
+    total_cost: float | None,
+) -> Situation:
+    """Return a round as the rules see it.
+
+    Args:
+        record: the record of the round.
+        config: the config of the meeting.
+        scores: the scores of the rounds up to it, by number.
+        total_cost: what the meeting has cost after it.
+    """
+    current = scores[record.round_index]
+    earlier = scores.get(record.round_index - 2)
+    return Situation(
+        record=record,
+        config=config,
+        scores=current,
+        levels=round_scores.coverage(record),
+        lead=round_scores.leading(record.convergence.expert_positions),
+        convergence_gain=current.convergence - earlier.convergence if earlier else None,
+        exploration_gain=current.exploration - earlier.exploration if earlier else None,
+        total_cost=total_cost,
+    )
+
+
+def _total_cost(
+    record: JudgeRecord, cost_before: float | None, config: MeetingConfig
+) -> float | None:
+    """Return what a meeting has cost after a round.
+
+    Its record may say so, else the round costs what the config says. None where neither does.
+    """
+    if record.cost_time is not None:
+        return record.cost_time.estimated_cost_cumulative
+    if config.cost_per_step is None:
+        return cost_before
+    if cost_before is None:
+        return record.round_index * config.cost_per_step
+    return cost_before + config.cost_per_step
+
+
+# Messages
+
+
+class _SpokenMessage(NamedTuple):
+    round_index: int
+    text: str
+
+
+def message_novelty(
+    records: Sequence[JudgeRecord], embed: Embed | None = None
+) -> dict[int, MessageNovelty]:
+    """Return how many messages of each round are new to all before, by the number of the round.
+
+    Args:
+        records: the records, sorted by round. Those without messages are left out.
+        embed: an embedder: then a message is new when both its words and its meaning are.
+    """
+    messages = [
+        _SpokenMessage(record.round_index, message.text)
+        for record in records
+        for message in record.messages or ()
+        if normalize(message.text)
+    ]
+    new_by_round: dict[int, list[bool]] = {}
+    for message, is_new in zip(messages, _new_messages(messages, embed), strict=True):
+        new_by_round.setdefault(message.round_index, []).append(is_new)
+
+    novelty = {}
+    for record in records:
+        answers = new_by_round.get(record.round_index)
+        if answers:
+            level: MessageLevel = "L1" if embed is None else "L2"
+            novelty[record.round_index] = _message_novelty(record, answers, level)
+    return novelty
+
+
+def _new_messages(messages: Sequence[_SpokenMessage], embed: Embed | None) -> list[bool]:
+    """Return which messages are new to all before. Each is compared like a round of one claim."""
+    texts = [[normalize(message.text)] for message in messages]
+    by_words = new_by_words(texts, DEFAULT.thresholds.paraphrase)
+    new = [answers[0] for answers in by_words]
+    if embed is None:
+        return new
+
+    raw = [message.text for message in messages]
+    by_meaning = Meanings(raw, embed).new_claims(
+        [[text] for text in raw], DEFAULT.thresholds.semantic
+    )
+    return [
+        new_in_words and answers[0] for new_in_words, answers in zip(new, by_meaning, strict=True)
+    ]
+
+
+def _message_novelty(
+    record: JudgeRecord, answers: Sequence[bool], level: MessageLevel
+) -> MessageNovelty:
+    judge_novel = None
+    judge_repeated = None
+    if record.novelty.is_counted:
+        judge_novel = record.novelty.novel_points_count
+        judge_repeated = record.novelty.repeated_points_count
+
+    return MessageNovelty(
+        novel=sum(answers),
+        repeated=len(answers) - sum(answers),
+        matched_by=level,
+        judge_novel=judge_novel,
+        judge_repeated=judge_repeated,
+    )
+
+
+def _with_counts(record: JudgeRecord, messages: MessageNovelty | None) -> JudgeRecord:
+    """Return a record with the counts of its messages where the judge has not counted points."""
+    if messages is None or record.novelty.is_counted:
+        return record
+    counts = {
+        "novel_points_count": messages.novel,
+        "repeated_points_count": messages.repeated,
+    }
+    return record.model_copy(update={"novelty": record.novelty.model_copy(update=counts)})
+
+
+# The verdict
+
+
+def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVerdict:
+    rule, decision = decision_rules.decide(situation)
+    obstacles = obstacles_in(decision_rules.OBSTACLES, situation)
+    missing = missing_aspects(situation)
+    return MeetingVerdict(
+        round_index=situation.round_index,
+        scores=situation.scores,
+        status=decision.status,
+        rule=rule,
+        strength=decision.strength,
+        ending_allowed=not obstacles,
+        reasons=_reasons(situation, decision),
+        facilitator_prompt=decision.prompt,
+        next_round_focus_prompts=_focus_prompts(situation, decision, missing),
+        missing_aspects=tuple(missing),
+        obstacles=obstacles,
+        pressure=_pressure(situation),
+        stated_differences=_differences(situation, decision.status, missing, messages),
+        from_messages=messages,
+    )
+
+
+def _reasons(situation: Situation, decision: Decision) -> tuple[str, ...]:
+    """Return why a round has its status, and in any case that it was off topic."""
+    reasons = list(decision.reasons)
+    drift = decision_rules.off_topic(situation)
+    if drift and drift not in reasons:
+        reasons.append(drift)
+    return tuple(dict.fromkeys(reasons))
+
+
+def _focus_prompts(
+    situation: Situation, decision: Decision, missing: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what the next round should be about, each topic once."""
+    prompts = [*decision.focus, *missing]
+
+    if decision_rules.off_topic(situation):
+        notes = (situation.record.focus.focus_drift_notes or "").strip()
+        prompts.append(
+            f"come back to the decision: {notes}" if notes else "come back to the decision"
+        )
+
+    recommendation = situation.record.stop_continue_recommendation
+    if recommendation is not None:
+        prompts += recommendation.next_round_focus_prompts
+    return tuple(dict.fromkeys(prompts))
+
+
+def _differences(
+    situation: Situation,
+    status: Status,
+    missing: Sequence[str],
+    messages: MessageNovelty | None,
+) -> tuple[Difference, ...]:
+    """Return where the judge states otherwise than computed, and than the messages show."""
+    differences = stated_differences(
+        situation.record, situation.scores, situation.lead, status, situation.config, missing
+    )
+    if messages is None or messages.judge_share is None:
+        return differences
+    if not above(abs(messages.judge_share - messages.share), round_scores.MARGIN):
+        return differences
+    share = Difference("novelty.share_of_new", messages.judge_share, messages.share)
+    return (*differences, share)
+
+
+def _pressure(situation: Situation) -> Pressure:
+    max_rounds = situation.config.round_limits.max_rounds
+    return Pressure(
+        rounds_used=situation.round_index / max_rounds,
+        cost_total=situation.total_cost,
+        time_used=_time_used(situation.record),
+    )
+
+
+def _time_used(record: JudgeRecord) -> float | None:
+    used = record.cost_time
+    if used is None or not used.time_budget_minutes:
+        return None
+    share = used.time_elapsed_minutes / used.time_budget_minutes
+    return share if math.isfinite(share) else None

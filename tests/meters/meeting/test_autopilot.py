@@ -14,29 +14,17 @@ import pytest
 from helpers.commands import DaScore, one_line
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, record
 
-from scoring.meters.meeting.autopilot import (
-    ANSWER_LIMIT,
-    EXPERTS,
-    Ask,
-    command_asked,
-    example,
-    hold,
-)
-from scoring.meters.meeting.driver import (
-    MeetingState,
-    as_markdown,
+from scoring.meters.meeting.autopilot import ANSWER_LIMIT, Ask, ask_command, run_rounds
+from scoring.meters.meeting.driver import missing_for_end, park, take_answer, wish_to_end
+from scoring.meters.meeting.next_step import (
     expert_prompt,
     judge_question,
     lines_of_question,
-    missing_for_end,
-    no_decision,
-    open_state,
-    park,
-    save_state,
-    take_answer,
     what_next,
-    wish_to_end,
 )
+from scoring.meters.meeting.scripted import EXPERTS, scripted_experts, scripted_judge
+from scoring.meters.meeting.state_file import MeetingState, open_state, save_state
+from scoring.meters.meeting.undecided import as_markdown, no_decision
 
 A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 SUMMARY = {"round_brief": "Two ways are known.", "key_new_points": ["A is cheap", "B lasts"]}
@@ -76,7 +64,7 @@ class Script:
     def run(
         self, path: Path, state: MeetingState | None = None, most: int | None = None
     ) -> MeetingState:
-        return hold(path, state or open_state(path), self.experts, self.judge, most)
+        return run_rounds(path, state or open_state(path), self.experts, self.judge, most)
 
 
 ENDS: Mapping[str, tuple[list[dict[str, Any]], tuple[tuple[str, Any], ...], int, str]] = {
@@ -191,12 +179,12 @@ def test_a_judge_that_wrote_no_record_is_asked_once_more_with_what_is_wrong(tmp_
         asked.append(json.loads(prompt))
         return "Here it is: {}" if len(asked) == 1 else json.dumps(record(1))
 
-    state = hold(tmp_path / "m.json", open_state(tmp_path / "m.json"), {}, judge, 1)
+    state = run_rounds(tmp_path / "m.json", open_state(tmp_path / "m.json"), {}, judge, 1)
     assert len(state.records) == 1
     assert asked[0]["faults"] == []
     assert "not JSON" in asked[1]["faults"][0]
     with pytest.raises(ValueError, match="not JSON"):
-        hold(tmp_path / "m.json", state, {}, lambda _: "no", 1)
+        run_rounds(tmp_path / "m.json", state, {}, lambda _: "no", 1)
 
 
 class TestEnding:
@@ -280,7 +268,7 @@ class TestCommands:
         late = tmp_path / "late"
         started = time.monotonic()
         with pytest.raises(ValueError, match=r"--expert ann: .* no answer within 0\.5 s"):
-            command_asked(
+            ask_command(
                 "--expert ann:", f"sh -c {shlex.quote(f'(sleep 2; touch {late}) & sleep 60')}", 0.5
             )("")
         assert time.monotonic() - started < 30
@@ -291,7 +279,7 @@ class TestCommands:
         with pytest.raises(
             ValueError, match=rf"--judge yes: an answer of more than {ANSWER_LIMIT >> 20} MiB"
         ):
-            command_asked("--judge", "yes")("")
+            ask_command("--judge", "yes")("")
 
     @pytest.mark.slow
     def test_experts_and_a_judge_drive_a_meeting(self, tmp_path: Path, da_score: DaScore) -> None:
@@ -390,7 +378,7 @@ class TestCommands:
 
 def test_the_example_comes_to_a_decision_without_a_model(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
-    state = hold(path, open_state(path), *example())
+    state = run_rounds(path, open_state(path), scripted_experts(), scripted_judge)
     assert (state.phase, state.verdicts[-1].rule) == ("needs_answer", "ready")
     assert {said["speaker_id"] for r in state.records for said in r["messages"]} == set(EXPERTS)
     ended: Callable[[MeetingState], str | None] = lambda found: (  # noqa: E731

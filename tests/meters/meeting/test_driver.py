@@ -8,7 +8,8 @@ from helpers import tables
 from helpers.commands import DaScore, one_line
 from helpers.meetings import record
 
-from scoring.meters.meeting.driver import open_state, save_state, take_answer, take_record
+from scoring.meters.meeting.driver import take_answer, take_record
+from scoring.meters.meeting.state_file import open_state, save_state
 
 ROUNDS = [record(n) for n in range(1, 11)]
 

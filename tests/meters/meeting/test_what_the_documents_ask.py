@@ -7,7 +7,7 @@ from helpers.meetings import ALL_DEEP, last, record, used
 
 from scoring.errors import MeetingError
 from scoring.meters.meeting import score_meeting
-from scoring.meters.meeting.driver import as_markdown, no_decision
+from scoring.meters.meeting.undecided import as_markdown, no_decision
 
 A_AND_B = (("A", 0.5), ("B", 0.5), ("A", 0.4))
 

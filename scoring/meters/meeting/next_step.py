@@ -1,0 +1,166 @@
+"""What a meeting needs next, and what its experts and its judge are asked."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scoring.meters.meeting import records as meeting_records
+from scoring.meters.meeting.config import meeting_config
+from scoring.meters.meeting.decision_rules import DOUBTS
+from scoring.meters.meeting.driver import lead_of_last_round, no_ends
+from scoring.meters.meeting.state_file import MeetingState
+from scoring.meters.meeting.undecided import no_decision
+from scoring.meters.meeting.verdicts import MeetingVerdict
+from scoring.text import printable, quote
+
+PARKED = "end without a decision"
+
+
+def what_next(state: MeetingState) -> dict[str, Any]:
+    """Return the phase of a meeting and what to do next, as plain values."""
+    verdicts = state.verdicts
+    last = verdicts[-1] if verdicts else None
+
+    question = None
+    answers: dict[str, str] = {}
+    if last and state.phase == "needs_answer":
+        question = _open_question(state, last)
+        answers = {
+            "yes": "decide, on the option that --option names or else the leading one",
+            "no": "record no decision" if no_ends(last) else "ask for doubts, and go on",
+            "park": PARKED,
+        }
+
+    prompts: list[str] = []
+    if last and not state.ended:
+        prompts = list(last.next_round_focus_prompts)
+
+    step: dict[str, Any] = {
+        "phase": state.phase,
+        "next_round": None if state.ended else state.next_round,
+        "question": question,
+        "answers": answers,
+        "prompts": prompts,
+        "decision": state.decision,
+        "verdict": last.as_dict() if last else None,
+    }
+    if state.phase == "no_decision":
+        outcome = no_decision(state.records, verdicts, may_go_on=False)
+        step["no_decision"] = {**outcome, "parked": state.parked}
+    return step
+
+
+def _open_question(state: MeetingState, verdict: MeetingVerdict) -> str:
+    if not state.wished:
+        return verdict.facilitator_prompt
+    lead = lead_of_last_round(state)
+    option = f" on {quote(lead.option)}" if lead else ""
+    return f"Ending is allowed: shall we decide{option}?"
+
+
+def lines_of_question(step: Mapping[str, Any]) -> list[str]:
+    """Return what is next as lines of text, control characters escaped.
+
+    Args:
+        step: what :func:`what_next` returns, with ``missing``: what is missing for an end that
+            people wish for.
+    """
+    lines = [f"too early to end: {reason}" for reason in step.get("missing", ())]
+
+    verdict = step["verdict"]
+    if verdict:
+        lines.append(f"round {verdict['round_index']}: {verdict['status']}")
+        lines += [f"  {reason}" for reason in verdict["reasons"]]
+
+    match step["phase"]:
+        case "needs_answer":
+            lines.append(f"question: {step['question']}")
+            lines += [f"  --answer {name}: {effect}" for name, effect in step["answers"].items()]
+        case "decided":
+            lines.append(f"decided: {step['decision']}")
+        case "no_decision":
+            parked = step["no_decision"]["parked"]
+            lines.append("no decision, parked" if parked else "no decision")
+        case _:
+            is_again = verdict and verdict["round_index"] == step["next_round"]
+            again = ", judged again" if is_again else ""
+            lines.append(f"next: the record of round {step['next_round']}{again}")
+            lines += [f"  focus: {prompt}" for prompt in step["prompts"]]
+    return [printable(line) for line in lines]
+
+
+def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a judge's command gets, as plain values.
+
+    Args:
+        state: the state.
+        faults: what was wrong with an answer that the judge gave before.
+    """
+    messages = state.messages
+    if state.doubts:
+        messages = [*state.last_messages, *messages]
+    history = [
+        _brief(record) for record in state.records if record["round_index"] != state.next_round
+    ]
+    return {
+        **what_next(state),
+        "topic": state.topic,
+        "messages": messages,
+        "history": history,
+        "metrics": [verdict.as_dict() for verdict in state.verdicts],
+        "faults": list(faults),
+        "instructions": (
+            f"Judge round {state.next_round}. Write one JSON record by the schema, with a "
+            "summary, alone."
+        ),
+        "schema": meeting_records.record_schema(),
+    }
+
+
+def _brief(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary of a round, or what its experts prefer where the judge gave none."""
+    summary = record.get("summary")
+    if not summary:
+        preferences = [
+            f"{position['expert_id']} prefers {position['preferred_option']} "
+            f"({position['confidence']:g})"
+            for position in record["convergence"]["expert_positions"]
+        ]
+        summary = {"round_brief": "; ".join(preferences)}
+    return {"round_index": record["round_index"], **summary}
+
+
+def expert_prompt(state: MeetingState, name: str) -> str:
+    """Return what an expert's command gets.
+
+    That is the topic, what was said, what to speak about, and how to answer.
+    """
+    max_rounds = meeting_config(state.config).round_limits.max_rounds
+    topic = state.topic or "see what was said"
+    lines = [
+        f"You are {name}, an expert in a meeting that is to decide: {topic}",
+        f"This is round {state.next_round} of at most {max_rounds}.",
+        "",
+    ]
+    for record in state.records:
+        lines.append(f"Round {record['round_index']}: {_brief(record).get('round_brief')}")
+    for message in [*state.last_messages, *state.messages]:
+        lines.append(f"{message.get('speaker_id') or 'an expert'}: {message['text']}")
+
+    if state.doubts:
+        lines.append("")
+        lines.append(
+            f"The end was refused. Do you have {DOUBTS} Say them, or say that you have none."
+        )
+    elif state.records:
+        verdict = state.verdicts[-1]
+        lines += ["", verdict.facilitator_prompt]
+        lines += [f"- {prompt}" for prompt in verdict.next_round_focus_prompts]
+
+    lines += [
+        "",
+        "Answer in a few sentences. End with the option that you prefer now and how sure you are:",
+        "Option: its name, or defer",
+        "Confidence: a number from 0 to 1",
+        "",
+    ]
+    return "\n".join(lines)

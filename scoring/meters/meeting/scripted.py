@@ -1,0 +1,103 @@
+"""Scripted experts and a scripted judge, for an example that needs no model.
+
+They hold four rounds, and then a decision is ready.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from scoring.meters.meeting.autopilot import Ask
+from scoring.meters.meeting.round_scores import CHECKLIST
+
+TOPIC = "whether to put a cache or a queue before the database"
+EXPERTS = ("expert_1", "expert_2", "expert_3")
+_POINTS_OF_A_ROUND = 10
+_SHALLOW_ASPECTS = 3
+
+
+class _Vote(NamedTuple):
+    option: str
+    confidence: float
+
+
+class _ScriptedRound(NamedTuple):
+    """What happens in a round.
+
+    Attributes:
+        deep: how many aspects of the checklist are deep; some more are shallow.
+        votes: what each expert prefers.
+        new_points: how many of ten points are new.
+    """
+
+    deep: int
+    votes: tuple[_Vote, _Vote, _Vote]
+    new_points: int
+
+
+_ROUNDS = (
+    _ScriptedRound(1, (_Vote("cache", 0.6), _Vote("queue", 0.5), _Vote("cache", 0.6)), 9),
+    # An early consensus.
+    _ScriptedRound(2, (_Vote("cache", 0.8), _Vote("cache", 0.7), _Vote("cache", 0.8)), 6),
+    _ScriptedRound(6, (_Vote("cache", 0.8), _Vote("queue", 0.6), _Vote("cache", 0.7)), 4),
+    _ScriptedRound(8, (_Vote("cache", 0.8), _Vote("cache", 0.7), _Vote("cache", 0.8)), 1),
+)
+
+
+def _script_of(number: int) -> _ScriptedRound:
+    """Return the script of a round. Later rounds are like the last one."""
+    return _ROUNDS[min(number, len(_ROUNDS)) - 1]
+
+
+def scripted_experts() -> dict[str, Ask]:
+    """Return how each scripted expert is asked, by name."""
+    return {name: _scripted_expert(index) for index, name in enumerate(EXPERTS)}
+
+
+def _scripted_expert(index: int) -> Ask:
+    def ask(prompt: str) -> str:
+        match = re.search(r"(?m)^This is round (\d+) of", prompt)
+        assert match is not None  # every prompt says so
+        vote = _script_of(int(match[1])).votes[index]
+        return (
+            f"I prefer a {vote.option} now.\nOption: {vote.option}\nConfidence: {vote.confidence:g}"
+        )
+
+    return ask
+
+
+def scripted_judge(question: str) -> str:
+    """Answer a question to the judge with a record of the round."""
+    number: int = json.loads(question)["next_round"]
+    script = _script_of(number)
+    record: dict[str, Any] = {
+        "round_index": number,
+        "exploration": {"aspects": _aspects(script.deep)},
+        "convergence": {"expert_positions": _positions(script.votes)},
+        "focus": {"core_count": 3, "context_count": 0, "off_topic_count": 0},
+        "novelty": {
+            "novel_points_count": script.new_points,
+            "repeated_points_count": _POINTS_OF_A_ROUND - script.new_points,
+        },
+    }
+    return json.dumps(record)
+
+
+def _aspects(deep: int) -> list[dict[str, str]]:
+    aspects = []
+    for index, name in enumerate(CHECKLIST):
+        if index < deep:
+            level = "deep"
+        elif index < deep + _SHALLOW_ASPECTS:
+            level = "shallow"
+        else:
+            level = "none"
+        aspects.append({"name": name, "coverage_level": level})
+    return aspects
+
+
+def _positions(votes: tuple[_Vote, ...]) -> list[dict[str, Any]]:
+    return [
+        {"expert_id": name, "preferred_option": vote.option, "confidence": vote.confidence}
+        for name, vote in zip(EXPERTS, votes, strict=True)
+    ]

@@ -1,0 +1,158 @@
+"""The state of a meeting that runs between commands, in one file."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+from scoring.errors import InputError, MeetingError
+from scoring.files import alone_in, read_file, write_atomically
+from scoring.meters.meeting.config import MeetingConfig, meeting_config
+from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
+from scoring.meters.plaindata import checked, decode, read_json
+from scoring.text import json_escaped, shown
+
+Phase: TypeAlias = Literal["needs_record", "needs_answer", "decided", "no_decision"]
+
+VERSION: Literal[1] = 1
+_STATE = "a state of da-score meeting run"
+
+
+class MeetingState(BaseModel):
+    """What is known of a meeting so far.
+
+    Attributes:
+        config: the whole config of the meeting.
+        records: the judge's records, one for each round that is over.
+        phase: what the meeting needs next, or how it ended.
+        decision: the option that was decided on.
+        topic: what is to be decided.
+        experts: the names of the experts that are commands.
+        messages: what experts said in the round that goes on.
+        doubts: whether the end was refused, and the question for doubts has no answer yet.
+        wished: whether the question is open because people wished to end.
+        parked: whether people parked the meeting.
+        version: the version of the file.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    config: dict[str, Any]
+    records: list[dict[str, Any]]
+    phase: Phase
+    decision: str | None = None
+    topic: str | None = None
+    experts: list[str] = []
+    messages: list[dict[str, Any]] = []
+    doubts: bool = False
+    wished: bool = False
+    parked: bool = False
+    version: Literal[1] = VERSION
+
+    # The file as it was read; None when there was none.
+    _read: bytes | None = PrivateAttr(None)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the meeting is over."""
+        return self.phase in ("decided", "no_decision")
+
+    @property
+    def next_round(self) -> int:
+        """The number of the round that is to come, or that goes on while doubts are asked for."""
+        last = max((record["round_index"] for record in self.records), default=0)
+        return last if self.doubts else last + 1
+
+    @property
+    def verdicts(self) -> list[MeetingVerdict]:
+        """The verdicts of all rounds so far."""
+        if not self.records:
+            return []
+        return score_meeting(self.records, meeting_config(self.config))
+
+    @property
+    def last_messages(self) -> list[dict[str, Any]]:
+        """What experts said in the last round that is over."""
+        if not self.records:
+            return []
+        return self.records[-1].get("messages") or []
+
+    def but(self, **changes: Any) -> "MeetingState":
+        """Return a state that differs in some fields."""
+        return self.model_copy(update=changes)
+
+
+def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
+    """Read a state from its file, or begin one where there is no file.
+
+    Args:
+        path: the file.
+        config: the config of the meeting; None is the preset ``default`` for a new one.
+
+    Raises:
+        InputError: the file is not a state, or the meeting was begun under another config.
+        MeetingError: a record in the state is wrong.
+    """
+    data = _read_or_none(path)
+    if data is None:
+        config = config or meeting_config({})
+        return MeetingState(config=config.model_dump(mode="json"), records=[], phase="needs_record")
+
+    state = _parse_state(data, path)
+    if config is not None and config.model_dump(mode="json") != state.config:
+        raise InputError(
+            f"{path}: the meeting was begun under another config; leave --config out, or begin a "
+            "new state"
+        )
+    state._read = data
+    return state
+
+
+def _read_or_none(path: Path) -> bytes | None:
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return None
+
+
+def _parse_state(data: bytes, path: Path) -> MeetingState:
+    value = read_json(decode(data, str(path)), str(path))
+    version = value.get("version") if isinstance(value, dict) else value
+    if version != VERSION:
+        raise InputError(
+            f"{path}: not {_STATE} of version {VERSION}: {shown(version)}; name another file"
+        )
+
+    state, faults = checked(MeetingState, value, f"not {_STATE}")
+    if state is None:
+        raise InputError(f"{path}: {faults[0]}")
+
+    try:
+        verdicts = state.verdicts
+    except MeetingError as e:
+        raise MeetingError(*(f"{path}: {fault}" for fault in e.faults)) from e
+    if state.phase != "needs_record" and not verdicts:
+        raise InputError(f"{path}: not {_STATE}: it is {state.phase} and has no record")
+    return state
+
+
+def save_state(path: Path, state: MeetingState) -> MeetingState:
+    """Write a state to its file, and return it.
+
+    Raises:
+        InputError: another command changed the file since it was read.
+        WriteError: the file cannot be written.
+    """
+    text = json.dumps(state.model_dump(), ensure_ascii=False, indent=1)
+    data = f"{json_escaped(text)}\n".encode()
+    with alone_in(path.parent):
+        if _read_or_none(path) != state._read:
+            raise InputError(
+                f"{path}: was changed by another command meanwhile; run this one again"
+            )
+        write_atomically(path, data)
+
+    written = state.model_copy()
+    written._read = data
+    return written
