@@ -20,6 +20,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.reverts import Reverts
 from scoring.evidence.scopes import is_code
+from scoring.evidence.table_digest import digest_of_tables
 from scoring.log.model import IterationRecord
 from scoring.outcomes.fates import Fate, Work, fates
 from scoring.store import Store
@@ -72,7 +73,8 @@ class OutcomeRules:
     @property
     def digest(self) -> str:
         """A name for how lines are counted, under which answers are kept."""
-        return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
+        rules = repr((digest_of_tables(), self.code_globs, self.fix_words))
+        return blake2b(rules.encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=8)

@@ -19,6 +19,7 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.harness import UNKNOWN_KIND, Harness
 from scoring.evidence.harnesses.lines import opened
+from scoring.evidence.table_digest import digest_of_tables
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
 from scoring.evidence.transcripts.facts import (
     FileFound,
@@ -71,6 +72,19 @@ class _Source:
     rows: FileRows | None = None
 
 
+def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> str:
+    """Return the name under which the store keeps what is read: with another one it is read again.
+
+    It has everything that decides what is seen in a transcript: the rules, the tables of what
+    commands and texts mean, and the commands that run tests in this repository.
+    """
+    if rules.tools is None:
+        return rules.name
+
+    reading = key_of("\0".join([digest_of_tables(), *test_commands]))
+    return f"{rules.name}-{reading:x}"
+
+
 class Scan:
     """One reading of the transcripts in some places, a context manager; ``start`` lets it run in the background."""
 
@@ -88,7 +102,7 @@ class Scan:
         self._rules, self._places = rules, places
         self._harnesses = rules.harnesses()
         commands = reading.get("test_commands", ()) if rules.tools else ()
-        self._name = rules.name + (f"-{key_of(chr(0).join(commands)):x}" if commands else "")
+        self._name = _name_of_reading(rules, commands)
         self._reading = Reading(
             self._harnesses, partial(rules.tools, commands) if rules.tools else None
         )
