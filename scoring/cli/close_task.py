@@ -16,7 +16,8 @@ from scoring.cli.reading import sources
 from scoring.errors import InputError, LogError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.jobs.close_task import HookInput, close_task, parse_hook_input, read_hook_input
+from scoring.jobs.close_task import close_task
+from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable

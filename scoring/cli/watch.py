@@ -7,7 +7,7 @@ from scoring.cli.app import SCORING_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, reply, warn
 from scoring.cli.reading import sources
 from scoring.errors import DaScoreError, LogError
-from scoring.jobs.watch import LogWatch, Seen, times_to_look
+from scoring.jobs.watch import LogChange, LogWatch, times_to_look
 from scoring.log.settings import Settings
 from scoring.sidecars.provenance import sidecar_of, write_scores
 from scoring.text import cell, printable
@@ -63,7 +63,7 @@ def command(settings: Settings, last: int, interval: float, writes: bool, once: 
         is_first = False
 
 
-def _line(seen: Seen) -> str:
+def _line(seen: LogChange) -> str:
     if seen.change == "broken":
         return f"broken   {printable(seen.reason)}\n"
     head = f"{seen.change:<9}iteration {seen.iteration}"

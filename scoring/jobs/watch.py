@@ -1,8 +1,11 @@
-"""Follows a log while it grows, and the trunk: what appeared, changed or went away, and what it scores."""
+"""Follows a log while it grows: which entries appear, change or go away, and what they score.
+
+The trunk is followed too, because an iteration scores differently once its work has landed.
+"""
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -21,176 +24,279 @@ from scoring.sidecars.provenance import Provenance
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import files_beside, optional_signals
 
-PATIENCE = 3  # after how many looks at an unchanged file that is no entry it is called broken
-Change: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
-_Stamp: TypeAlias = tuple[int, int, int]
+PATIENCE = 3
+"""After how many looks at an unchanged file that cannot be read it is reported as broken."""
+
+_REST = 20
+"""The shortest pause after a look, as a multiple of the time that the look took."""
+
+ChangeKind: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
+
+_FileState: TypeAlias = tuple[int, int, int] | None
+"""The size and both times of a file; None where there is no file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One thing that happened in a log."""
+class LogChange:
+    """One thing that happened in a log.
 
-    change: Change
+    Attributes:
+        change: what happened; ``now`` is the state when the watch began.
+        iteration: the number of the iteration; None for a file that cannot be read.
+        task_id: the task of the iteration.
+        score: the score that it has now; None where it has none.
+        before: the score that it had at the last report.
+        reason: why a file cannot be read.
+        provenance: what the score was computed from, under rules that keep it.
+    """
+
+    change: ChangeKind
     iteration: int | None
     task_id: str = ""
     score: PersistedScore | None = None
-    before: float | None = None  # the last score that was seen
+    before: float | None = None
     reason: str = ""
-    provenance: Provenance | None = (
-        None  # what the score was computed from, where the rubric's rules keep that
-    )
+    provenance: Provenance | None = None
 
     @property
     def value(self) -> float | None:
-        """The value of the score, where there is one."""
-        return self.score.value if self.score and self.score.scored else None
+        """The value of the score; None where there is too little evidence."""
+        if self.score is None or not self.score.scored:
+            return None
+        return self.score.value
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        entry = {"change": self.change, "iteration": self.iteration, "task_id": self.task_id}
-        score = {
-            name: getattr(self.score, name, None)
-            for name in ("rubric_version", "scored", "value", "band")
+        """Return plain data, as ``watch --json`` prints it."""
+        return {
+            "change": self.change,
+            "iteration": self.iteration,
+            "task_id": self.task_id,
+            "rubric_version": getattr(self.score, "rubric_version", None),
+            "scored": getattr(self.score, "scored", None),
+            "value": self.value,
+            "band": getattr(self.score, "band", None),
+            "before": self.before,
+            "reason": self.reason or None,
         }
-        return (
-            entry
-            | score
-            | {"value": self.value, "before": self.before, "reason": self.reason or None}
-        )
 
 
 @dataclass(slots=True)
-class _File:
-    stamp: _Stamp
+class _WatchedFile:
+    """A file of the log.
+
+    Attributes:
+        state: its state at the last look.
+        records: the entries that were in it when it could last be read.
+        failures: how many looks in a row could not read it.
+    """
+
+    state: _FileState = None
     records: list[IterationRecord] = field(default_factory=list)
-    in_vain: int = 0
+    failures: int = 0
 
 
 class LogWatch:
-    """One log, looked at with :meth:`look` as often as one likes."""
+    """One log that is watched: :meth:`begin` reports its newest scores, :meth:`look` what is new."""
 
     def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
-        self._log, self._folder, self._sources = (
-            iter_log_dir,
-            os.path.join(iter_log_dir, ""),
-            sources,
-        )
-        self._rubric, self._wanted = rubric, optional_signals(rubric)
-        self._files: dict[str, _File] = {}
-        self._beside: dict[int, list[_Stamp | None]] = {}
-        self._records: dict[int, IterationRecord] = {}
-        self._values: dict[int, float | None] = {}
-        self._due: dict[int, Change] = {}
-        self._refs: Path | None = None
-        self._trunk_ref = f"refs/heads/{TRUNK}"
+        self._log = iter_log_dir
+        self._folder = os.path.join(iter_log_dir, "")
+        self._sources = sources
+        self._rubric = rubric
+        self._optional_signals = optional_signals(rubric)
+
+        # The log at the last look.
         self._names: frozenset[str] = frozenset()
-        self._unreported: list[Seen] = []
-        self._trunk: tuple[_Stamp | None, ...] | None = None
+        self._files: dict[str, _WatchedFile] = {}
+        self._records: dict[int, IterationRecord] = {}
+        self._files_beside: dict[int, list[_FileState]] = {}
 
-    def begin(self, last: int) -> list[Seen]:
-        """Return the scores of the ``last`` newest iterations; LogError, NotARepositoryError without git."""
-        self._trunk = self._stamps_of_trunk()
-        broken = [seen for seen in self.look(settle=True) if seen.change == "broken"]
-        self._due = dict.fromkeys(sorted(self._records)[-last:] if last else [], "now")
-        return [*broken, *self._scored()]
+        # The repository at the last look.
+        self._git_dir: Path | None = None
+        self._trunk_ref = f"refs/heads/{TRUNK}"
+        self._trunk_state: tuple[_FileState, ...] | None = None
 
-    def look(self, settle: bool = False) -> list[Seen]:
-        """Return what happened since the last look; with ``settle`` score nothing. Raises as :meth:`begin`."""
-        self._unreported += self._read_changed()
-        records = self._current()
-        beside = {
-            n: [
-                state_of(self._folder + s) if s in self._names else None
-                for s in files_beside(n, self._wanted)
-            ]
-            for n in records
-        }
-        for n, record in records.items():
-            if n not in self._records:
-                self._due[n] = "new"
-            elif (record is not self._records[n] and record != self._records[n]) or beside[
-                n
-            ] != self._beside.get(n):
-                self._due.setdefault(n, "changed")
-        for n in sorted(self._records.keys() - records.keys()):
-            self._due.pop(n, None)
-            self._unreported.append(
-                Seen("removed", n, self._records[n].task_id, before=self._values.pop(n, None))
-            )
-        self._records, self._beside = records, beside
+        # What was reported, and what is still to be scored or reported.
+        self._values: dict[int, float | None] = {}
+        self._to_score: dict[int, ChangeKind] = {}
+        self._unreported: list[LogChange] = []
+
+    def begin(self, last: int) -> list[LogChange]:
+        """Return the scores of the newest iterations, and the files that cannot be read.
+
+        Args:
+            last: how many iterations.
+
+        Raises:
+            LogError: the log cannot be listed.
+            NotARepositoryError: the repository is not a git work tree.
+        """
+        self._trunk_state = self._state_of_trunk()
+        changes = [change for change in self.look(settle=True) if change.change == "broken"]
+
+        newest = sorted(self._records)[-last:] if last else []
+        self._to_score = dict.fromkeys(newest, "now")
+        return changes + self._score_changed()
+
+    def look(self, settle: bool = False) -> list[LogChange]:
+        """Return what happened since the last look.
+
+        Args:
+            settle: whether to take the log as it is, without scoring anything.
+
+        Raises:
+            LogError, NotARepositoryError: as :meth:`begin`.
+        """
+        self._unreported += self._read_changed_files()
+        self._compare_records()
+
         if not settle:
-            self._unreported += self._scored()
-            if (trunk := self._stamps_of_trunk()) != self._trunk:
-                again = self._score(dict.fromkeys(sorted(self._values), "changed"))
-                self._trunk = trunk
-                self._unreported += [seen for seen in again if seen.value != seen.before]
-        found, self._unreported = self._unreported, []
-        return found
+            self._unreported += self._score_changed()
+            self._unreported += self._score_after_trunk_moved()
 
-    def _read_changed(self) -> Iterator[Seen]:
+        # What an error kept from being reported is reported by the next look.
+        changes = self._unreported
+        self._unreported = []
+        return changes
+
+    def _read_changed_files(self) -> Iterator[LogChange]:
+        """Read the files that changed, and yield those that cannot be read."""
         self._names = frozenset(names_in_log(self._log))
-        names = [n for n in self._names if is_entry_name(n) or n == ARCHIVE_NAME]
-        for gone in self._files.keys() - set(names):
-            del self._files[gone]
-        for name in names:
-            stamp = state_of(self._folder + name)
-            if stamp is None:
-                continue
-            known = self._files.get(name) or self._files.setdefault(name, _File((-1, -1, -1)))
-            if known.stamp == stamp and not 0 < known.in_vain < PATIENCE:
-                continue
-            if known.stamp != stamp:
-                known.stamp, known.in_vain = stamp, 0
-            try:
-                known.records = load_records(self._log / name, self._sources.rules.true_flags)
-                known.in_vain = 0
-            except LogError as e:
-                known.in_vain += 1
-                if known.in_vain == PATIENCE:
-                    yield Seen("broken", None, reason=str(e))
+        names = [name for name in self._names if is_entry_name(name) or name == ARCHIVE_NAME]
+        for removed in self._files.keys() - set(names):
+            del self._files[removed]
 
-    def _current(self) -> dict[int, IterationRecord]:
+        for name in names:
+            state = state_of(self._folder + name)
+            if state is None:
+                continue
+
+            file = self._files.setdefault(name, _WatchedFile())
+            is_tried_again = 0 < file.failures < PATIENCE
+            if file.state == state and not is_tried_again:
+                continue
+            if file.state != state:
+                file.state = state
+                file.failures = 0
+
+            try:
+                file.records = load_records(self._log / name, self._sources.rules.true_flags)
+                file.failures = 0
+            except LogError as e:
+                file.failures += 1
+                if file.failures == PATIENCE:
+                    yield LogChange("broken", None, reason=str(e))
+
+    def _compare_records(self) -> None:
+        """Note which iterations have to be scored, and report those that were removed."""
+        records = self._current_records()
+        files_beside_entries = {number: self._states_beside(number) for number in records}
+
+        for number, record in records.items():
+            previous = self._records.get(number)
+            if previous is None:
+                self._to_score[number] = "new"
+                continue
+
+            is_other_record = record is not previous and record != previous
+            is_other_evidence = files_beside_entries[number] != self._files_beside.get(number)
+            if is_other_record or is_other_evidence:
+                self._to_score.setdefault(number, "changed")
+
+        for number in sorted(self._records.keys() - records.keys()):
+            self._to_score.pop(number, None)
+            change = LogChange(
+                "removed",
+                number,
+                task_id=self._records[number].task_id,
+                before=self._values.pop(number, None),
+            )
+            self._unreported.append(change)
+
+        self._records = records
+        self._files_beside = files_beside_entries
+
+    def _current_records(self) -> dict[int, IterationRecord]:
+        """Return the records that count, sorted by iteration."""
         records: dict[int, IterationRecord] = {}
         for name in sorted(self._files.keys() - {ARCHIVE_NAME}, key=os.fsencode):
-            records |= {record.iteration: record for record in self._files[name].records}
-        for record in self._files[ARCHIVE_NAME].records if ARCHIVE_NAME in self._files else []:
-            records.setdefault(record.iteration, record)
-        return {n: records[n] for n in sorted(records)}
+            for record in self._files[name].records:
+                records[record.iteration] = record
 
-    def _scored(self) -> list[Seen]:
-        found = self._score(dict(sorted(self._due.items())))
-        self._due = {}  # when that fails, it stays due, so that a later look makes up for it
-        return found
+        archive = self._files.get(ARCHIVE_NAME)
+        if archive is not None:
+            for record in archive.records:
+                records.setdefault(record.iteration, record)
 
-    def _stamps_of_trunk(self) -> tuple[_Stamp | None, ...]:
-        if self._refs is None:
-            self._refs = GitRepository(self._sources.repo_dir).common_dir
-        return tuple(
-            state_of(self._refs / name)
-            for name in (self._trunk_ref, "packed-refs", "reftable/tables.list")
-        )
+        return dict(sorted(records.items()))
 
-    def _score(self, due: Mapping[int, Change]) -> list[Seen]:
-        if not due:
+    def _states_beside(self, iteration: int) -> list[_FileState]:
+        """Return the states of the files of an iteration that its signals read."""
+        states: list[_FileState] = []
+        for name in files_beside(iteration, self._optional_signals):
+            states.append(state_of(self._folder + name) if name in self._names else None)
+        return states
+
+    def _score_changed(self) -> list[LogChange]:
+        changes = self._score(dict(sorted(self._to_score.items())))
+        # An error leaves them here, so that a later look scores them.
+        self._to_score = {}
+        return changes
+
+    def _score_after_trunk_moved(self) -> Iterable[LogChange]:
+        """Return the iterations that score differently because the trunk moved."""
+        trunk_state = self._state_of_trunk()
+        if trunk_state == self._trunk_state:
             return []
-        records, found = list(self._records.values()), []
-        for (one,) in score_iterations(records, self._log, self._sources, self._rubric, only=due):
-            n = one.record.iteration
-            self._trunk_ref = one.facts.trunk.ref or self._trunk_ref
-            score, before = one.persisted, self._values.get(n)
-            found.append(
-                Seen(due[n], n, one.record.task_id, score, before, provenance=one.provenance)
+
+        changes = self._score(dict.fromkeys(sorted(self._values), "changed"))
+        self._trunk_state = trunk_state
+        return [change for change in changes if change.value != change.before]
+
+    def _state_of_trunk(self) -> tuple[_FileState, ...]:
+        """Return the states of the files in which git may keep the tip of the trunk."""
+        if self._git_dir is None:
+            self._git_dir = GitRepository(self._sources.repo_dir).common_dir
+
+        names = (self._trunk_ref, "packed-refs", "reftable/tables.list")
+        return tuple(state_of(self._git_dir / name) for name in names)
+
+    def _score(self, changes: Mapping[int, ChangeKind]) -> list[LogChange]:
+        """Return the scores of some iterations, and remember them as reported."""
+        if not changes:
+            return []
+
+        scored: list[LogChange] = []
+        for (iteration,) in score_iterations(
+            list(self._records.values()), self._log, self._sources, self._rubric, only=changes
+        ):
+            number = iteration.record.iteration
+            self._trunk_ref = iteration.facts.trunk.ref or self._trunk_ref
+            change = LogChange(
+                change=changes[number],
+                iteration=number,
+                task_id=iteration.record.task_id,
+                score=iteration.persisted,
+                before=self._values.get(number),
+                provenance=iteration.provenance,
             )
-        self._values |= {seen.iteration: seen.value for seen in found if seen.iteration is not None}
-        return found
+            scored.append(change)
 
-
-_REST = 20  # the least pause after a look, as a multiple of the time that it took: it keeps no processor busy
+        for change in scored:
+            if change.iteration is not None:
+                self._values[change.iteration] = change.value
+        return scored
 
 
 def times_to_look(interval: float) -> Iterator[None]:
-    """Yield, without end, ``interval`` seconds after the caller was done, or later where a look takes long."""
+    """Yield whenever it is time for another look, without end.
+
+    A look that takes long is followed by a longer pause, so that the watch keeps no processor busy.
+
+    Args:
+        interval: the seconds between the end of a look and the next one.
+    """
     while True:
-        began = time.monotonic()
+        start = time.monotonic()
         yield
-        time.sleep(max(interval, _REST * (time.monotonic() - began)))
+        time.sleep(max(interval, _REST * (time.monotonic() - start)))

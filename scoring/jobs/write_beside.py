@@ -1,4 +1,7 @@
-"""Writes hook outcomes and DR transcripts beside an entry, whole or not at all; all that a file said it still says."""
+"""Writes hook outcomes and transcripts of deliberations beside an entry.
+
+A file is replaced whole or not at all, and keeps everything else that it says.
+"""
 
 import contextlib
 import os
@@ -11,7 +14,7 @@ from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import alone_in, read_file, write_atomically
 from scoring.log.find import missing_log_message
 
-CLASSES = {  # the intervention class of a point in the life of a session, where none is named
+CLASSES = {
     "pre_tool_use": "prevent_before_action",
     "stop": "remediate_at_stop",
     "subagent_stop": "remediate_at_stop",
@@ -19,85 +22,130 @@ CLASSES = {  # the intervention class of a point in the life of a session, where
     "post_tool_use": "observe_tool_result",
     "session_start": "continuity_advice",
 }
+"""The intervention class of each point in the life of a session, unless a hook names one."""
+
 RESULTS = ("allow", "advise", "remediate")
 
-FILE_LIMIT = 4 << 20  # the largest file of hook outcomes, in bytes, that is added to
+FILE_LIMIT = 4 << 20
+"""The largest file of hook outcomes, in bytes, that another one is added to."""
+
+_MODE = 0o644
 
 
 def save_deliberation(
     log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False
 ) -> Path:
-    """Put a transcript with claims beside an entry, and return its path; InputError, WriteError."""
+    """Put the transcript of a deliberation beside an entry, and return its file.
+
+    Args:
+        log_dir: the log.
+        iteration: the number of the entry.
+        data: the transcript.
+        source: where it comes from, for errors.
+        force: whether it may replace a transcript that the entry has.
+
+    Raises:
+        InputError: the transcript cannot be read; there is one already; or the log does not exist.
+        WriteError: the file cannot be written.
+    """
+    # Only a transcript needs pydantic, which takes long to load.
     from scoring.meters.dr.transcript import parse_transcript
     from scoring.meters.plaindata import decode
 
     text = decode(data, source)
     parse_transcript(text, source)
     _require_log(log_dir)
-    as_json, as_lines = (log_dir / name for name in deliberation_names(iteration))
-    path, other = (as_json, as_lines) if "rounds" in keys_of(text.encode()) else (as_lines, as_json)
-    there = next((p for p in (as_json, as_lines) if os.path.lexists(p)), None)
-    if there is not None and not force:
-        raise InputError(f"{there}: is there already; replace it with --force")
-    parse_transcript(text, str(path))  # the name decides where the content does not
-    write_atomically(path, data, mode=0o644)
+
+    path, other = (log_dir / name for name in deliberation_names(iteration))
+    if not force:
+        for existing in (path, other):
+            if os.path.lexists(existing):
+                raise InputError(f"{existing}: exists already; replace it with --force")
+
+    is_one_document = "rounds" in keys_of(text.encode())
+    if not is_one_document:
+        path, other = other, path
+
+    # The name of the file decides how a text is read that could be either.
+    parse_transcript(text, str(path))
+    write_atomically(path, data, mode=_MODE)
     with contextlib.suppress(OSError):
         os.unlink(other)
     return path
 
 
 def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Path:
-    """Add a record to the hook outcomes of an iteration, and return the file; InputError, WriteError."""
+    """Add a record to the hook outcomes of an iteration, and return their file.
+
+    Args:
+        log_dir: the log.
+        iteration: the number of the iteration.
+        outcome: the record.
+
+    Raises:
+        InputError: the record lacks its rule or has a wrong result; the log does not exist; or the
+            file cannot be read or would not keep what it says.
+        WriteError: the file cannot be written.
+    """
     if not outcome.rule_id.strip():
         raise InputError("a hook outcome needs the rule that it is about")
     if outcome.result not in RESULTS:
-        raise InputError(f"{outcome.result!r} is none of the results {', '.join(RESULTS)}")
+        raise InputError(f"the result {outcome.result!r} must be one of {', '.join(RESULTS)}")
     _require_log(log_dir)
+
     path = log_dir / hook_file_name(iteration)
     with alone_in(log_dir):
-        write_atomically(path, _with_record(path, outcome), mode=0o644)
+        write_atomically(path, _with_record(path, outcome), mode=_MODE)
     return path
 
 
 def _with_record(path: Path, outcome: HookOutcome) -> bytes:
+    """Return the content of a file of hook outcomes with another record at its end."""
+    # Only this and labels need ruamel.yaml, which takes long to load.
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     from scoring.jobs.label_file import dumped, kept_tree, round_trip
 
-    tree = CommentedMap(schema_version=1, records=CommentedSeq())
     try:
-        before = read_file(path, FILE_LIMIT, within=path.parent)
+        old = read_file(path, FILE_LIMIT, within=path.parent)
     except FileNotFoundError:
-        before = b""
-    yaml, said = round_trip(before, rb"records"), []
-    if before.strip():
+        old = b""
+
+    yaml = round_trip(old, rb"records")
+    tree = CommentedMap(schema_version=1, records=CommentedSeq())
+    records: list[HookOutcome] = []
+    if old.strip():
         try:
-            said = hook_records(before)
+            records = hook_records(old)
         except YamlError as e:
             raise InputError(f"{path}: {e}; nothing is added to it") from e
-        tree = kept_tree(yaml, before, path)
-        if not isinstance(tree, CommentedMap) or not isinstance(
-            tree.setdefault("records", None) or [], list
-        ):
-            raise InputError(
-                f"{path}: is no mapping with a list of records; nothing is added to it"
-            )
+
+        tree = kept_tree(yaml, old, path)
+        is_mapping = isinstance(tree, CommentedMap)
+        if not is_mapping or not isinstance(tree.setdefault("records", None) or [], list):
+            raise InputError(f"{path}: does not hold a list of records; nothing is added to it")
+
     if not tree.get("records"):
         tree["records"] = CommentedSeq()
-    fields = {name: getattr(outcome, name) for name in HookOutcome.__annotations__}
-    quoted = {name: DoubleQuotedScalarString(text) for name, text in fields.items() if text}
-    tree["records"].append(CommentedMap(quoted))
-    data = dumped(yaml, tree, before)
-    if hook_records(data) != [*said, outcome]:
+    new_record = CommentedMap()
+    for name in HookOutcome.__annotations__:
+        text = getattr(outcome, name)
+        if text:
+            new_record[name] = DoubleQuotedScalarString(text)
+    tree["records"].append(new_record)
+
+    data = dumped(yaml, tree, old)
+    if hook_records(data) != [*records, outcome]:
         raise InputError(
-            f"{path}: its records would not stay as they are; nothing is added to it, edit it by hand"
+            f"{path}: its records would not stay as they are; nothing is added to it,"
+            " edit it by hand"
         )
     return data
 
 
 def stamp() -> str:
-    """Return the time as hook outcomes have it: UTC, to the second."""
+    """Return the time as hook outcomes have it: in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

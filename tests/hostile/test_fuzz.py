@@ -28,7 +28,7 @@ from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES, HARNESSES
 from scoring.evidence.labels import label_facts
 from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import declared_scopes
-from scoring.jobs.close_task import parse_hook_input
+from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook, uninstall_hook
 from scoring.log.load import load_archive, load_entry
 from scoring.log.settings import DEFAULT_LOG_DIR, resolve_settings

@@ -26,13 +26,8 @@ import scoring.cli.close_task
 from rubric import default_rubric
 from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
 from scoring.evidence.rules import REFERENCE, Sources
-from scoring.jobs.close_task import (
-    ClosedTask,
-    HookInput,
-    close_task,
-    parse_hook_input,
-    read_hook_input,
-)
+from scoring.jobs.close_task import ClosedTask, close_task
+from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -191,8 +186,7 @@ class TestRecompute:
         with pytest.raises(SettingsError) as raised:
             close(project, recompute=recompute)
         assert (
-            str(raised.value)
-            == f"--score-recompute {recompute!r} is none of current, recent-K and all"
+            str(raised.value) == f"--score-recompute {recompute!r} must be current, recent-K or all"
         )
         assert project.written() == []
 

@@ -14,7 +14,7 @@ from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import LogError, NotARepositoryError
 from scoring.evidence.rules import REFERENCE, Sources
-from scoring.jobs.watch import PATIENCE, LogWatch, Seen, times_to_look
+from scoring.jobs.watch import PATIENCE, LogChange, LogWatch, times_to_look
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def watch(demo: Demo) -> LogWatch:
     )
 
 
-def told(found: list[Seen]) -> list[tuple[str, int | None]]:
+def told(found: list[LogChange]) -> list[tuple[str, int | None]]:
     return [(seen.change, seen.iteration) for seen in found]
 
 

@@ -116,9 +116,7 @@ def test_a_second_one_replaces_it_with_force_only(
     lines = tmp_path / "t.jsonl"
     lines.write_text(round_line(1, "b") + round_line(2, "c"))
     assert da_score("dr", "save", "4", first).status == 0
-    assert "is there already; replace it with --force" in one_line(
-        da_score("dr", "save", "4", lines)
-    )
+    assert "exists already; replace it with --force" in one_line(da_score("dr", "save", "4", lines))
     assert da_score("dr", "save", "4", lines, "--force").status == 0
     assert [path.name for path in here.iter_log_dir.glob("iter-4.dr.*")] == ["iter-4.dr.jsonl"]
 

@@ -1,0 +1,144 @@
+"""Reads what a harness sends to the hook when an agent stops. No field of it is trusted."""
+
+import contextlib
+import json
+import os
+import re
+import select
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from scoring.errors import InputError
+
+PATIENCE = 0.1
+"""For how many seconds standard input is read."""
+
+SIZE_LIMIT = 16 << 20
+"""After how many bytes standard input is no longer read."""
+
+_PIECE = 1 << 16
+_SESSION_ID = re.compile(r"[\w.:-]{1,200}")
+
+# Harnesses have their own names for the same things; the first that is there counts.
+_TRANSCRIPT_FIELDS = ("transcript_path", "agent_transcript_path", "transcriptPath")
+_SESSION_FIELDS = ("session_id", "thread-id", "sessionId", "conversation_id")
+
+
+@dataclass(frozen=True, slots=True)
+class HookInput:
+    """What a harness sent. Any of it may be missing.
+
+    Attributes:
+        cwd: the folder in which the agent worked.
+        transcript_dirs: the folders of the transcripts that the harness names.
+        stop_hook_active: whether the harness runs the hook because of the hook.
+        session_id: the id of the session that stopped.
+    """
+
+    cwd: Path | None = None
+    transcript_dirs: tuple[Path, ...] = ()
+    stop_hook_active: bool = False
+    session_id: str | None = None
+
+
+def parse_hook_input(text: str | bytes) -> HookInput:
+    """Return what the JSON of a harness says.
+
+    Raises:
+        InputError: it is not a JSON object.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise InputError(f"the harness's input is not JSON: {e}") from e
+    if not isinstance(data, dict):
+        raise InputError("the harness's input is not a JSON object")
+
+    cwd = _cwd_in(data)
+    return HookInput(
+        cwd=Path(cwd) if _is_path(cwd) else None,
+        transcript_dirs=_transcript_folders_in(data),
+        stop_hook_active=data.get("stop_hook_active") is True,
+        session_id=_session_id_in(data),
+    )
+
+
+def _cwd_in(data: dict[str, Any]) -> Any:
+    if "cwd" in data:
+        return data["cwd"]
+
+    roots = data.get("workspace_roots")
+    return roots[0] if isinstance(roots, list) and roots else None
+
+
+def _transcript_folders_in(data: dict[str, Any]) -> tuple[Path, ...]:
+    folders: dict[Path, None] = {}
+    for name in _TRANSCRIPT_FIELDS:
+        file = data.get(name)
+        if _is_path(file):
+            folders[Path(os.path.expanduser(file)).parent] = None
+    return tuple(folders)
+
+
+def _session_id_in(data: dict[str, Any]) -> str | None:
+    for name in _SESSION_FIELDS:
+        session_id = data.get(name)
+        if isinstance(session_id, str) and _SESSION_ID.fullmatch(session_id):
+            return session_id
+    return None
+
+
+def _is_path(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
+def read_hook_input(fd: int = 0, patience: float = PATIENCE) -> HookInput | None:
+    """Read the JSON of a harness from a file descriptor.
+
+    Args:
+        fd: the file descriptor; a terminal is not read.
+        patience: after how many seconds nothing more is read.
+
+    Returns:
+        What the harness sent; None without any input.
+
+    Raises:
+        InputError: the input is not a whole JSON object.
+    """
+    try:
+        data = _read_until_object(fd, time.monotonic() + patience)
+    except (OSError, ValueError):  # standard input is closed
+        return None
+
+    if not data.strip():
+        return None
+    return parse_hook_input(data)
+
+
+def _read_until_object(fd: int, deadline: float) -> bytes:
+    """Return the bytes up to the end of a JSON object, of the input, or of the time."""
+    data = b""
+
+    while len(data) <= SIZE_LIMIT and not os.isatty(fd):
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0:
+            break
+
+        readable, _, _ = select.select([fd], [], [], seconds_left)
+        if not readable:
+            break
+
+        piece = os.read(fd, _PIECE)
+        if not piece:
+            break
+
+        data += piece
+        if data.rstrip().endswith(b"}"):
+            # Until the object is whole, the bracket is an inner one.
+            with contextlib.suppress(ValueError, RecursionError):
+                json.loads(data)
+                break
+
+    return data
