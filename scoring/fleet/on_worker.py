@@ -23,7 +23,7 @@ from scoring.files import temporary_directory
 from scoring.fleet.fleet_toml import FleetConfig, file_system, one_line
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
 from scoring.fleet.tables import arrow_tables, rows_of_iteration, rows_of_work
-from scoring.jobs.backfill import BackfillPlan, LogJob, Standing, backfill_log
+from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, backfill_log
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
 from scoring.text import printable
@@ -92,7 +92,7 @@ def _score(one: Repository, config: FleetConfig, rubric: Rubric, result: Result)
     plan = BackfillPlan(
         rubric, dry_run=True, cache_dir=cache, processes=1, keeps_cache=True, observe=True
     )
-    found: list[Standing] = []
+    found: list[IterationResult] = []
     report = backfill_log(LogJob(one.log, settings, rubric), plan, found.append)
     if report.error:
         raise DaScoreError(report.error)

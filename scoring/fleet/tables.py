@@ -8,7 +8,7 @@ from typing import Any
 
 from rubric import Score, SignalID
 from scoring.examine import ExaminedIteration
-from scoring.jobs.backfill import Standing
+from scoring.jobs.backfill import IterationResult
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
 from scoring.settings_table import read_toml
@@ -151,7 +151,7 @@ def _month_of(record: IterationRecord, end: int | None) -> str:
 
 
 def rows_of_iteration(
-    repository: str, found: Standing, outcome: Outcome | None, horizon_days: float
+    repository: str, found: IterationResult, outcome: Outcome | None, horizon_days: float
 ) -> Iterator[tuple[str, DataRow]]:
     """Yield the rows of one iteration, each with the name of its table and, as ``month``, that of its partition."""
     facts, score = found.facts, found.score
@@ -234,7 +234,7 @@ def score_columns(score: Score) -> DataRow:
     }
 
 
-def _provenance(found: Standing) -> DataRow:
+def _provenance(found: IterationResult) -> DataRow:
     given: dict[str, Any] = provenance_as_dict(
         provenance_of(found.facts), found.score.rubric_version
     )
@@ -256,7 +256,7 @@ def _provenance(found: Standing) -> DataRow:
     return row
 
 
-def _kept(found: Standing, ways: dict[str, SignalSet]) -> DataRow:
+def _kept(found: IterationResult, ways: dict[str, SignalSet]) -> DataRow:
     row: DataRow = {"tool_calls_seen": ways[CLAIMS].tool_calls}
     stays = {} if found.score is found.computed else {r.signal: r for r in found.score.breakdown}
     for signal in SIGNALS:

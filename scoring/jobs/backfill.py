@@ -1,4 +1,4 @@
-"""Brings logs up to date: scores what has no score, or one that does not follow from what is on disk."""
+"""Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk."""
 
 import datetime
 import os
@@ -30,6 +30,8 @@ from scoring.sidecars.fingerprint import (
     fingerprints,
 )
 from scoring.sidecars.provenance import (
+    Provenance,
+    Sidecar,
     changed_between,
     evidence_path,
     read_provenance,
@@ -39,10 +41,27 @@ from scoring.sidecars.provenance import (
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.sidecars.states import in_words, lost_evidence
 
+_UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
+_NS_PER_SECOND = 1e9
+
 
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
-    """What a backfill does with every log."""
+    """What a backfill does with every log.
+
+    Attributes:
+        rubric: the rubric, for logs without one of their own.
+        force: whether every iteration is scored again.
+        dry_run: whether nothing is written.
+        refresh_git: whether an iteration is scored again where only git answers otherwise.
+        allow_evidence_loss: whether a score is replaced although evidence for it is missing now.
+        since: the first day; earlier iterations are passed over.
+        only_absent: a signal; iterations for which it voted are passed over.
+        cache_dir: the folder of the store.
+        processes: how many processes read the transcripts of one log.
+        keeps_cache: whether the store keeps what is read; None for "unless it is a dry run".
+        observe: whether the evidence of optional signals is gathered although they do not vote.
+    """
 
     rubric: Rubric
     force: bool = False
@@ -53,27 +72,38 @@ class BackfillPlan:
     only_absent: str | None = None
     cache_dir: Path | None = None
     processes: int | None = None
-    keeps_cache: bool | None = None  # None keeps what was read unless this is a dry run
-    observe: bool = (
-        False  # gathers the evidence of optional signals also where the rubric has them not vote
-    )
+    keeps_cache: bool | None = None
+    observe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One iteration of a log that was brought up to date, and the score that counts for it."""
+class IterationResult:
+    """An iteration of a log that was brought up to date.
+
+    Attributes:
+        facts: its evidence.
+        computed: the score that the evidence gives now.
+        score: the score that counts: that one, or that of the sidecar, where it stays.
+    """
 
     facts: IterationFacts
-    computed: PersistedScore  # what the evidence gives now
-    score: PersistedScore  # that, or what the sidecar holds, where it stays
+    computed: PersistedScore
+    score: PersistedScore
 
 
-Take = Callable[[Standing], None]  # takes each iteration that has a score, in order
+TakeResult = Callable[[IterationResult], None]
+"""Takes each iteration that has a score, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogJob:
-    """One log to bring up to date; under the plan's rubric unless its repository has one of its own."""
+    """A log to bring up to date.
+
+    Attributes:
+        iter_log_dir: the log.
+        settings: the settings of its repository.
+        rubric: the rubric of its repository; None for that of the plan.
+    """
 
     iter_log_dir: Path
     settings: Settings
@@ -82,243 +112,428 @@ class LogJob:
 
 @dataclass(slots=True)
 class LogReport:
-    """What was done with one log, or with ``dry_run`` would be."""
+    """What was done with a log, or would be in a dry run.
+
+    Attributes:
+        iter_log_dir: the log.
+        error: why it could not be brought up to date.
+        scored: the reason for each new score, by iteration.
+        up_to_date: how many iterations had the right score.
+        passed_over: how many the plan leaves out.
+        kept: the iterations with an old score that has more evidence than a new one would have,
+            and the signals that would lose it.
+        git_changed: the iterations that keep their scores although git answers otherwise now.
+        absent: how often each signal was absent, for which reason.
+        warnings: what was skipped, or reads otherwise than it was meant.
+        broken: the entries that stopped the log, or that a lenient rubric left out.
+        seconds: how long it took.
+    """
 
     iter_log_dir: Path
     error: str | None = None
-    scored: dict[int, str] = field(default_factory=dict)  # the reason, by iteration
+    scored: dict[int, str] = field(default_factory=dict)
     up_to_date: int = 0
     passed_over: int = 0
-    kept: dict[int, list[str]] = field(
-        default_factory=dict
-    )  # signals of which a new score would lose evidence
-    git_changed: list[int] = field(
-        default_factory=list
-    )  # their scores stay, though git answers otherwise now
+    kept: dict[int, list[str]] = field(default_factory=dict)
+    git_changed: list[int] = field(default_factory=list)
     absent: Counter[tuple[str, str]] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
-    broken: list[str] = field(
-        default_factory=list
-    )  # entries that stopped the log, or that a lenient rubric left out
+    broken: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``backfill --json`` prints it."""
-        absent = sorted(self.absent.items())
-        return {name: getattr(self, name) for name in self.__slots__} | {
-            "iter_log_dir": str(self.iter_log_dir),
-            "scored": [{"iteration": n, "reason": reason} for n, reason in self.scored.items()],
-            "kept": [{"iteration": n, "lost": lost} for n, lost in self.kept.items()],
-            "absent": [
-                {"signal": signal, "reason": reason, "iterations": n}
-                for (signal, reason), n in absent
-            ],
-            "seconds": round(self.seconds, 3),
-        }
+        data = {name: getattr(self, name) for name in self.__slots__}
+        data["iter_log_dir"] = str(self.iter_log_dir)
+        data["scored"] = [{"iteration": n, "reason": reason} for n, reason in self.scored.items()]
+        data["kept"] = [{"iteration": n, "lost": lost} for n, lost in self.kept.items()]
+        data["absent"] = [
+            {"signal": signal_id, "reason": reason, "iterations": count}
+            for (signal_id, reason), count in sorted(self.absent.items())
+        ]
+        data["seconds"] = round(self.seconds, 3)
+        return data
 
 
-def backfill_log(job: LogJob, plan: BackfillPlan, take: Take = silent) -> LogReport:
-    """Bring one log up to date; errors of the user go into the report, ``take`` gets every iteration with its score."""
+def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> LogReport:
+    """Bring one log up to date.
+
+    Args:
+        job: the log.
+        plan: what to do.
+        take: takes every iteration with its score.
+
+    Returns:
+        What was done; errors that a user can act on are in it.
+    """
     report = LogReport(job.iter_log_dir)
     plan = replace(plan, rubric=job.rubric or plan.rubric)
-    began = time.monotonic()
+    start = time.monotonic()
+
     try:
         _bring_up_to_date(job, plan, report, take)
     except LogError as e:
-        report.error, report.broken = str(e), list(e.faults)
+        report.error = str(e)
+        report.broken = list(e.faults)
     except DaScoreError as e:
         report.error = str(e)
-    report.seconds = time.monotonic() - began
+
+    report.seconds = time.monotonic() - start
     return report
 
 
-def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: Take) -> None:
-    log, rubric = job.iter_log_dir, plan.rubric
-    how: Options = {
-        **options_of(job.settings),
-        "warn": report.warnings.append,
-        "cache_dir": plan.cache_dir,
-        "processes": plan.processes,
-        "keep": not plan.dry_run if plan.keeps_cache is None else plan.keeps_cache,
-    }
-    sources = Sources.under(
-        rules_of(rubric), job.settings.repo_dir, job.settings.transcript_dirs, how
-    )
+def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: TakeResult) -> None:
+    log = job.iter_log_dir
+    rubric = plan.rubric
+    sources = _sources_of(job, plan, report)
+
     broken: list[LogError] = []
     records = sources.entries([rubric], log, broken.append)
     report.broken = [str(error) for error in broken]
     if records and not plan.dry_run:
         remove_stale(log)
-    left: dict[int, PersistedScore] = {}  # without their rows, which sessions do not need
+
+    scores: dict[int, PersistedScore] = {}
     with fingerprints(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as known:
-        for (one,) in score_iterations(
-            records, log, sources, rubric, observe=plan.observe, labels=plan.observe, compare=False
+        for (iteration,) in score_iterations(
+            records,
+            log,
+            sources,
+            rubric,
+            observe=plan.observe,
+            labels=plan.observe,
+            compare=False,
         ):
-            if score := _judged(one, plan, known, report, take):
-                left[score.iteration] = replace_struct(score, breakdown=())
+            score = _bring_iteration_up_to_date(iteration, plan, known, report, take)
+            if score is not None:
+                # Sessions do not need the rows, which take most of the memory.
+                scores[score.iteration] = replace_struct(score, breakdown=())
+
     if not plan.dry_run:
-        _write_sessions(log, rubric, records, left, report)
+        _write_sessions(log, rubric, records, scores, report)
 
 
-def _judged(
-    one: ScoredIteration, plan: BackfillPlan, known: Fingerprints, report: LogReport, take: Take
+def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
+    keep = plan.keeps_cache
+    if keep is None:
+        keep = not plan.dry_run
+
+    options: Options = {
+        **options_of(job.settings),
+        "warn": report.warnings.append,
+        "cache_dir": plan.cache_dir,
+        "processes": plan.processes,
+        "keep": keep,
+    }
+    settings = job.settings
+    rules = rules_of(plan.rubric)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """An iteration as it is scored now, and its sidecar as it is on disk.
+
+    Attributes:
+        facts: the evidence.
+        files: the sidecar that the evidence gives now.
+        fingerprint: what that is computed from.
+        provenance: the same in numbers, under rules that keep it.
+        old_score: the score on disk; None for no sidecar, or one that cannot be read.
+        old_data: the bytes of the sidecar on disk; None for no sidecar.
+        old_fingerprint: what the last score was computed from; None where that was not kept.
+        old_provenance: the same in numbers.
+    """
+
+    facts: IterationFacts
+    files: Sidecar
+    fingerprint: Fingerprint
+    provenance: Provenance | None
+    old_score: PersistedScore | None
+    old_data: bytes | None
+    old_fingerprint: Fingerprint | None
+    old_provenance: Provenance | None
+
+    @property
+    def iteration(self) -> int:
+        return self.facts.record.iteration
+
+    @property
+    def same_bytes(self) -> bool:
+        return self.old_data == self.files.data
+
+    @property
+    def old_fingerprint_is_of_sidecar(self) -> bool:
+        """Whether the last fingerprint is that of the bytes on disk."""
+        if self.old_fingerprint is None or self.old_data is None:
+            return False
+        return self.old_fingerprint.sidecar == digest_of(self.old_data)
+
+
+def _bring_iteration_up_to_date(
+    scored: ScoredIteration,
+    plan: BackfillPlan,
+    known: Fingerprints,
+    report: LogReport,
+    take: TakeResult,
 ) -> PersistedScore | None:
-    log, facts, n, provenance = report.iter_log_dir, one.facts, one.record.iteration, one.provenance
-    files = sidecar_of(one.persisted, provenance)
-    new, data = files.score, files.data
-    now, then = fingerprint(one.inputs, facts, data), known.get(n)
-    was = None
-    if provenance:
-        was = (
-            provenance if holds(evidence_path(log, n), files.evidence) else read_provenance(log, n)
-        )
-    old, old_data = _on_disk(log, new, data)
-    reason = _reason(facts, plan, (now, then), (old, old_data), data, report)
-    if reason == _UNKNOWN and was and provenance:  # what was kept beside the sidecar can tell
-        changed = changed_between(was, provenance)
-        reason = f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
-    if reason and old and old_data and not plan.allow_evidence_loss:
-        same_facts = then and then.sidecar == digest_of(old_data) and then.same("facts", now)
-        if not same_facts and (lost := lost_evidence(old, new, facts, was, provenance)):
-            report.kept[n] = in_words(lost)
+    """Write the sidecar of an iteration where it is not up to date, and return what counts."""
+    log = report.iter_log_dir
+    comparison = _compare(scored, log, known)
+
+    reason = _reason_to_score(comparison, plan, report)
+    if reason is not None and not plan.allow_evidence_loss:
+        lost = _lost_signals(comparison)
+        if lost:
+            report.kept[comparison.iteration] = lost
             reason = None
-    if reason:
-        report.scored[n] = reason
+
+    if reason is not None:
+        report.scored[comparison.iteration] = reason
         if not plan.dry_run:
-            write_scores(log, [files])
-            known.put(n, now)
-    elif old_data == data:
-        if now != then:
-            known.put(n, now)
-        if provenance and was is None and not plan.dry_run:
-            write_scores(log, [files])
-    if score := new if reason else old:
-        take(Standing(facts, new, score))
-        for row in score.breakdown:
-            if not row.present:
-                report.absent[row.signal, one.signals.value(row.signal).reason or row.detail] += 1
+            write_scores(log, [comparison.files])
+            known.put(comparison.iteration, comparison.fingerprint)
+    elif comparison.same_bytes:
+        _complete(comparison, plan, known, log)
+
+    score = comparison.old_score if reason is None else comparison.files.score
+    if score is None:
+        return None
+
+    take(IterationResult(comparison.facts, comparison.files.score, score))
+    for row in score.breakdown:
+        if not row.present:
+            cause = scored.signals.value(row.signal).reason or row.detail
+            report.absent[row.signal, cause] += 1
     return score
 
 
-_UNKNOWN = "result differs, and what it was computed from was not kept"
+def _compare(scored: ScoredIteration, log: Path, known: Fingerprints) -> _Comparison:
+    iteration = scored.record.iteration
+    provenance = scored.provenance
+    files = sidecar_of(scored.persisted, provenance)
 
+    old_fingerprint = known.get(iteration)
+    new_fingerprint = fingerprint(scored.inputs, scored.facts, files.data)
 
-def _reason(
-    facts: IterationFacts,
-    plan: BackfillPlan,
-    prints: tuple[Fingerprint, Fingerprint | None],
-    on_disk: tuple[PersistedScore | None, bytes | None],
-    data: bytes,
-    report: LogReport,
-) -> str | None:
-    (now, then), (old, old_data) = prints, on_disk
-    voted = (
-        plan.only_absent
-        and old
-        and any(r.signal == plan.only_absent and r.present for r in old.breakdown)
+    old_provenance = None
+    if provenance:
+        if holds(evidence_path(log, iteration), files.evidence):
+            old_provenance = provenance
+        else:
+            old_provenance = read_provenance(log, iteration)
+
+    old_data = _sidecar_bytes(log, iteration)
+    return _Comparison(
+        facts=scored.facts,
+        files=files,
+        fingerprint=new_fingerprint,
+        provenance=provenance,
+        old_score=_score_on_disk(log, files, old_data),
+        old_data=old_data,
+        old_fingerprint=old_fingerprint,
+        old_provenance=old_provenance,
     )
-    if voted or (plan.since and not _is_since(facts, plan.since)):
+
+
+def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
+    """Return the bytes of a sidecar: empty where it cannot be read, None where there is none."""
+    try:
+        return read_file(iteration_score_path(log, iteration), within=log)
+    except FileNotFoundError:
+        return None
+    except InputError:
+        return b""
+
+
+def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> PersistedScore | None:
+    if old_data is None:
+        return None
+    if old_data == files.data:
+        return files.score
+
+    path = iteration_score_path(log, files.score.iteration)
+    try:
+        return parse_iteration_score(old_data, str(path))
+    except InputError:
+        return None
+
+
+def _reason_to_score(comparison: _Comparison, plan: BackfillPlan, report: LogReport) -> str | None:
+    """Return why an iteration needs a new score, in a few words, or None where it does not."""
+    old_score = comparison.old_score
+
+    if _is_passed_over(comparison, plan):
         report.passed_over += 1
         return None
-    if old_data is None:
+
+    if comparison.old_data is None:
         return "no sidecar"
-    if old is None:
+    if old_score is None:
         return "unreadable sidecar"
-    if old.rubric_version != plan.rubric.version:
-        return f"rubric {old.rubric_version or 'unknown'}"
+    if old_score.rubric_version != plan.rubric.version:
+        return f"rubric {old_score.rubric_version or 'unknown'}"
     if plan.force:
         return "forced"
-    if old_data != data:
-        if then is None or then.sidecar != digest_of(old_data):
-            return _UNKNOWN
-        if not now.same_inputs(then):
-            return "inputs changed"
-        if not now.same("git", then):
+
+    if not comparison.same_bytes:
+        cause = _cause_of_change(comparison)
+        if cause is not None:
+            return cause
+        if not _git_answers_as_before(comparison):
             if plan.refresh_git:
                 return "git answers differently"
-            report.git_changed.append(facts.record.iteration)
+            report.git_changed.append(comparison.iteration)
+
     report.up_to_date += 1
     return None
 
 
-def _on_disk(
-    log: Path, new: PersistedScore, written: bytes
-) -> tuple[PersistedScore | None, bytes | None]:
-    path, data = iteration_score_path(log, new.iteration), b""
-    try:
-        data = read_file(path, within=log)
-        return new if data == written else parse_iteration_score(data, str(path)), data
-    except FileNotFoundError:
-        return None, None
-    except InputError:
-        return None, data
+def _is_passed_over(comparison: _Comparison, plan: BackfillPlan) -> bool:
+    if plan.since is not None and not _is_since(comparison.facts, plan.since):
+        return True
+    if not plan.only_absent or comparison.old_score is None:
+        return False
+
+    rows = comparison.old_score.breakdown
+    return any(row.present for row in rows if row.signal == plan.only_absent)
 
 
 def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
     try:
         return datetime.date.fromisoformat(facts.record.date[:10]) >= since
     except ValueError:
-        start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
-        return facts.window is None or facts.window.end >= start_of_day.timestamp() * 1e9
+        pass
+
+    # The entry has no date, so the end of its time decides.
+    if facts.window is None:
+        return True
+    start_of_day = datetime.datetime.combine(since, datetime.time(), datetime.UTC)
+    return facts.window.end >= start_of_day.timestamp() * _NS_PER_SECOND
+
+
+def _cause_of_change(comparison: _Comparison) -> str | None:
+    """Return why a sidecar differs, or None where only git may answer otherwise now."""
+    old = comparison.old_fingerprint
+
+    if old is not None and comparison.old_fingerprint_is_of_sidecar:
+        return None if comparison.fingerprint.same_inputs(old) else "inputs changed"
+
+    # The store does not tell, but the provenance in the log may.
+    if comparison.old_provenance and comparison.provenance:
+        changed = changed_between(comparison.old_provenance, comparison.provenance)
+        return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
+    return _UNKNOWN_CHANGE
+
+
+def _git_answers_as_before(comparison: _Comparison) -> bool:
+    old = comparison.old_fingerprint
+    return old is not None and comparison.fingerprint.same("git", old)
+
+
+def _lost_signals(comparison: _Comparison) -> list[str]:
+    """Return the signals, in words, that had evidence in the old score and lack it now."""
+    if not comparison.old_score or not comparison.old_data:
+        return []
+
+    old_fingerprint = comparison.old_fingerprint
+    if old_fingerprint is not None and comparison.old_fingerprint_is_of_sidecar:
+        if old_fingerprint.same("facts", comparison.fingerprint):
+            return []
+
+    lost = lost_evidence(
+        comparison.old_score,
+        comparison.files.score,
+        comparison.facts,
+        comparison.old_provenance,
+        comparison.provenance,
+    )
+    return in_words(lost)
+
+
+def _complete(comparison: _Comparison, plan: BackfillPlan, known: Fingerprints, log: Path) -> None:
+    """Keep what a right sidecar was computed from, where the store or the log does not have it."""
+    if comparison.fingerprint != comparison.old_fingerprint:
+        known.put(comparison.iteration, comparison.fingerprint)
+    if comparison.provenance and comparison.old_provenance is None and not plan.dry_run:
+        write_scores(log, [comparison.files])
 
 
 def _write_sessions(
-    log: Path, rubric: Rubric, records: Records, left: dict[int, PersistedScore], report: LogReport
+    log: Path,
+    rubric: Rubric,
+    records: Records,
+    scores: dict[int, PersistedScore],
+    report: LogReport,
 ) -> None:
-    members: dict[str, list[PersistedScore | None]] = {}
+    """Write the sidecars of the sessions that have a score for each of their iterations."""
+    members: dict[str, list[int]] = {}
     for record in records:
-        if session_id := record.agent.session_id:
-            members.setdefault(session_id, []).append(left.get(record.iteration))
-    for session_id, scores in members.items():
-        found = [
-            score
-            for score in scores
-            if score is not None and score.rubric_version == rubric.version
-        ]
-        if len(found) == len(scores):
-            write_session(log, session_score(rubric, session_id, found), report.warnings.append)
+        session_id = record.agent.session_id
+        if session_id:
+            members.setdefault(session_id, []).append(record.iteration)
+
+    for session_id, iterations in members.items():
+        of_rubric: list[PersistedScore] = []
+        for iteration in iterations:
+            score = scores.get(iteration)
+            if score is not None and score.rubric_version == rubric.version:
+                of_rubric.append(score)
+
+        if len(of_rubric) == len(iterations):
+            write_session(log, session_score(rubric, session_id, of_rubric), report.warnings.append)
 
 
 def backfill_logs(
     jobs: Sequence[LogJob], plan: BackfillPlan, processes: int
 ) -> Iterator[LogReport]:
-    """Yield a report for each log as it is done, at most ``processes`` at once; a caller that stops early ends them."""
+    """Bring logs up to date, and yield a report for each as it is done.
+
+    Args:
+        jobs: the logs.
+        plan: what to do with each.
+        processes: how many logs at once. A caller that stops early ends these processes.
+    """
     if processes <= 1:
-        yield from (_report(job, plan) for job in jobs)
+        for job in jobs:
+            yield _report_of(job, plan)
         return
+
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, _quiet_worker, (os.getpid(),)) as pool:
+    with ProcessPoolExecutor(processes, context, _prepare_worker, (os.getpid(),)) as pool:
         try:
-            submitted = {pool.submit(_report, job, plan): job for job in jobs}
-            for done in as_completed(submitted):
+            submitted = {pool.submit(_report_of, job, plan): job for job in jobs}
+            for future in as_completed(submitted):
                 try:
-                    yield done.result()
+                    yield future.result()
                 except BrokenProcessPool:
-                    lost = "a process was ended from outside before this log was done; start backfill again"
-                    yield LogReport(submitted[done].iter_log_dir, error=lost)
+                    yield LogReport(
+                        submitted[future].iter_log_dir,
+                        error="a process was ended from outside before this log was done;"
+                        " start backfill again",
+                    )
         except BaseException:
-            for worker in (
-                multiprocessing.active_children()
-            ):  # files are replaced whole, so none is left half written
+            # Files are replaced whole, so that none is left half written.
+            for worker in multiprocessing.active_children():
                 worker.terminate()
-            raise  # the pool's own thread is waited for then: at exit it would meet a pipe that is closed
+            # Leaving the pool waits for its thread, which would meet a closed pipe at exit.
+            raise
 
 
-def _report(job: LogJob, plan: BackfillPlan) -> LogReport:
+def _report_of(job: LogJob, plan: BackfillPlan) -> LogReport:
     try:
         return backfill_log(job, plan)
     except Exception as e:
-        return LogReport(
-            job.iter_log_dir, error=f"internal error, please report it: {type(e).__name__}: {e}"
-        )
+        error = f"internal error, please report it: {type(e).__name__}: {e}"
+        return LogReport(job.iter_log_dir, error=error)
 
 
-def _quiet_worker(parent: int) -> None:
-    """Leave interruptions to the process that started this one, and end when that is gone, however it ended."""
+def _prepare_worker(parent: int) -> None:
+    """Leave interruptions to the process that started this one, and end when that is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with(parent)

@@ -1,63 +1,110 @@
-"""Puts the close-task hook into a harness's settings, and takes it out again.
+"""Puts the close-task hook into the settings of a harness, and takes it out again.
 
-All else in such a file stays, a copy is kept, and taking the hook out gives back its bytes.
+Everything else in such a file stays, a backup is kept, and taking the hook out gives back the
+bytes that the file had before.
 """
 
 import contextlib
-import json
 import os
 import re
 import shlex
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
 from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
-from scoring.files import is_inside, make_folder, read_file, reason, write_atomically
+from scoring.files import is_inside, reason
+from scoring.jobs.settings_json import (
+    BY_HAND,
+    backup_of,
+    json_in_layout_of,
+    read_json_file,
+    write_settings_file,
+)
 
 PROGRAM = "da-score"
-HOOKS = {harness.name: harness.hook for harness in ATTRIBUTED_HARNESSES}
-"""How each harness runs the hook; None where it cannot."""
-USUAL = Hook("", quiet=False)
-_ONLY_VERSION = {
-    "version": 1
-}  # what is left of a file with a list without groups, which says how it is written
-BACKUP_SUFFIX = ".da-score-backup"
 
-_BY_HAND = "fix it by hand, it was left alone"
+HOOKS = {harness.name: harness.hook for harness in ATTRIBUTED_HARNESSES}
+"""How each harness runs the hook; None for a harness that runs none."""
+
+USUAL = Hook("", quiet=False)
+
+_ONLY_VERSION = {"version": 1}
+"""What is left of a file with a flat list of hooks, which states its version."""
+
+_HELP_TIMEOUT = 30  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class HookChange:
-    """What was done to a settings file, and where its former content is."""
+    """What was done to a settings file.
+
+    Attributes:
+        path: the file.
+        changed: whether it was changed.
+        backup: where its former content is; None without one.
+    """
 
     path: Path
     changed: bool
     backup: Path | None = None
 
 
+class _InstalledHook(NamedTuple):
+    """The hook in a settings file.
+
+    Attributes:
+        event: the event that it runs for.
+        group: the object that holds it; in a flat list the hook itself.
+        hook: its own object.
+    """
+
+    event: str
+    group: dict[str, Any]
+    hook: dict[str, Any]
+
+    @property
+    def is_flat(self) -> bool:
+        return self.group is self.hook
+
+
 def hook_settings(harness: str, scope: str, project: Path) -> Path:
-    """Return the settings file of a harness, of a ``project`` or its ``user``; InputError if it runs no known hook."""
+    """Return the settings file of a harness.
+
+    Args:
+        harness: the name of the harness.
+        scope: ``project`` or ``user``, for whom the file is.
+        project: the folder of the project.
+
+    Raises:
+        InputError: the harness runs no hooks.
+    """
     hook = HOOKS[harness]
     if hook is None:
         raise InputError(
             f"{harness} runs no command when its agent stops; 'da-score watch' scores what it does"
         )
-    named = os.environ.get(hook.variable, "").partition(",")[0].strip()
-    if scope == "user" and named:
-        return Path(named).expanduser() / hook.below
-    return project / hook.file if scope == "project" else Path.home() / (hook.at_home or hook.file)
+    if scope == "project":
+        return project / hook.file
+
+    folder = os.environ.get(hook.variable, "").partition(",")[0].strip()
+    if scope == "user" and folder:
+        return Path(folder).expanduser() / hook.below
+    return Path.home() / (hook.at_home or hook.file)
 
 
 def refuse_outside(path: Path, project: Path) -> None:
-    """Refuse, by an InputError, a settings file of a project that is not in it once links are followed."""
+    """Refuse a settings file of a project that a link leads out of it.
+
+    Raises:
+        InputError: it does.
+    """
     if not is_inside(path, project):
         raise InputError(
             f"{path}: it leads out of the project, to {os.path.realpath(path)}; it was left alone"
@@ -65,217 +112,278 @@ def refuse_outside(path: Path, project: Path) -> None:
 
 
 def why_it_does_not_run(command: str) -> str:
-    """Run the program of a hook once, for its help; return why that fails, "" when it does not."""
+    """Run the program of a hook once, for its help, and say why that fails.
+
+    Returns:
+        The reason; "" where it runs.
+    """
     try:
-        words = shlex.split(command)
+        program = _program_among(shlex.split(command))
     except ValueError as e:
-        return f"{command!r} is no command line: {e}"
-    program = next((word for word in words if os.path.basename(word) == PROGRAM), None)
-    if program is None:
+        return f"{command!r} is not a command line: {e}"
+
+    if not program:
         return f"{command!r} does not name {PROGRAM}"
     if shutil.which(program) is None:
-        where = "is not there, or not executable" if "/" in program else "is not on the path"
-        return f"{program} {where}"
+        problem = "is not there, or not executable" if "/" in program else "is not on the path"
+        return f"{program} {problem}"
+
     try:
-        how: Any = {
-            "stdin": subprocess.DEVNULL,
-            "capture_output": True,
-            "timeout": 30,
-            "check": False,
-        }
-        done = subprocess.run([program, "close-task", "--help"], **how)
+        process = subprocess.run(
+            [program, "close-task", "--help"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_HELP_TIMEOUT,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as e:
         return f"{program} does not run: {e}"
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return f"{program} ends with status {done.returncode}{f': {lines[-1]}' if lines else ''}"
-    return ""
+
+    if process.returncode == 0:
+        return ""
+    lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+    last_line = f": {lines[-1]}" if lines else ""
+    return f"{program} ends with status {process.returncode}{last_line}"
 
 
 def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
-    """Put the da-score that runs now into a settings file as :func:`install_hook`; InputError where it does not run."""
-    beside = (
-        Path(sys.argv[0])
-        if os.path.basename(sys.argv[0]) == PROGRAM
-        else Path(sys.executable).with_name(PROGRAM)
-    )
-    found = shutil.which(os.path.abspath(beside)) or shutil.which(PROGRAM)
-    if found is None:
+    """Put the da-score that runs now into a settings file.
+
+    Args:
+        path: the settings file.
+        hook: how the harness runs it.
+
+    Raises:
+        InputError: there is no such program, it does not run, or as :func:`install_hook`.
+        WriteError: as :func:`install_hook`.
+    """
+    # The path may hold another da-score than the one that runs.
+    candidate = Path(sys.executable).with_name(PROGRAM)
+    if os.path.basename(sys.argv[0]) == PROGRAM:
+        candidate = Path(sys.argv[0])
+
+    program = shutil.which(os.path.abspath(candidate)) or shutil.which(PROGRAM)
+    if program is None:
         raise InputError(
-            f"there is no program {PROGRAM} beside {sys.executable} nor on the path: install da-score"
+            f"there is no program {PROGRAM} beside {sys.executable} nor on the path:"
+            " install da-score"
         )
-    command = (
-        f"{shlex.quote(os.path.abspath(found))} close-task{' >/dev/null' if hook.quiet else ''}"
-    )
-    if why := why_it_does_not_run(command):
-        raise InputError(f"the hook would not run, and was not installed: {why}")
+
+    command = f"{shlex.quote(os.path.abspath(program))} close-task"
+    if hook.quiet:
+        command += " >/dev/null"
+
+    problem = why_it_does_not_run(command)
+    if problem:
+        raise InputError(f"the hook would not run, and was not installed: {problem}")
     return install_hook(path, command, hook)
 
 
 def install_hook(
     path: Path, command: str = f"{PROGRAM} close-task", hook: Hook = USUAL
 ) -> HookChange:
-    """Put the hook into a settings file, unless it is in it and runs; InputError, WriteError, then it is as it was."""
-    text, data = _read(path)
-    if places := _hooks(data):
-        program = _program(command)
-        bare = [one for *_, one in places if not os.access(_program(_command_of(one)), os.X_OK)]
-        bare = bare if os.path.isabs(program) else []
-        for one in bare:  # it needs a path that is set up, or names a da-score that is gone
-            key = "command" if "command" in one else "bash"
-            one[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, one[key], count=1)
-        return HookChange(
-            path, bool(bare), _write(path, _written(path, data, text), keep=True) if bare else None
-        )
-    hooks = data.setdefault("hooks", {}) if isinstance(data, dict) else None
-    groups = hooks.setdefault(hook.event, []) if isinstance(hooks, dict) else None
-    if not isinstance(groups, list):
-        shape = (
-            "hooks is not a JSON object" if hooks is not None else "the file is not a JSON object"
-        )
-        wrong = f"hooks.{hook.event} is not a list" if isinstance(hooks, dict) else shape
-        raise InputError(f"{path}: {wrong}; {_BY_HAND}")
-    added = {"type": "command", hook.key: command, **hook.limit}
-    groups.append(added if hook.flat else {"hooks": [added]})
+    """Put the hook into a settings file, unless it is there and its program exists.
+
+    Args:
+        path: the settings file, which is made where it does not exist.
+        command: the command of the hook.
+        hook: how the harness runs it.
+
+    Raises:
+        InputError: the file cannot be read, or does not hold hooks as it should.
+        WriteError: it cannot be written. In either case it stays as it is.
+    """
+    text, data = read_json_file(path)
+
+    installed = _installed_hooks(data)
+    if installed:
+        changed = _repair(installed, _program_in(command))
+        backup = None
+        if changed:
+            backup = write_settings_file(path, json_in_layout_of(path, data, text), keep=True)
+        return HookChange(path, changed, backup)
+
+    groups = _groups_of_event(path, data, hook.event)
+    new_hook = {"type": "command", hook.key: command, **hook.limit}
     if hook.flat:
+        groups.append(new_hook)
+        # The version comes first, unless the file has one.
         data |= _ONLY_VERSION | data
-    return HookChange(
-        path, changed=True, backup=_write(path, _written(path, data, text), keep=True)
-    )
+    else:
+        groups.append({"hooks": [new_hook]})
+
+    backup = write_settings_file(path, json_in_layout_of(path, data, text), keep=True)
+    return HookChange(path, changed=True, backup=backup)
+
+
+def _repair(installed: list[_InstalledHook], program: str) -> bool:
+    """Put a program into hooks whose own cannot be started by its path, and say whether any was."""
+    if not os.path.isabs(program):
+        return False
+
+    changed = False
+    for _, _, hook in installed:
+        # It relies on the path of the harness, or names a da-score that is gone.
+        if not os.access(_program_in(_command_of(hook)), os.X_OK):
+            key = "command" if "command" in hook else "bash"
+            hook[key] = re.sub(rf"[^\s\"']*\b{PROGRAM}\b", lambda _: program, hook[key], count=1)
+            changed = True
+    return changed
+
+
+def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
+    """Return the list of an event in the data of a settings file, made where there is none."""
+    problem = ""
+    if not isinstance(data, dict):
+        problem = "the file is not a JSON object"
+    elif not isinstance(data.setdefault("hooks", {}), dict):
+        problem = "hooks is not a JSON object"
+    elif not isinstance(data["hooks"].setdefault(event, []), list):
+        problem = f"hooks.{event} is not a list"
+
+    if problem:
+        raise InputError(f"{path}: {problem}; {BY_HAND}")
+    groups: list[Any] = data["hooks"][event]
+    return groups
 
 
 def uninstall_hook(path: Path) -> HookChange:
-    """Take the hook out of a settings file, which has its former bytes again; raises as :func:`install_hook`."""
-    text, data = _read(path)
-    places = _hooks(data)
-    for event, group, hook in places:
-        if group is not hook:
-            group["hooks"].remove(hook)
-        if group is hook or not group["hooks"]:
-            data["hooks"][event].remove(group)
-        if not data["hooks"][event]:
-            del data["hooks"][event]
-        if not data["hooks"]:
-            del data["hooks"]
-    if not places:
+    """Take the hook out of a settings file, which gets back the bytes that it had before.
+
+    Raises:
+        InputError, WriteError: as :func:`install_hook`.
+    """
+    text, data = read_json_file(path)
+    installed = _installed_hooks(data)
+    if not installed:
         return HookChange(path, changed=False)
-    backup = _backup_of(path)
-    if data not in ({}, _ONLY_VERSION) or backup.is_file() or path.is_symlink():
-        new = _written(path, data, text)
-        with contextlib.suppress(InputError, WriteError):
-            former = _read(backup)
-            new = former[0].encode() if backup.is_file() and former[1] == data else new
-        _write(path, new, keep=False)
-        backup.unlink(missing_ok=True)
+
+    for found_hook in installed:
+        _take_out(found_hook, data)
+
+    backup = backup_of(path)
+    is_ours = data in ({}, _ONLY_VERSION) and not backup.is_file() and not path.is_symlink()
+    if is_ours:
+        _remove_file_and_folder(path)
     else:
-        try:
-            path.unlink()
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
-        except OSError as e:
-            raise WriteError(f"{path}: cannot write: {reason(e)}") from e
+        write_settings_file(path, _former_bytes(path, data, text), keep=False)
+        backup.unlink(missing_ok=True)
     return HookChange(path, changed=True)
 
 
+def _take_out(installed: _InstalledHook, data: dict[str, Any]) -> None:
+    """Take a hook out of the data of a settings file, and what it leaves empty."""
+    events = data["hooks"]
+    group = installed.group
+
+    if not installed.is_flat:
+        group["hooks"].remove(installed.hook)
+    if installed.is_flat or not group["hooks"]:
+        events[installed.event].remove(group)
+    if not events[installed.event]:
+        del events[installed.event]
+    if not events:
+        del data["hooks"]
+
+
+def _former_bytes(path: Path, data: Any, text: str) -> bytes:
+    """Return the bytes of a settings file without the hook: those of the backup, if it says the same."""
+    backup = backup_of(path)
+    with contextlib.suppress(InputError, WriteError):
+        former = read_json_file(backup)
+        if backup.is_file() and former.data == data:
+            return former.text.encode()
+    return json_in_layout_of(path, data, text)
+
+
+def _remove_file_and_folder(path: Path) -> None:
+    try:
+        path.unlink()
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    except OSError as e:
+        raise WriteError(f"{path}: cannot write: {reason(e)}") from e
+
+
 def installed_in(path: Path) -> list[str]:
-    """Return the events for which a settings file runs the hook; raises as :func:`install_hook`."""
-    return list(dict.fromkeys(event for event, *_ in _hooks(_read(path)[1])))
+    """Return the events for which a settings file runs the hook.
+
+    Raises:
+        InputError: as :func:`install_hook`.
+    """
+    events: dict[str, None] = {}
+    for installed in _installed_hooks(read_json_file(path).data):
+        events[installed.event] = None
+    return list(events)
 
 
 def hooks_that_do_not_run(path: Path) -> Iterator[str]:
-    """Yield why a hook of a settings file does not run, for each that does not; raises as :func:`install_hook`."""
-    for command in dict.fromkeys(_command_of(hook) for _, _, hook in _hooks(_read(path)[1])):
-        if why := why_it_does_not_run(command):
-            yield why
+    """Yield why a hook in a settings file does not run, for each command once.
+
+    Raises:
+        InputError: as :func:`install_hook`.
+    """
+    installed = _installed_hooks(read_json_file(path).data)
+    for command in dict.fromkeys(_command_of(entry.hook) for entry in installed):
+        problem = why_it_does_not_run(command)
+        if problem:
+            yield problem
 
 
-def _hooks(data: Any) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+def _installed_hooks(data: Any) -> list[_InstalledHook]:
+    """Return where the data of a settings file has the hook; anything of another shape is skipped."""
     events = data.get("hooks") if isinstance(data, dict) else None
-    return [
-        (event, group, hook)
-        for event, groups in (events.items() if isinstance(events, dict) else ())
-        for group in (groups if isinstance(groups, list) else ())
-        if isinstance(group, dict)
-        for hook in (group["hooks"] if isinstance(group.get("hooks"), list) else [group])
-        if isinstance(hook, dict) and _is_the_hook(_command_of(hook))
-    ]
+    if not isinstance(events, dict):
+        return []
+
+    installed: list[_InstalledHook] = []
+    for event, groups in events.items():
+        if not isinstance(groups, list):
+            continue
+        for group in groups:
+            if not isinstance(group, dict):
+                continue
+            for hook in _hooks_in(group):
+                if isinstance(hook, dict) and _runs_close_task(_command_of(hook)):
+                    installed.append(_InstalledHook(event, group, hook))
+    return installed
+
+
+def _hooks_in(group: dict[str, Any]) -> list[Any]:
+    hooks = group.get("hooks")
+    return hooks if isinstance(hooks, list) else [group]
 
 
 def _command_of(hook: dict[str, Any]) -> Any:
     return hook.get("command", hook.get("bash"))
 
 
-def _program(command: str) -> str:
+def _program_in(command: str) -> str:
+    """Return the word of a command that names da-score, or "" without one."""
     with contextlib.suppress(ValueError):
-        for word in shlex.split(command):
-            if os.path.basename(word) == PROGRAM:
-                return word
+        return _program_among(shlex.split(command))
     return ""
 
 
-def _is_the_hook(command: object) -> bool:
+def _program_among(words: list[str]) -> str:
+    for word in words:
+        if os.path.basename(word) == PROGRAM:
+            return word
+    return ""
+
+
+def _runs_close_task(command: object) -> bool:
     if not isinstance(command, str):
         return False
+
     words = iter(command.split())
-    return any(
-        os.path.basename(word.strip("\"'")) == PROGRAM
-        and next((following for following in words if not following.startswith("-")), None)
-        == "close-task"
-        for word in words
-    )
-
-
-def _read(path: Path) -> tuple[str, Any]:
-    try:
-        text = read_file(path).decode("utf-8")
-    except FileNotFoundError:
-        return "", {}
-    except UnicodeDecodeError as e:
-        raise InputError(f"{path}: is not UTF-8; it was left alone") from e
-    try:
-        return text, json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"{path}: not JSON: {e}; {_BY_HAND}") from e
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) != len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _written(path: Path, data: Any, like: str) -> bytes:
-    body = like.strip()
-    unit = re.search(r"\n([ \t]+)\S", body)
-    indent = unit[1] if unit else "  " if "\n" in body or body in ("", "{}") else None
-    surrogates = (
-        re.search(r"\\u[dD][89a-fA-F]", body) is not None
-    )  # such an escape may be half a character
-    try:
-        text = json.dumps(data, indent=indent, ensure_ascii=surrogates, allow_nan=False)
-    except (ValueError, RecursionError) as e:
-        raise InputError(f"{path}: cannot be written again: {e}; {_BY_HAND}") from e
-    if "\r\n" in body:
-        text = text.replace("\n", "\r\n")
-    return (text + (like[len(like.rstrip()) :] if body else "\n")).encode()
-
-
-def _backup_of(path: Path) -> Path:
-    target = Path(os.path.realpath(path))
-    return target.with_name(target.name + BACKUP_SUFFIX)
-
-
-def _write(path: Path, new: bytes, keep: bool) -> Path | None:
-    target, backup = Path(os.path.realpath(path)), None
-    mode, owner = 0o644, None
-    make_folder(target.parent)
-    if target.exists():
-        found = target.stat()
-        mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
-        if keep:
-            backup = _backup_of(
-                path
-            )  # written like the file, so never through a symlink in its place
-            write_atomically(backup, read_file(target), mode=mode, owner=owner)
-    write_atomically(target, new, mode=mode, owner=owner)
-    return backup
+    for word in words:
+        if os.path.basename(word.strip("\"'")) != PROGRAM:
+            continue
+        # Options may come between the program and its command.
+        for next_word in words:
+            if not next_word.startswith("-"):
+                if next_word == "close-task":
+                    return True
+                break
+    return False

@@ -1,4 +1,4 @@
-"""The settings file that ``da-score init`` writes: every setting with a comment, and what was found while looking."""
+"""Writes the settings file of ``da-score init``: every setting with a comment that says what was found."""
 
 import json
 import os
@@ -14,91 +14,170 @@ from scoring.text import counted, printable
 from scoring.views.doctor import Examination
 
 _WIDTH = 100
+_TEMPLATE = Path(__file__).parent / "settings.txt"
 
 
-def settings_text(seen: Examination, settings: Settings) -> str:
-    """Return the file: what the command line names as settings, and what was found under its rubric as comments."""
-    rubric, trunk, files = seen.rubric, seen.repository.trunk, seen.transcripts.files
-    top = seen.repository.top_level or seen.repository.path
-    log_dir = _place(seen.log.path, top)
-    log = f"Found at {log_dir}: {counted(len(seen.log.iterations), 'iteration')}"
-    usual = os.path.realpath(settings.iter_log_dir) == os.path.realpath(top / DEFAULT_LOG_DIR)
-    no_trunk = f"None was found: {trunk.how if trunk else 'there is no repository'}"
-    count = sum(not file.left_out for file in files)
-    known = f"{count} of {len(files)} transcripts found are of work in this repository"
-    folders = [_place(folder, top) for folder in settings.transcript_dirs]
-    auto = (
-        '# transcripts = "auto"'
-        if folders
-        else f"transcripts = {_quoted(settings.transcripts or 'auto')}"
-    )
-    found = {
-        "version": settings.rubric,
-        "claims": "a claim has a vote"
-        if rubric.claims_vote
-        else "what an agent says of its own work has no vote",
-        "coverage": f"{rubric.minimum_coverage * 100:.0f}",
-        "found_log": f"There is none at {log_dir} yet" if seen.log.problem else log,
-        "found_trunk": f"Found: {trunk.name}, {trunk.how}" if trunk and trunk.commit else no_trunk,
-        "found_transcripts": known if files else "None were found",
-        "rubric": f"rubric = {_quoted(settings.rubric)}",
-        "log": _setting(
-            "iter-log-dir",
-            None if usual else _place(settings.iter_log_dir, top),
-            str(DEFAULT_LOG_DIR),
-        ),
-        "trunk": _setting("trunk", settings.trunk, (trunk and trunk.name) or "main"),
-        "transcripts": f"{auto}\n{_list_setting('transcript-dir', folders, '~/.claude/projects/-home-me-src-app')}",
+def settings_text(examination: Examination, settings: Settings) -> str:
+    """Return the settings file for a repository.
+
+    Args:
+        examination: what was found in the repository, under the rubric of the settings.
+        settings: what the command line names; anything else is a comment in the file.
+    """
+    top = examination.repository.top_level or examination.repository.path
+    values = {
+        **_rubric_values(examination, settings),
+        **_log_values(examination, settings, top),
+        **_trunk_values(examination, settings),
+        **_transcript_values(examination, settings, top),
         "derive": "derive = true" if settings.derive else "# derive = true",
-        "worktrees": _list_setting("worktrees", settings.worktrees, "~/worktrees/*"),
-        "tests": _list_setting("test-commands", settings.test_commands, "./check --all"),
+        "worktrees": _list_line("worktrees", settings.worktrees, "~/worktrees/*"),
+        "tests": _list_line("test-commands", settings.test_commands, "./check --all"),
     }
-    template = (Path(__file__).parent / "settings.txt").read_text("utf-8").rstrip("\n")
-    return "\n\n".join(_block(part, found) for part in template.split("\n\n")) + "\n"
+
+    template = _TEMPLATE.read_text("utf-8").rstrip("\n")
+    blocks = [_filled_block(block, values) for block in template.split("\n\n")]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _block(template: str, found: Mapping[str, str]) -> str:
-    comment, *lines = (line.format_map(found) for line in template.split("\n"))
+def _rubric_values(examination: Examination, settings: Settings) -> dict[str, str]:
+    claims = "what an agent says of its own work has no vote"
+    if examination.rubric.claims_vote:
+        claims = "a claim has a vote"
+
+    return {
+        "version": settings.rubric,
+        "claims": claims,
+        "coverage": f"{examination.rubric.minimum_coverage * 100:.0f}",
+        "rubric": f"rubric = {_toml_string(settings.rubric)}",
+    }
+
+
+def _log_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
+    log = examination.log
+    log_dir = _path_from_top(log.path, top)
+    if log.problem:
+        found_log = f"There is none at {log_dir} yet"
+    else:
+        found_log = f"Found at {log_dir}: {counted(len(log.iterations), 'iteration')}"
+
+    usual_dir = os.path.realpath(top / DEFAULT_LOG_DIR)
+    named_dir = None
+    if os.path.realpath(settings.iter_log_dir) != usual_dir:
+        named_dir = _path_from_top(settings.iter_log_dir, top)
+
+    return {
+        "found_log": found_log,
+        "log": _line("iter-log-dir", named_dir, str(DEFAULT_LOG_DIR)),
+    }
+
+
+def _trunk_values(examination: Examination, settings: Settings) -> dict[str, str]:
+    trunk = examination.repository.trunk
+    if trunk is None:
+        found_trunk = "None was found: there is no repository"
+    elif trunk.commit:
+        found_trunk = f"Found: {trunk.name}, {trunk.how}"
+    else:
+        found_trunk = f"None was found: {trunk.how}"
+
+    example = trunk.name if trunk and trunk.name else "main"
+    return {"found_trunk": found_trunk, "trunk": _line("trunk", settings.trunk, example)}
+
+
+def _transcript_values(examination: Examination, settings: Settings, top: Path) -> dict[str, str]:
+    files = examination.transcripts.files
+    found_transcripts = "None were found"
+    if files:
+        counted_files = sum(not file.left_out for file in files)
+        found_transcripts = (
+            f"{counted_files} of {len(files)} transcripts found are of work in this repository"
+        )
+
+    folders = [_path_from_top(folder, top) for folder in settings.transcript_dirs]
+    if folders:
+        auto_line = '# transcripts = "auto"'
+    else:
+        auto_line = f"transcripts = {_toml_string(settings.transcripts or 'auto')}"
+
+    folders_line = _list_line("transcript-dir", folders, "~/.claude/projects/-home-me-src-app")
+    return {
+        "found_transcripts": found_transcripts,
+        "transcripts": f"{auto_line}\n{folders_line}",
+    }
+
+
+def _filled_block(template: str, values: Mapping[str, str]) -> str:
+    """Return a block of the template, its first line as a wrapped comment, the others as they are."""
+    comment, *lines = (line.format_map(values) for line in template.split("\n"))
     wrapped = textwrap.wrap(
-        printable(comment), _WIDTH - 2, break_long_words=False, break_on_hyphens=False
+        printable(comment),
+        _WIDTH - len("# "),
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return "\n".join([*(f"# {line}" for line in wrapped), *lines])
 
 
-def _quoted(text: str) -> str:
-    """Return a TOML string; what JSON escapes TOML does too, but for DEL and half a pair of surrogates."""
+def _toml_string(text: str) -> str:
+    """Return a TOML string: JSON, with DEL as an escape and without halves of characters."""
     escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
     return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _setting(key: str, value: str | None, example: str) -> str:
-    return f"# {key} = {_quoted(example)}" if value is None else f"{key} = {_quoted(value)}"
+def _line(key: str, value: str | None, example: str) -> str:
+    """Return the line of a setting, with an example as a comment where it is not set."""
+    if value is None:
+        return f"# {key} = {_toml_string(example)}"
+    return f"{key} = {_toml_string(value)}"
 
 
-def _list_setting(key: str, values: Sequence[str], example: str) -> str:
-    return f"{'' if values else '# '}{key} = [{', '.join(map(_quoted, values or (example,)))}]"
+def _list_line(key: str, values: Sequence[str], example: str) -> str:
+    if not values:
+        return f"# {key} = [{_toml_string(example)}]"
+    return f"{key} = [{', '.join(map(_toml_string, values))}]"
 
 
-def _place(path: Path, top: Path) -> str:
-    real, root = os.path.realpath(path), os.path.realpath(top)
-    return os.path.relpath(real, root) if real.startswith(root + os.sep) else real
+def _path_from_top(path: Path, top: Path) -> str:
+    """Return a path relative to the top of the repository, or whole where it is elsewhere."""
+    real_path = os.path.realpath(path)
+    real_top = os.path.realpath(top)
+    if real_path.startswith(real_top + os.sep):
+        return os.path.relpath(real_path, real_top)
+    return real_path
 
 
-def write_settings(seen: Examination, text: str, force: bool) -> Path:
-    """Write the settings file and return where; NotARepositoryError, SettingsError without ``force``, WriteError."""
-    top = seen.repository.top_level
+def write_settings(examination: Examination, text: str, force: bool) -> Path:
+    """Write the settings file of a repository, and return it.
+
+    Args:
+        examination: what was found in the repository.
+        text: the content of the file.
+        force: whether it may replace a file.
+
+    Raises:
+        NotARepositoryError: there is no repository.
+        SettingsError: there is a settings file already.
+        WriteError: the file cannot be written, or a link leads out of the repository.
+    """
+    top = examination.repository.top_level
     if top is None:
-        raise NotARepositoryError(seen.repository.problem)
+        raise NotARepositoryError(examination.repository.problem)
+
     path = top / SETTINGS_FILE
     if not force and os.path.lexists(path):
-        log = "" if seen.log.iterations else f"; make the log with {commands_that_make_a_log(path)}"
+        advice = ""
+        if not examination.log.iterations:
+            advice = f"; make the log with {commands_that_make_a_log(path)}"
         raise SettingsError(
-            f"{path}: is there already; --force replaces it, --print shows what would be written{log}"
+            f"{path}: exists already; --force replaces it,"
+            f" --print shows what would be written{advice}"
         )
+
     if not is_inside(path.parent, top):
-        raise WriteError(
-            f"{path.parent}: a link leads out of the repository, to {os.path.realpath(path.parent)}"
-        )
+        target = os.path.realpath(path.parent)
+        raise WriteError(f"{path.parent}: a link leads out of the repository, to {target}")
+
     make_folder(path.parent)
     write_atomically(path, text.encode("utf-8"), mode=0o644)
     return path

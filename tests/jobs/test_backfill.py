@@ -93,7 +93,7 @@ class TestFindLogs:
         [
             ("missing", "no such directory"),
             ("file", "not a directory"),
-            ("/dev", "is a system folder, in which no log is looked for"),
+            ("/dev", "is a system folder; da-score does not look for logs there"),
             (
                 "empty",
                 "no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "

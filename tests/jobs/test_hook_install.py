@@ -444,7 +444,7 @@ class TestCommand:
             pytest.param(
                 "/gone/da-score close-task", "/gone/da-score is not there", id="a path that is gone"
             ),
-            pytest.param("'da-score close-task", "is no command line", id="an open quote"),
+            pytest.param("'da-score close-task", "is not a command line", id="an open quote"),
         ],
     )
     def test_one_that_cannot_run_is_noticed(

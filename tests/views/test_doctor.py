@@ -371,7 +371,7 @@ class TestInit:
     def test_never_replaces_a_file_unless_forced(self, whole: Place, init: Init) -> None:
         path = whole.path / SETTINGS
         path.write_text("rubric = '2.0.2'\n")
-        assert "is there already; --force replaces it" in one_line(init())
+        assert "exists already; --force replaces it" in one_line(init())
         assert path.read_text() == "rubric = '2.0.2'\n"
         assert init("--force").status == 0
         assert (self.settings(whole).rubric, self.settings(whole).derive) == (NEWEST, False)
