@@ -20,7 +20,8 @@ from scoring.files import in_checkout, reason, refuse_special, write_atomically
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, resolve_settings, settings_sources
 from scoring.text import counted, printable, spans
-from scoring.views.gates import GATES, Verdict, check, demands, junit, markdown
+from scoring.views.gates import GATES, Verdict, check, demands
+from scoring.views.gates.build_reports import junit, markdown
 
 FAILED = 3  # the exit status of a check that found something
 _KINDS: dict[str, dict[str, Any]] = {

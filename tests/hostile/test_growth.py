@@ -57,7 +57,7 @@ from scoring.meters.meeting.records import parse_meeting_records
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.sidecars.scores import parse_iteration_score
 from scoring.text import cell, fold, printable, quote, shown, trim
-from scoring.views.gates import _md, _xml
+from scoring.views.gates.build_reports import markdown_text, xml_text
 from scoring.views.report import is_report
 from scoring.yamlnodes import resolve
 
@@ -347,7 +347,7 @@ PLACES: dict[str, Work] = {
         trim(text),
         fold(text),
     ),
-    "what is printed in a summary": lambda text: (_md(text), _xml(text)),
+    "what is printed in a summary": lambda text: (markdown_text(text), xml_text(text)),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from helpers.commands import DaScore, OnTerminal
 
 from scoring.text import json_escaped, show_hidden, visible
-from scoring.views.gates import _md, _xml
+from scoring.views.gates.build_reports import markdown_text, xml_text
 
 LOG = Path(".agents/active/iteration-log")
 
@@ -34,8 +34,8 @@ def test_what_is_hidden_is_shown_as_an_escape(char: str) -> None:
     for found in (
         show_hidden(f"a{char}b"),
         visible(f"a{char}b"),
-        _xml(f"a{char}b"),
-        _md(f"a{char}b"),
+        xml_text(f"a{char}b"),
+        markdown_text(f"a{char}b"),
     ):
         assert char not in found
         assert f"{ord(char):04x}" in found or f"{ord(char):02x}" in found
@@ -43,7 +43,7 @@ def test_what_is_hidden_is_shown_as_an_escape(char: str) -> None:
 
 @pytest.mark.parametrize("text", ["é ñ ü", "مرحبا", "שלום", "✅ ❤\ufe0f", "中文"])
 def test_what_people_write_stays_as_it_is(text: str) -> None:
-    assert (show_hidden(text), visible(text), _xml(text)) == (text, text, text)
+    assert (show_hidden(text), visible(text), xml_text(text)) == (text, text, text)
 
 
 @pytest.mark.parametrize("char", ["\x7f", "\x80", "\x9b", "\x9f"])
@@ -64,7 +64,7 @@ def test_json_has_no_late_controls_and_says_the_same(char: str) -> None:
     ],
 )
 def test_a_summary_has_no_link_or_entity_of_its_own(text: str) -> None:
-    found = _md(text)
+    found = markdown_text(text)
     assert not re.search(r"://|www\.|\w@", found, re.IGNORECASE)
     assert not re.search(r"(?<!<!-- -->)@", found)
     assert found.replace("<!-- -->", "") == text.replace("&", "&amp;")

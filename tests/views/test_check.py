@@ -31,6 +31,7 @@ from scoring.signals.values import (
 )
 from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
+from scoring.views.gates.gate import Demand
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -55,7 +56,7 @@ def checked(iterations: list[ExaminedIteration], last: int | None = None, **give
     """Check iterations by gates; a baseline may be given as it is."""
     log = LogView(Path(), Path(), rubric=default_rubric(), selection=Selection(last))
     before = given.pop("baseline", None)
-    drop = [(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
+    drop = [Demand(MAX_DROP, Drop(given.pop("max_drop"), before, last))] if before else []
     return check(iterations, demands(given, log) + drop, last)
 
 
@@ -302,7 +303,7 @@ class TestCommand:
             (
                 ["--min-band", "great"],
                 2,
-                "'great' is no band of rubric 2.1.0; known: excellent, good",
+                "rubric 2.1.0 has no band 'great'; it has excellent, good",
             ),
             (["--baseline", "master"], 2, "--max-drop and --baseline go together"),
             (

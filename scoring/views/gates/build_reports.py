@@ -1,0 +1,130 @@
+"""A check as the files that builds show: JUnit XML, and Markdown for a summary."""
+
+import re
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree
+
+from scoring.text import as_utf8, counted, cut, visible
+from scoring.views.gates import Checked, Failure, Verdict
+from scoring.views.table import number
+
+_MOST_ROWS = 500
+"""Rows of a table in a summary; GitHub shows no summary of more than 1 MiB."""
+
+_LONGEST = 300  # characters of a text in a summary, and of a name in XML
+
+_LINK = re.compile(r"://|@|www\.", re.IGNORECASE)
+"""What a page turns into a link by itself. A comment inside prevents that, and shows nothing."""
+
+
+def junit(verdict: Verdict, log: str) -> bytes:
+    """Return a check as JUnit XML: a test case for each iteration, and one for the whole log."""
+    failing = sum(bool(checked.failures) for checked in verdict.iterations)
+    attributes = {
+        "name": "da-score check",
+        "tests": str(len(verdict.iterations) + 1),
+        "failures": str(failing + bool(verdict.whole)),
+        "errors": "0",
+        "skipped": "0",
+    }
+    suite = ElementTree.Element("testsuite", attributes)
+    for checked in verdict.iterations:
+        case = _test_case(suite, log, _case_name(checked), checked.failures)
+        if checked.notes:
+            ElementTree.SubElement(case, "system-out").text = xml_text("\n".join(checked.notes))
+    _test_case(suite, log, "the log as a whole", verdict.whole)
+
+    suites = ElementTree.Element("testsuites", suite.attrib)
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _case_name(checked: Checked) -> str:
+    if not checked.task_id:
+        return f"iteration {checked.iteration}"
+    return f"iteration {checked.iteration} ({cut(checked.task_id, _LONGEST)})"
+
+
+def _test_case(
+    suite: ElementTree.Element, log: str, name: str, failures: Sequence[Failure]
+) -> ElementTree.Element:
+    case = ElementTree.SubElement(
+        suite, "testcase", classname=xml_text(log), name=xml_text(name), time="0"
+    )
+    if failures:
+        first = failures[0]
+        element = ElementTree.SubElement(
+            case, "failure", message=xml_text(first.reason), type=first.gate
+        )
+        lines = [f"{failure.gate}: {failure.reason}" for failure in failures]
+        element.text = xml_text("\n".join(lines))
+    return case
+
+
+def xml_text(text: str) -> str:
+    """Return text that XML can hold; other characters, and invisible ones, become escapes."""
+    return "\n".join(visible(as_utf8(line)) for line in text.split("\n"))
+
+
+def markdown(verdict: Verdict, log: str) -> str:
+    """Return a check as Markdown, for a page that shows a build's summary."""
+    count = len(verdict.iterations)
+    head = "passed"
+    if not verdict.passed:
+        head = f"failed: {len(verdict.failures)} of the gates' demands are not met"
+    mean = "none" if verdict.mean is None else f"{verdict.mean:.3f}"
+
+    lines = [f"## Iteration scores: {head}", ""]
+    lines += [f"Log <code>{markdown_text(log)}</code>, {counted(count, 'iteration')}, mean {mean}."]
+    lines += ["", *_failure_table(verdict.failures)]
+    lines += ["<details><summary>Iterations</summary>", ""]
+    lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
+    lines += [_iteration_row(checked) for checked in verdict.iterations[-_MOST_ROWS:]]
+    lines += ["", *_left_out(count, "older iterations"), "</details>", ""]
+    return "\n".join(lines)
+
+
+def _failure_table(failures: Sequence[Failure]) -> Iterator[str]:
+    if not failures:
+        return
+
+    yield "| iteration | gate | reason |"
+    yield "| ---: | --- | --- |"
+    for failure in failures[:_MOST_ROWS]:
+        which = "all" if failure.iteration is None else failure.iteration
+        yield f"| {which} | {failure.gate} | {markdown_text(failure.reason)} |"
+    yield ""
+    yield from _left_out(len(failures), "failures")
+
+
+def _iteration_row(checked: Checked) -> str:
+    task = markdown_text(checked.task_id)
+    score = number(checked.score.value, checked.score.scored)
+    band = markdown_text(checked.score.band)
+    result = "fails" if checked.failures else "; ".join(checked.notes)
+    return f"| {checked.iteration} | {task} | {score} | {band} | {markdown_text(result)} |"
+
+
+def _left_out(count: int, what: str) -> Iterator[str]:
+    if count > _MOST_ROWS:
+        yield f"and {count - _MOST_ROWS} more {what}"
+        yield ""
+
+
+def markdown_text(text: str) -> str:
+    """Return text that a Markdown table shows as it is: no mark-up, no entity, and no link."""
+    safe = cut(visible(as_utf8(text)), _LONGEST)
+    safe = safe.replace("\\", "\\\\").replace("&", "&amp;")
+    for mark in "|`*_[]":
+        safe = safe.replace(mark, f"\\{mark}")
+    for mark in "<>":
+        safe = safe.replace(mark, f"&#{ord(mark)};")
+    return _LINK.sub(_without_link, safe)
+
+
+def _without_link(match: re.Match[str]) -> str:
+    text = match[0]
+    if text == "@":
+        return "<!-- -->@"
+    return f"{text[:-1]}<!-- -->{text[-1]}"

@@ -1,0 +1,93 @@
+"""Gates on what scores are made from: claims, commits and sidecars."""
+
+from collections.abc import Iterator
+
+from scoring.evidence.git.facts import Unknown
+from scoring.examine import ExaminedIteration
+from scoring.sidecars.states import CURRENT
+from scoring.signals.values import SignalValue
+from scoring.text import cut, printable
+from scoring.views.gates.gate import Gate, GateOption
+
+
+def _over_claims(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+    for pair in iteration.signals.integrity:
+        if pair.delta < 0:
+            claim = f"claimed {_side(pair.claimed)}, observed {_side(pair.observed)}"
+            yield f"{pair.role} over-claimed {pair.signal}: {claim}"
+
+
+def _side(value: SignalValue) -> str:
+    return f"{value.sub_score:.2f} ({value.detail})"
+
+
+def _has_pair(_: bool, iteration: ExaminedIteration) -> bool:
+    pairs = iteration.signals.integrity
+    return any(pair.claimed.present and pair.observed.present for pair in pairs)
+
+
+NO_OVER_CLAIMS = Gate(
+    options=(GateOption("no-over-claims", "No claim is above what was observed."),),
+    reasons=_over_claims,
+    looks_at=_has_pair,
+    nothing_found="no iteration has both a claim and an observation to compare",
+)
+
+
+def _unresolved(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+    landing = iteration.facts.landing
+    is_missing = landing.sha is None and landing.commit is None
+    if landing.field and is_missing and not iteration.record.known_from:
+        yield f"commit {cut(printable(landing.field), 80)} is not in this repository"
+
+
+def _without_commit(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+    no_commit = iteration.facts.landing.unknown is Unknown.NO_COMMIT
+    if no_commit and not iteration.record.known_from:
+        yield "names no commit"
+
+
+def _names_commit(_: bool, iteration: ExaminedIteration) -> bool:
+    return bool(iteration.facts.landing.field)
+
+
+NO_UNRESOLVED_COMMITS = Gate(
+    options=(GateOption("no-unresolved-commits", "Every commit that an entry names is here."),),
+    reasons=_unresolved,
+    looks_at=_names_commit,
+    nothing_found="no iteration names a commit",
+    notes=_without_commit,
+)
+
+
+def _has_sidecar(_: bool, iteration: ExaminedIteration) -> bool:
+    return iteration.origin == "sidecar" or iteration.state != CURRENT
+
+
+def _stale(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+    state = iteration.state
+    if state.name != "stale" or state.says_more:  # one that says more fails without this gate
+        return
+    command = f"da-score iteration {iteration.record.iteration} --recompute"
+    yield f"its sidecar is {state}; '{command}' brings it up to date"
+
+
+NO_STALE = Gate(
+    options=(GateOption("no-stale", "No sidecar differs from what the evidence gives."),),
+    reasons=_stale,
+    looks_at=_has_sidecar,
+    nothing_found="no iteration has a sidecar",
+)
+
+
+def _unverified(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+    if iteration.state.name == "unverified":
+        yield f"its sidecar is {iteration.state}"
+
+
+REQUIRE_VERIFIED = Gate(
+    options=(GateOption("require-verified", "Every sidecar's evidence is here."),),
+    reasons=_unverified,
+    looks_at=_has_sidecar,
+    nothing_found="no iteration has a sidecar",
+)

@@ -1,0 +1,151 @@
+"""Gates on scores, on their mean, and on how much evidence they have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from rubric import BAND_INSUFFICIENT
+from rubric.breakdown import TOLERANCE
+from scoring.errors import OptionError
+from scoring.examine import ExaminedIteration, LogView
+from scoring.sidecars.scores import PersistedScore
+from scoring.views.gates.gate import Gate, GateOption, is_enough, mean_score, weakest
+
+
+def _has_enough(demanded: object, iteration: ExaminedIteration) -> bool:  # noqa: ARG001
+    return is_enough(iteration.score)
+
+
+def _has_score(demanded: object, iteration: ExaminedIteration) -> bool:  # noqa: ARG001
+    return iteration.score.scored
+
+
+_NOTHING_ENOUGH = "no iteration has enough evidence"
+_NOTHING_SCORED = "no iteration has a score"
+
+
+def _below_score(least: float, iteration: ExaminedIteration) -> Iterator[str]:
+    score = iteration.score
+    if score.scored and score.value < least - TOLERANCE:
+        yield f"score {score.value:.3f} is below {least:g}; {weakest(score)}"
+
+
+MIN_SCORE = Gate(
+    options=(GateOption("min-score", "Every score is at least X.", "X", "share"),),
+    reasons=_below_score,
+    looks_at=_has_enough,
+    nothing_found=_NOTHING_ENOUGH,
+)
+
+
+class LeastBand(NamedTuple):
+    """The band that is demanded.
+
+    Attributes:
+        name: its name.
+        floors: the lowest score of each band of the rubric.
+    """
+
+    name: str
+    floors: Mapping[str, float]
+
+
+def _least_band(name: str, log: LogView) -> LeastBand:
+    floors = {band.name: band.min for band in log.rubric.bands}
+    if name not in floors:
+        version = log.rubric.version
+        names = ", ".join(floors)
+        raise OptionError(f"--min-band: rubric {version} has no band {name!r}; it has {names}")
+    return LeastBand(name, floors)
+
+
+def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Iterator[str]:
+    score = iteration.score
+    if score.band == BAND_INSUFFICIENT:
+        yield f"there is not enough evidence for a band: {score.coverage}"
+        return
+
+    # The score is compared, since bands of another rubric may begin elsewhere; and the band, where
+    # a cap makes it lower than the score's own.
+    level = score.value
+    if any(row.cap for row in score.breakdown):
+        level = min(score.value, least.floors.get(score.band, 1.0))
+
+    if score.scored and level < least.floors[least.name] - TOLERANCE:
+        named = f"band {score.band} (score {score.value:.3f})"
+        yield f"{named} is below {least.name}; {weakest(score)}"
+
+
+MIN_BAND = Gate(
+    options=(GateOption("min-band", "Every score has at least this band.", "BAND", "text"),),
+    reasons=_below_band,
+    looks_at=_has_enough,
+    nothing_found=_NOTHING_ENOUGH,
+    demanded=_least_band,
+    as_data=lambda least: (least.name,),
+)
+
+
+def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]:
+    mean = mean_score(scores)
+    if mean is not None and mean < least - TOLERANCE:
+        yield f"the mean score {mean:.3f} is below {least:g}"
+
+
+MIN_MEAN = Gate(
+    options=(GateOption("min-mean", "The mean of the scores is at least X.", "X", "share"),),
+    log_reasons=_below_mean,
+    looks_at=_has_enough,
+    nothing_found=_NOTHING_ENOUGH,
+)
+
+
+def _unscored(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
+    if not iteration.score.scored:
+        yield "has no score: no signal is present"
+
+
+NO_UNSCORED = Gate(
+    options=(GateOption("no-unscored", "Every iteration has a score."),),
+    reasons=_unscored,
+)
+
+
+def _below_coverage(least: float, iteration: ExaminedIteration) -> Iterator[str]:
+    score = iteration.score
+    coverage = score.coverage  # 0 without a score
+    if coverage.weight < least - TOLERANCE:
+        absent = [row.signal for row in score.breakdown if row.applicable and not row.present]
+        yield (
+            f"only {coverage} voted, which is below {least * 100:.1f} %; "
+            f"absent: {', '.join(absent)}"
+        )
+
+
+MIN_COVERAGE = Gate(
+    options=(
+        GateOption(
+            "min-coverage",
+            "Signals with at least X of the weight voted on every score.",
+            "X",
+            "share",
+        ),
+    ),
+    reasons=_below_coverage,
+    looks_at=_has_score,
+    nothing_found=_NOTHING_SCORED,
+)
+
+
+def _below_low(least: float, iteration: ExaminedIteration) -> Iterator[str]:
+    score = iteration.score
+    low = score.bounds.low  # 0 without a score
+    if low < least - TOLERANCE:
+        yield f"its lower bound {low:.3f} is below {least:g}; {score.coverage} voted"
+
+
+MIN_LOW = Gate(
+    options=(GateOption("min-low", "Every score's lower bound is at least X.", "X", "share"),),
+    reasons=_below_low,
+    looks_at=_has_score,
+    nothing_found=_NOTHING_SCORED,
+)
