@@ -139,12 +139,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--rubric",
         action="append",
         metavar="VERSION",
-        help="2.3.0, 2.3.0+ with transcripts named, …",
+        help="3.1.0, 3.1.0+ with transcripts named, …",
     )
     given = parser.parse_args(arguments)
     if not given.log.exists():
         make_log(given.repo, given.log)
-    for line in table(given.repo, given.log, given.rubric or ["2.3.0", f"2.3.0{NAMED}", "3.1.0"]):
+    for line in table(given.repo, given.log, given.rubric or ["2.2.0", f"2.2.0{NAMED}", "3.1.0"]):
         print(line)
     return 0
 

@@ -53,7 +53,7 @@ from scoring.signals.table import SIGNALS
 
 TEXT = """\
 results = "{results}"
-rubric = "2.3.0"
+rubric = "3.1.0"
 cache = "none"
 [[source]]
 path = {path}
@@ -419,8 +419,8 @@ def make_million(folder: Path, rows: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         build_demo(Path(place) / "demo")
         source = Source((f"{place}/demo/repo",), transcripts=("../transcripts",))
-        config = FleetConfig(str(folder / "million"), "2.3.0", (source,), cache="")
-        rubric = find_rubric("2.3.0")
+        config = FleetConfig(str(folder / "million"), "3.1.0", (source,), cache="")
+        rubric = find_rubric("3.1.0")
         result = score_repository(repositories(config)[0], config, rubric)
     base = result.tables
     random, each = np.random.default_rng(1), 500
@@ -469,7 +469,7 @@ def rescoring(folder: Path, rows: int) -> dict[str, Any]:
     import yaml
 
     make_million(folder, rows)
-    data = yaml.safe_load((Path(__file__).parents[1] / "rubric/versions/2.3.0.yaml").read_text())
+    data = yaml.safe_load((Path(__file__).parents[1] / "rubric/versions/3.1.0.yaml").read_text())
     (folder / "other.yaml").write_text(yaml.safe_dump({**data, "version": "9.9.9"}))
     command = [sys.executable, "-m", "scoring", "fleet", "rescore", str(folder / "million")]
     before, began = os.times(), time.monotonic()

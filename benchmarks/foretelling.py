@@ -218,7 +218,7 @@ def measured(repo: Path, folder: Path) -> Measured:
 
 def _sources(rubric: Rubric, repo: Path, transcripts: Path) -> dict[str, Sources]:
     rules = rules_of(rubric)
-    if rules.attributes:  # it reads the checkpoints themselves
+    if rules.as_observed:  # it reads the checkpoints themselves
         return {rules.name: Sources.under(rules, repo, (), {"transcripts": "none"})}
     return {rules.name: Sources.under(rules, repo, (transcripts,), {})}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.reading import Reading
@@ -76,10 +76,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("file", type=Path, help="a transcript, or a folder of some")
     path: Path = parser.parse_args(arguments).file
     folder = path if path.is_dir() else path.parent
-    found = discover(
-        TranscriptPlaces(Path("/"), (folder,)), ATTRIBUTED_HARNESSES, print
-    ).transcripts
-    reading, known = Reading(ATTRIBUTED_HARNESSES, TestTools), 0
+    found = discover(TranscriptPlaces(Path("/"), (folder,)), HARNESSES, print).transcripts
+    reading, known = Reading(HARNESSES, TestTools), 0
     for one in found:
         if path not in (folder, one.path):
             continue

@@ -29,11 +29,7 @@ CombinationMethod = NewType("CombinationMethod", str)  # names how sub-scores be
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
 
 # the known rules under which evidence is found and read
-EVIDENCE_REFERENCE, EVIDENCE_CORRECTED, EVIDENCE_ATTRIBUTED = EVIDENCE = (
-    "reference",
-    "corrected",
-    "attributed",
-)
+EVIDENCE_REFERENCE, EVIDENCE_ATTRIBUTED = EVIDENCE = ("reference", "attributed")
 
 STRICT, LENIENT = LOADING = (
     "strict",
@@ -116,7 +112,10 @@ class Rubric:
             "test_flags": TEST_FLAGS,
         }
         for name, known in names.items():
-            if (value := getattr(self, name)) not in known:
+            value = getattr(self, name)
+            if (name, value) == ("evidence", "corrected"):
+                yield f"evidence 'corrected' was removed; use {EVIDENCE_ATTRIBUTED!r}"
+            elif value not in known:
                 yield f"{name} {value!r} is unknown; known: {', '.join(known)}"
         if not 0 <= self.minimum_coverage <= 1:
             yield f"minimum_coverage is {self.minimum_coverage}; it is a share of the weight, from 0 to 1"

@@ -12,6 +12,9 @@ from rubric.model import Rubric, ScoreBand, SignalSpec
 
 VERSIONS_DIR = Path(__file__).parent / "versions"
 
+REMOVED_VERSIONS = {"2.3.0": "3.1.0"}
+"""Versions that were taken out before a release, and what to name instead."""
+
 
 def rubric_versions() -> list[str]:
     """List the released versions, oldest first."""
@@ -36,6 +39,8 @@ def default_rubric() -> Rubric:
 @cache
 def released_rubric(version: str) -> Rubric:
     """Return a released rubric; RubricError where no release has that version."""
+    if version in REMOVED_VERSIONS:
+        raise RubricError(f"rubric {version} was removed; use {REMOVED_VERSIONS[version]}")
     if version not in rubric_versions():
         raise RubricError(
             f"rubric {version!r} is not released; released: {', '.join(rubric_versions())}"

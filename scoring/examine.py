@@ -216,7 +216,7 @@ class LogView(Frozen, frozen=True):
         if not chosen:
             return
 
-        is_whole_log = sources.rules.attributes and self.selection == Selection()
+        is_whole_log = sources.rules.as_observed and self.selection == Selection()
         only = None if is_whole_log else {record.iteration for record in chosen}
         opened: list[Evidence] = []
         scored = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)

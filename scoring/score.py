@@ -187,7 +187,7 @@ def score_iterations(
             record = records[place]
             inputs = inputs_of(record, evidence, log_dir, wanted) if sources.cache_dir else ""
             facts = evidence.of(record)
-            provenance = provenance_of(facts) if sources.rules.as_found else None
+            provenance = provenance_of(facts) if sources.rules.as_observed else None
             signals: dict[
                 tuple[bool, str], SignalSet
             ] = {}  # rubrics that read the facts alike share them

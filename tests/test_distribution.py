@@ -50,8 +50,8 @@ class TestTable:
     @pytest.mark.slow
     def test_has_a_row_a_signal_and_a_column_a_rubric(self, made: History, tmp_path: Path) -> None:
         make_log(made.repo, tmp_path / "made")
-        lines = list(table(made.repo, tmp_path / "made", ["2.3.0", "2.3.0+", "3.1.0"]))
-        assert lines[0] == "| signal | 2.3.0 | 2.3.0, transcripts named | 3.1.0 |"
+        lines = list(table(made.repo, tmp_path / "made", ["2.2.0", "2.2.0+", "3.1.0"]))
+        assert lines[0] == "| signal | 2.2.0 | 2.2.0, transcripts named | 3.1.0 |"
         rows = {cells[1]: cells[2:5] for line in lines[2:] for cells in [cells_of(line)]}
         zero = "1/1: 0.00 (0.00 0.00 0.00), 100 % at 0, 0 % at 1"
         assert rows["tests"] == ["0/1", "0/1", zero]

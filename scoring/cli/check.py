@@ -151,7 +151,7 @@ def _transcripts(view: LogView) -> list[str]:
     found = [*map(str, sources.places.directories), *["the default folders"] * sources.places.auto]
     return [
         *found,
-        *["checkpoints in git"] * (sources.rules.attributes and sources.places.checkpoints),
+        *["checkpoints in git"] * (sources.rules.as_observed and sources.places.checkpoints),
     ]
 
 

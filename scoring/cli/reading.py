@@ -83,15 +83,11 @@ def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn =
 
 def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
     """Return a warning for every setting that some evidence rules do not know."""
-    texts = []
-    if not rules.attributes:
-        where = f"rubric {settings.rubric} gives iterations no lines of their own"
-        named = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
-        texts += [
-            f"{where}: the setting {name} has no effect" for name, value in named.items() if value
-        ]
-    if rules.as_found:
-        return texts
+    if rules.as_observed:
+        return []
+    where = f"rubric {settings.rubric} gives iterations no lines of their own"
+    named = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
+    texts = [f"{where}: the setting {name} has no effect" for name, value in named.items() if value]
     where = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
         texts.append(

@@ -155,7 +155,6 @@ def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> in
 _DATA: dict[str, dict[object, str]] = {
     "evidence": {
         model.EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
-        model.EVIDENCE_CORRECTED: "corrected (read as found on disk)",
         model.EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
     },
     "claims_vote": {False: "no (only what was observed votes)"},

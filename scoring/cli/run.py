@@ -56,7 +56,7 @@ def command(
             observe=settings.json,
             broken=broken_entries,
             beside=(lambda found: read.append(PreloadedEvidence(found)))
-            if looks and evidence.rules.attributes
+            if looks and evidence.rules.as_observed
             else silent,
         )
         more = _more(settings, selection, log, read) if looks and log.lines else None

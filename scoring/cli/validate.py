@@ -13,7 +13,7 @@ from scoring.sidecars.fingerprint import keep_meaning
 from scoring.views.validity_pages import gain_lines, validity_page
 
 
-@click.command(epilog="Example:  da-score validate --rubric 2.3.0 --rubric 3.1.0")
+@click.command(epilog="Example:  da-score validate --rubric 3.1.0 --rubric 3.1.0")
 @settings_options(*(name for name in SCORING_OPTIONS if name != "rubric"), *OUTCOME_OPTIONS)
 @click.option(
     "--rubric",

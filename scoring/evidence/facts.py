@@ -86,7 +86,7 @@ class Evidence:
         sources, before = self.sources, _BEFORE
         while True:
             near = records
-            if self._only is not None and not sources.rules.as_found:
+            if self._only is not None and not sources.rules.as_observed:
                 near = records.with_predecessors(self._only, before)
             opened = (self.scan and self.scan.repository) or sources.repo_dir
             git = sources.rules.git(opened, near, sources.trunk)
@@ -106,7 +106,7 @@ class Evidence:
             self.git.trunk,
             self.git.landing(record),
             scope,
-            self.git.changed(record, files=scope is not None or rules.attributes),
+            self.git.changed(record, files=scope is not None or rules.as_observed),
             self._windows.get(n),
             self.transcripts(n),
             tuple(
@@ -121,11 +121,11 @@ class Evidence:
             if self._profile and not trusted
             else None,
             self.observed(n),
-            counted_for=self._counted_for(record) if rules.attributes else None,
+            counted_for=self._counted_for(record) if rules.as_observed else None,
             artifacts=tuple(
                 beside.artifact_place(repo_dir, v.result_artifact)
                 for v in record.verifiers
-                if rules.attributes
+                if rules.as_observed
             ),
             labels=self._said(n) if self._labels and not trusted else None,
         )
@@ -153,7 +153,7 @@ class Evidence:
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
         """Return what the transcripts show in an iteration's window, or its own lines; None when it has no window."""
-        if self.sources.rules.attributes:
+        if self.sources.rules.as_observed:
             answer = self._answers.get(iteration)
             return answer.transcripts if answer else None
         return self._transcripts.get(iteration)
@@ -183,7 +183,7 @@ class Evidence:
     @cached_property
     def _answers(self) -> "dict[int, AttributedFacts]":
         """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
-        if not self.sources.rules.attributes:
+        if not self.sources.rules.as_observed:
             return {}
         from scoring.evidence.questions import (
             ask_transcripts,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field
-from msgspec.structs import replace
 
 from scoring.errors import Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
@@ -42,9 +41,10 @@ class EvidenceRules(Frozen, frozen=True):
     Attributes:
         name: the word in a rubric's data.
         true_flags: the spellings of a plain YAML boolean that a tri-state flag of an entry takes for true.
-        as_found: whether evidence is read as found on disk, in the default folders too and on a trunk that may be
-            named; facts then depend on all entries, and ``iter-N.evidence.yaml`` keeps what a score was computed from.
-        attributes: whether each iteration has lines of transcripts of its own, and a commit counts for one only.
+        as_observed: whether evidence is read as it is found on disk and in git. Then transcripts are
+            looked for in the harnesses' own folders too, a trunk may be named, each iteration has
+            lines of transcripts of its own, a commit counts for one iteration only, facts depend on
+            all entries, and ``iter-N.evidence.yaml`` keeps what a score was computed from.
         transcripts: prepares to read the transcripts in some places, opening nothing yet.
         git: opens a repository and resolves the commit fields of a log.
         corrections: reads what an entry and its review artifact report, and never raises.
@@ -52,8 +52,7 @@ class EvidenceRules(Frozen, frozen=True):
 
     name: str
     true_flags: frozenset[str]
-    as_found: bool
-    attributes: bool
+    as_observed: bool
     transcripts: "Callable[..., Scan]"
     git: "Callable[..., GitFacts]"
     corrections: "Callable[[IterationRecord, Path | str, Warn], Corrections]"
@@ -62,37 +61,24 @@ class EvidenceRules(Frozen, frozen=True):
 REFERENCE = EvidenceRules(
     "reference",
     true_flags=frozenset({"true"}),
-    as_found=False,
-    attributes=False,
+    as_observed=False,
     transcripts=_when_called("reference.transcripts", "reference_scan"),
     git=_when_called("reference.git", "ReferenceHistory"),
     corrections=_when_called("beside", "reference_corrections"),
 )
 """Evidence as the reference reads it. Its scores stay comparable with the reference's, so nothing here may change."""
 
-CORRECTED = EvidenceRules(
-    "corrected",
+ATTRIBUTED = EvidenceRules(
+    "attributed",
     true_flags=frozenset({"true", "True", "TRUE"}),
-    as_found=True,
-    attributes=False,
-    transcripts=_when_called("harnesses.readers", "harness_scan"),
-    git=_when_called("git.history", "CorrectedHistory"),
-    corrections=_when_called("beside", "reported_corrections"),
-)
-"""Evidence as found on disk; see ``docs/EVIDENCE.md``."""
-
-ATTRIBUTED = replace(
-    CORRECTED,
-    name="attributed",
-    attributes=True,
+    as_observed=True,
     transcripts=_when_called("attribution.attributed", "attributed_scan"),
     git=_when_called("git.authorship", "AttributedHistory"),
+    corrections=_when_called("beside", "reported_corrections"),
 )
-"""Evidence of each iteration's own work, and what was seen in it; see ``docs/EVIDENCE.md``."""
+"""Evidence of each iteration's own work, as observed; see ``docs/EVIDENCE.md``."""
 
-RULES: Mapping[str, EvidenceRules] = {
-    rules.name: rules for rules in (REFERENCE, CORRECTED, ATTRIBUTED)
-}
+RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, ATTRIBUTED)}
 
 
 def rules_of(rubric: "Rubric") -> EvidenceRules:
@@ -154,8 +140,8 @@ class Sources(Frozen, frozen=True):
         believed = trusted, reading.pop("checkpoints", not trusted)
         if way == "none":
             directories = hinted = ()
-        auto = rules.as_found and not directories and way != "none"
-        trunk = trunk if rules.as_found else None
+        auto = rules.as_observed and not directories and way != "none"
+        trunk = trunk if rules.as_observed else None
         named = tuple(map(Path, directories)), auto, tuple(hinted)
         places = TranscriptPlaces(Path(repo_dir), *named, checkpoints=believed[1], trusted=trusted)
         return cls(rules, repo_dir, places, trunk, worktrees, trusted, ReadingOptions(**reading))  # type: ignore[typeddict-item]
@@ -190,10 +176,5 @@ class Sources(Frozen, frozen=True):
 
     def reading_begun(self) -> "AbstractContextManager[Scan | None]":
         """Begin to read the transcripts; no reader is loaded, and None returned, where rules look only where named."""
-        named = (
-            self.rules.attributes
-            or self.places.auto
-            or self.places.directories
-            or self.places.hinted
-        )
+        named = self.rules.as_observed or self.places.directories or self.places.hinted
         return self.transcripts().start() if named else nullcontext()

@@ -1,6 +1,6 @@
 """Declared task scopes (``.agents/workflow/plans/*/TASKS.yaml``), and what a file is by its path, unopened.
 
-An entry that ends in a slash is a folder; under the corrected rules it may be a glob (``docs/EVIDENCE.md``, "Scope").
+An entry that ends in a slash is a folder; as observed it may be a glob (``docs/EVIDENCE.md``, "Scope").
 """
 
 import posixpath
@@ -159,7 +159,7 @@ _LICENCES = frozenset({"license", "licence", "copying", "notice"})
 def is_code(path: str, globs: Sequence[str] = ()) -> bool:
     """Return whether a file is code, by its path; ``globs``, read as those of a task's scope, alone decide if given."""
     if globs:
-        return path in path_scope("corrected", tuple(globs))
+        return path in path_scope("attributed", tuple(globs))
     name, suffix = _name_and_suffix(path)
     return suffix in _CODE_SUFFIXES or name in _CODE_NAMES
 

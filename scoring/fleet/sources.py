@@ -13,7 +13,7 @@ from typing import Any
 from rubric import Rubric
 from scoring import store
 from scoring.errors import DaScoreError, InputError
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.files import state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source, Storage, file_system, one_line
@@ -197,7 +197,7 @@ def _transcript_folders(one: Repository) -> list[Path]:
         return []
     if settings.transcript_dirs:
         return list(settings.transcript_dirs)
-    return [place for h in ATTRIBUTED_HARNESSES for place, *_ in h.homes(os.environ)]
+    return [place for h in HARNESSES for place, *_ in h.homes(os.environ)]
 
 
 def _files(folder: str, passed_over: re.Pattern[str] | None = None) -> Iterator[tuple[str, object]]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.files import is_inside, reason
 from scoring.jobs.settings_json import (
     BY_HAND,
@@ -30,7 +30,7 @@ from scoring.jobs.settings_json import (
 
 PROGRAM = "da-score"
 
-HOOKS = {harness.name: harness.hook for harness in ATTRIBUTED_HARNESSES}
+HOOKS = {harness.name: harness.hook for harness in HARNESSES}
 """How each harness runs the hook; None for a harness that runs none."""
 
 USUAL = Hook("", quiet=False)

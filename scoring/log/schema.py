@@ -267,7 +267,7 @@ def _faults_of_scalar(node: Node, kind: ScalarField, path: str, line: int) -> It
         text = f"{path}: {words} is no {wanted}, and is read as {shown(value)}"
         yield EntryFault(path, line, text, is_error=False)
     elif plain_value is True and value is False:
-        text = f"{path}: {words} is read as false by rubrics before 2.3.0; write true"
+        text = f"{path}: {words} is read as false by rubrics before 3.1.0; write true"
         yield EntryFault(path, line, text, is_error=False)
 
 

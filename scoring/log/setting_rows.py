@@ -121,7 +121,7 @@ class Settings(Frozen, frozen=True):
         SettingRow(
             _AUTO_OR_NONE,
             "Without a folder: auto reads the harnesses' own folders, none nothing."
-            "  [default: auto from rubric 2.3.0 on]",
+            "  [default: auto from rubric 3.1.0 on]",
             metavar="auto|none",
         ),
     ] = None
@@ -130,7 +130,7 @@ class Settings(Frozen, frozen=True):
         str | None,
         SettingRow(
             _BRANCH,
-            "The branch on which work lands, from rubric 2.3.0 on."
+            "The branch on which work lands, from rubric 3.1.0 on."
             "  [default: the remote's default branch, or main]",
             metavar="REF",
         ),

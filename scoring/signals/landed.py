@@ -96,7 +96,7 @@ def missing_commit(facts: IterationFacts) -> str:
         return f"name a commit of its own in the entry, if there is one beside that of iteration {facts.counted_for}"
     unknown = facts.landing.unknown or facts.changed.unknown
     if unknown is Unknown.NO_TRUNK and facts.landing.rules == "reference":
-        return "score under a rubric that finds the trunk: 2.3.0 or newer"
+        return "score under a rubric that finds the trunk: 3.1.0"
     return _SUPPLY.get(unknown, Landed.supply) if unknown else Landed.supply
 
 
@@ -141,7 +141,7 @@ def landed_value(landing: Landing) -> SignalValue:
         if (
             landing.unknown is Unknown.UNRESOLVED
             and landing.trunk.shallow
-            and landing.rules == "corrected"
+            and landing.rules == "attributed"
         ):
             why += "; history is shallow"
         whole = f"#{landing.request}" if landing.request else short(landing.part_of or "")

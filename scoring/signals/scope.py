@@ -94,7 +94,7 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
     outside = [path for path in changed.files if path not in inside]
     count = len(changed.files) - len(outside)
     share = f"{count}/{len(changed.files)} changed files"
-    if changed.rules == "corrected":
+    if changed.rules == "attributed":
         share += f" of {where}"
     detail = f"{share} within declared write_scope of task {quote(task_id)}"
     fact = (

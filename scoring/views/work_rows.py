@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
 from scoring.examine import LogView, PreloadedEvidence
@@ -102,7 +102,7 @@ def is_since(unit: Unit, first: datetime.date) -> bool:
 def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
     """Return the rows of units, in their order, with the prices stored in ``cache_dir``."""
     hide_cache_writes = frozenset(
-        harness.name for harness in ATTRIBUTED_HARNESSES if harness.input_holds_cached
+        harness.name for harness in HARNESSES if harness.input_holds_cached
     )
     with stored_prices(cache_dir):
         return [work_row(unit, hide_cache_writes) for unit in units]

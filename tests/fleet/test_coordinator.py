@@ -126,7 +126,7 @@ def fleet_of(folder: Path, count: int) -> list[Repository]:
 def run(folder: Path, cluster: OneWorker, count: int) -> list[FleetEvent]:
     """Run a fleet of so many repositories, ``r0`` and so on, to its end."""
     fleet = fleet_of(folder, count)
-    started = Coordinator(cluster, FleetConfig(str(folder / "results")), find_rubric("2.3.0"))
+    started = Coordinator(cluster, FleetConfig(str(folder / "results")), find_rubric("3.1.0"))
     running = set()
     events = []
     for event in started.run(fleet):
@@ -184,6 +184,6 @@ def test_a_cluster_without_workers_is_an_error(
     monkeypatch.setattr(coordinator, "_EMPTY_AFTER", 0.01)
     cluster = OneWorker()
     monkeypatch.setattr(cluster, "scheduler_info", lambda **_: {"workers": {}})
-    started = Coordinator(cluster, FleetConfig(str(tmp_path)), find_rubric("2.3.0"))
+    started = Coordinator(cluster, FleetConfig(str(tmp_path)), find_rubric("3.1.0"))
     with pytest.raises(FleetError, match="has no workers"):
         list(started.run(fleet_of(tmp_path, 2)))

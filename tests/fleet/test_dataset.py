@@ -128,7 +128,7 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
 
 def rows(names: list[str], iterations: int = 2) -> Any:
     made = [
-        {"repository": name, "iteration": n, "rubric": "2.3.0", "month": "2026-01"}
+        {"repository": name, "iteration": n, "rubric": "3.1.0", "month": "2026-01"}
         for name in names
         for n in range(iterations)
     ]
@@ -136,8 +136,8 @@ def rows(names: list[str], iterations: int = 2) -> Any:
 
 
 def add(dataset: DataSet, *names: str) -> None:
-    states = [RepositoryState("2.3.0", name, True, iterations=2) for name in names]
-    dataset.put({"iterations": rows(list(names))}, where_of("2.3.0", names))
+    states = [RepositoryState("3.1.0", name, True, iterations=2) for name in names]
+    dataset.put({"iterations": rows(list(names))}, where_of("3.1.0", names))
     dataset.note(states)
 
 
@@ -171,7 +171,7 @@ def test_one_that_starts_while_another_is_between_two_commits_ends_that_one(
         first.put({"iterations": rows(["a"])})
         with DataSet.for_writing(str(tmp_path)) as second:
             with pytest.raises(FleetError):
-                first.note([RepositoryState("2.3.0", "a", True, iterations=2)])
+                first.note([RepositoryState("3.1.0", "a", True, iterations=2)])
             add(second, "a")
     assert count(tmp_path) == {"a": 2}
 
@@ -193,7 +193,7 @@ def test_names_are_no_sql(tmp_path: Path) -> None:
         for name in names:
             add(dataset, name)
     assert count(tmp_path) == dict.fromkeys([*names, "other"], 2)
-    assert set(DataSet(str(tmp_path)).of("2.3.0")) == {*names, "other"}
+    assert set(DataSet(str(tmp_path)).of("3.1.0")) == {*names, "other"}
 
 
 def test_small_files_are_joined_and_old_ones_removed(
@@ -213,7 +213,7 @@ def test_small_files_are_joined_and_old_ones_removed(
         monkeypatch.setattr("scoring.fleet.dataset._KEPT_HOURS", 0)
         time.sleep(0.01)
         dataset.tidy()
-        assert set((tmp_path / "iterations/rubric=2.3.0").rglob("*.parquet")) == joined
+        assert set((tmp_path / "iterations/rubric=3.1.0").rglob("*.parquet")) == joined
     assert count(tmp_path) == {f"r{number}": 2 for number in range(6)}
 
 
@@ -229,11 +229,11 @@ def test_a_table_without_columns_of_today_has_them_as_missing(
         )
         with DataSet.for_writing(str(tmp_path)) as dataset:
             dataset.put({"iterations": rows(["a"]).drop_columns(["band"])})
-            dataset.note([RepositoryState("2.3.0", "a", True)])
+            dataset.note([RepositoryState("3.1.0", "a", True)])
     with DataSet.for_writing(str(tmp_path)) as dataset:
         assert dataset.rows("iterations").schema.names == schema.names
         dataset.put({"iterations": rows(["b"])})
-        dataset.note([RepositoryState("2.3.0", "b", True)])
+        dataset.note([RepositoryState("3.1.0", "b", True)])
     assert DataSet(str(tmp_path)).rows("iterations").to_table(["band"]).num_rows == 4
 
 
@@ -280,7 +280,7 @@ def test_a_repository_that_fails_keeps_its_rows_and_is_tried_again(fleet: Path) 
     name = str(fleet.parent / "repos/r0/repo")
     failed(fleet, name)
     each_once(fleet, 18)
-    assert opened(fleet).of("2.3.0")[name].reason == "it fails"
+    assert opened(fleet).of("3.1.0")[name].reason == "it fails"
     assert len(score_here(fleet)) == 1
     each_once(fleet, 18)
     assert {state.reason for state in opened(fleet).states.values()} == {""}
@@ -293,7 +293,7 @@ class TestCommands:
         where = str(fleet.parent / "results")
         sql = "select count(*) n, count(distinct repository) r, min(rubric) v, min(month) m from iterations"
         found = da_score("query", "--fleet", where, sql, "--json")
-        assert found.json == [{"n": 18, "r": 2, "v": "2.3.0", "m": "2026-03"}]
+        assert found.json == [{"n": 18, "r": 2, "v": "3.1.0", "m": "2026-03"}]
         for table in ("signals", "integrity", "outcomes", "provenance"):
             assert da_score(
                 "query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json"
@@ -317,7 +317,7 @@ class TestCommands:
         gone = [{"repository": "/gone", "attempts": 3, "reason": "it fails"}]
         assert found == [
             {
-                "rubric": "2.3.0",
+                "rubric": "3.1.0",
                 "repositories": 2,
                 "iterations": 18,
                 "broken_entries": 0,

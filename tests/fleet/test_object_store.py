@@ -52,7 +52,7 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, value)
     bucket = f"fleet-{tmp_path.name.replace('_', '-')}"[:60].rstrip("-")
     storage = f'[storage.s3]\nendpoint_url = "{server}"\n'
-    text = f'results = "s3://{bucket}/scores"\nrubric = "2.3.0"\n[[source]]\nurl = "s3://{bucket}/in/*"\n{storage}'
+    text = f'results = "s3://{bucket}/scores"\nrubric = "3.1.0"\n[[source]]\nurl = "s3://{bucket}/in/*"\n{storage}'
     path = write_fleet(tmp_path, text)
     fs, _ = file_system(f"s3://{bucket}", read_fleet(path).storage)
     fs.mkdir(bucket)
@@ -76,7 +76,7 @@ def test_archives_and_folders_there_give_rows_there(fleet: Path, da_score: DaSco
     )
     assert found.json[0]["n"] == 18
     assert (
-        da_score("fleet", "rescore", str(fleet), "--rubric", "2.3.0", "--from", "2.2.0").status == 1
+        da_score("fleet", "rescore", str(fleet), "--rubric", "3.1.0", "--from", "2.2.0").status == 1
     )
 
 
@@ -85,14 +85,14 @@ def test_of_several_that_add_at_once_one_goes_on(fleet: Path) -> None:
     config = read_fleet(fleet)
     url = config.results
     with DataSet.for_writing(url, config.storage) as first:
-        first.note([RepositoryState("2.3.0", "old", True)])
+        first.note([RepositoryState("3.1.0", "old", True)])
     together = threading.Barrier(3)
 
     def add(name: str) -> str:
         with DataSet.for_writing(url, config.storage) as dataset:
             together.wait()
             try:
-                dataset.note([RepositoryState("2.3.0", name, True)])
+                dataset.note([RepositoryState("3.1.0", name, True)])
             except FleetError as e:
                 assert "another fleet" in str(e)
                 return "refused"

@@ -61,11 +61,11 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
         pytest.param(
             "3.1.0", None, {"claims_vote: false": "claims_vote: true"}, id="claims that vote"
         ),
-        pytest.param("2.3.0", None, {"min: 0.85": "min: 0.95"}, id="other bands"),
+        pytest.param("3.1.0", None, {"min: 0.85": "min: 0.95"}, id="other bands"),
         pytest.param(
-            "2.3.0",
+            "2.2.0",
             None,
-            {"evidence: corrected": "evidence: corrected\nclaims_vote: false"},
+            {"version: 9.9.9": "version: 9.9.9\nclaims_vote: false"},
             id="claims not",
         ),
     ],
@@ -103,10 +103,10 @@ def test_repositories_that_only_the_other_rubric_has_keep_their_rows(tmp_path: P
 
 def test_other_evidence_is_refused_with_what_to_do(tmp_path: Path, da_score: DaScore) -> None:
     fleet = make_fleet(tmp_path, 1)
-    score_here(fleet, "2.3.0")
+    score_here(fleet, "3.0.0")
     found = da_score("fleet", "rescore", str(fleet), "--rubric", "3.1.0")
     assert found.status == 1
-    assert "evidence corrected there and attributed here" in found.err
+    assert "evidence reference there and attributed here" in found.err
     assert "--rubric 3.1.0" in found.err
 
 
@@ -126,4 +126,4 @@ def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them
 def test_nothing_kept_is_said(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 1)
     with pytest.raises(FleetError, match="no rows"):
-        rescore(opened(fleet), find_rubric("2.3.0"))
+        rescore(opened(fleet), find_rubric("3.1.0"))

@@ -32,7 +32,7 @@ from scoring.log.settings import DEFAULT_LOG_DIR
 
 FLEET = """\
 results = "results"
-rubric = "2.3.0"
+rubric = "3.1.0"
 cache = "none"
 [[source]]
 path = "repos/*/repo"

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from scoring.evidence.harnesses.readers import harness_scan
+from scoring.evidence.attribution.attributed import ATTRIBUTED_TRANSCRIPTS
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     ReadingOptions,
@@ -17,6 +17,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
+from scoring.evidence.transcripts.scan import Scan
 
 NS = 1_000_000_000
 START = 1_776_000_000
@@ -163,7 +164,7 @@ def read(
         if isinstance(places, TranscriptPlaces)
         else TranscriptPlaces(Path("/nowhere"), (places,))
     )
-    with harness_scan(found, **reading).start() as scan:
+    with Scan(ATTRIBUTED_TRANSCRIPTS, found, **reading).start() as scan:
         return scan.facts(windows), scan.survey()
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from helpers.repos import Repo
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.history import CorrectedHistory
 from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord
 from scoring.log.parse import parse_iteration_record
@@ -28,12 +28,12 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way of landing, and the answers: the value (None: absent) under both sets of rules, the corrected method."""
+    """One way of landing, and the answers: the value (None: absent) under both sets of rules, and how it was found."""
 
     title: str
     build: Callable[[Path], Case]
     reference: float | None
-    corrected: float | None
+    observed: float | None
     method: str
 
 
@@ -44,11 +44,11 @@ def record(number: int, commit: str, summary: str = "", task: str = "t") -> Iter
 
 
 def answers(case: Case, trunk: str | None = None) -> tuple[Landing, Landing]:
-    """Return what the reference's history and the corrected one say."""
+    """Return what the reference's history and the one as observed say."""
     records = [record(n, commit) for n, commit in enumerate(case.commits, 1)]
     asked = records[case.asked - 1]
-    corrected = CorrectedHistory(case.path, records, trunk=trunk)
-    return ReferenceHistory(case.path, records).landing(asked), corrected.landing(asked)
+    observed = AttributedHistory(case.path, records, trunk=trunk)
+    return ReferenceHistory(case.path, records).landing(asked), observed.landing(asked)
 
 
 def started(folder: Path, branch: str = "master") -> Repo:
@@ -65,9 +65,11 @@ def forked(folder: Path, *, reworked: bool = False) -> tuple[Repo, str, str]:
     """
     repo = started(folder)
     repo.branch("work")
-    one = repo.commit({"one.txt": "1\n"}, "first half")
+    one = repo.commit({"one.txt": "the first half\n"}, "first half")
     two = repo.commit(
-        {"two.txt": "2\n"} | ({"one.txt": "1 again\n"} if reworked else {}), "second half"
+        {"two.txt": "the second half\n"}
+        | ({"one.txt": "the first half again\n"} if reworked else {}),
+        "second half",
     )
     repo.checkout("master")
     repo.commit({"b.txt": "moved on\n"}, "elsewhere")
@@ -102,7 +104,7 @@ def _merge(folder: Path) -> Case:
 def _fast_forward(folder: Path) -> Case:
     repo = started(folder)
     repo.branch("work")
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     repo.checkout("master")
     repo.git("merge", "-q", "--ff-only", "work")
     return Case(repo.path, [sha])
@@ -134,7 +136,7 @@ def _squash_updated(folder: Path) -> Case:
 def _squash_edited(folder: Path) -> Case:
     repo, one, two = forked(folder)
     squash(repo, "work")
-    repo.commit({"one.txt": "1 otherwise\n"}, "polish")
+    repo.commit({"one.txt": "the first half otherwise\n"}, "polish")
     return Case(repo.path, [one, two], 2)
 
 
@@ -156,7 +158,7 @@ def _rebase(folder: Path) -> Case:
 def _cherry_pick(folder: Path) -> Case:
     repo, _, two = forked(folder)
     pick(repo, two)
-    repo.commit({"two.txt": "2\nand more\n"}, "later work on it")
+    repo.commit({"two.txt": "the second half\nand more\n"}, "later work on it")
     return Case(repo.path, [two])
 
 
@@ -168,7 +170,7 @@ def _cherry_pick_of_another(folder: Path) -> Case:
 
 def _revert(folder: Path) -> Case:
     repo = started(folder)
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     repo.revert(sha)
     return Case(repo.path, [sha])
 
@@ -188,14 +190,14 @@ def _revert_of_squash(folder: Path) -> Case:
 
 def _revert_of_revert(folder: Path) -> Case:
     repo = started(folder)
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     repo.revert(repo.revert(sha))
     return Case(repo.path, [sha])
 
 
 def _not_a_revert(folder: Path) -> Case:
     repo = started(folder)
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     repo.commit({"b.txt": "2\n"}, f"not a revert of {sha}")
     return Case(repo.path, [sha])
 
@@ -203,7 +205,7 @@ def _not_a_revert(folder: Path) -> Case:
 def _amended(folder: Path) -> Case:
     repo, _, two = forked(folder)
     repo.checkout("work")
-    repo.commit({"two.txt": "2\nand what was forgotten\n"}, "to be folded in")
+    repo.commit({"two.txt": "the second half\nand what was forgotten\n"}, "to be folded in")
     repo.git("reset", "-q", "--soft", "HEAD~2")
     repo.commit(message="second half")
     repo.checkout("master")
@@ -213,7 +215,7 @@ def _amended(folder: Path) -> Case:
 
 def _force_pushed(folder: Path) -> Case:
     repo = started(folder)
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     repo.reset("HEAD~1")
     repo.commit({"b.txt": "other\n"}, "other work")
     return Case(repo.path, [sha])
@@ -247,7 +249,7 @@ def _shallow_beside(folder: Path) -> Case:
 
 def _shallow_on_trunk(folder: Path) -> Case:
     repo = started(folder)
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     return Case(clone(repo.path, folder / "shallow", "--depth=1").path, [sha])
 
 
@@ -271,7 +273,7 @@ def _submodule(folder: Path) -> Case:
 
 def _renamed(folder: Path) -> Case:
     repo = started(folder)
-    sha = repo.commit({"one.txt": "1\n"}, "work")
+    sha = repo.commit({"one.txt": "the first half\n"}, "work")
     repo.git("branch", "-m", "master", "main")
     return Case(repo.path, [sha])
 
@@ -288,14 +290,14 @@ def _pushed_only(folder: Path) -> Case:
 def _not_pushed(folder: Path) -> Case:
     source = started(folder, "main")
     mine = clone(source.path, folder / "mine")
-    return Case(mine.path, [mine.commit({"one.txt": "1\n"}, "work")])
+    return Case(mine.path, [mine.commit({"one.txt": "the first half\n"}, "work")])
 
 
 def _same_content(folder: Path) -> Case:
     """Taken in by hand, together with other work, in commits that are nobody's patch."""
     repo, one, two = forked(folder)
-    repo.commit({"two.txt": "2\n", "c.txt": "c\n"}, "imported, part one")
-    repo.commit({"one.txt": "1\n", "d.txt": "d\n"}, "imported, part two")
+    repo.commit({"two.txt": "the second half\n", "c.txt": "c\n"}, "imported, part one")
+    repo.commit({"one.txt": "the first half\n", "d.txt": "d\n"}, "imported, part two")
     return Case(repo.path, [one, two], 2)
 
 
@@ -323,20 +325,18 @@ SCENARIOS: dict[str, Scenario] = {
         "an earlier commit of a squashed branch, which is deleted",
         _squash_earlier,
         0,
-        1,
-        "later-ancestor",
+        None,
+        "",
     ),
     "squash-updated": Scenario(
-        "squash merge after the branch took the trunk in", _squash_updated, 0, 1, "later-ancestor"
+        "squash merge after the branch took the trunk in", _squash_updated, 0, None, ""
     ),
     "squash-edited": Scenario("squash merge, worked on since", _squash_edited, 0, 1, "squash"),
-    "squash-amended": Scenario(
-        "squash merge that was reworked", _squash_amended, 0, 0, "not-landed"
-    ),
+    "squash-amended": Scenario("squash merge that was reworked", _squash_amended, 0, None, ""),
     "rebase": Scenario("rebase merge", _rebase, 0, 1, "patch-id"),
     "cherry-pick": Scenario("cherry-pick, worked on since", _cherry_pick, 0, 1, "patch-id"),
     "cherry-pick-of-another": Scenario(
-        "only the commit after it was cherry-picked", _cherry_pick_of_another, 0, 0, "not-landed"
+        "only the commit after it was cherry-picked", _cherry_pick_of_another, 0, None, ""
     ),
     "same-content": Scenario(
         "the same content in other commits", _same_content, 0, 1, "merge-tree"
@@ -349,9 +349,9 @@ SCENARIOS: dict[str, Scenario] = {
         'a later message says "not a revert of" it', _not_a_revert, 0, 1, "ancestor"
     ),
     "amended": Scenario("amended, then merged", _amended, 0, 1, "subject"),
-    "force-pushed": Scenario("force-pushed away", _force_pushed, 0, 0, "not-landed"),
+    "force-pushed": Scenario("force-pushed away", _force_pushed, 0, None, ""),
     "deleted-branch": Scenario("squash merge, branch deleted", _deleted_branch, 0, 1, "squash"),
-    "open-branch": Scenario("on a branch that is still open", _open_branch, 0, 0, "not-landed"),
+    "open-branch": Scenario("on a branch that is still open", _open_branch, 0, None, ""),
     "worktree": Scenario("squash merge, asked from a linked work tree", _work_tree, 0, 1, "squash"),
     "shallow": Scenario(
         "shallow clone, not in what it has of the trunk", _shallow_beside, 0, None, ""
@@ -370,11 +370,11 @@ SCENARIOS: dict[str, Scenario] = {
 
 def table() -> str:
     """Return the scenarios as the table in the documentation; a test compares each with what the histories say."""
-    rows = ["| what happened | `reference` | `corrected` | found by |", "|---|---|---|---|"]
+    rows = ["| what happened | `reference` | `attributed` | found by |", "|---|---|---|---|"]
     for scenario in SCENARIOS.values():
         words = [
             "absent" if value is None else f"{value:g}"
-            for value in (scenario.reference, scenario.corrected)
+            for value in (scenario.reference, scenario.observed)
         ]
         rows.append(f"| {scenario.title} | {words[0]} | {words[1]} | {scenario.method or '-'} |")
     return "\n".join(rows) + "\n"

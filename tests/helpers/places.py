@@ -1,7 +1,8 @@
-"""A repository whose trunk is main, with a log, and transcripts where Claude Code puts them: what 2.3.0 is for."""
+"""A repository whose trunk is main, with a log, and transcripts where Claude Code puts them: what 3.1.0 is for."""
 
 import json
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,17 @@ class Place:
         return path
 
     def turn(
-        self, window: int, number: int = 1, cwd: str | None = None, **usage: int
+        self,
+        window: int,
+        number: int = 1,
+        cwd: str | None = None,
+        calls: Sequence[int] = (),
+        **usage: int,
     ) -> dict[str, Any]:
-        """Return a response in the window of the commit ``window`` (the first is 1)."""
+        """Return a response in the window of the commit ``window`` (the first is 1).
+
+        ``calls`` are the numbers of the results, made with :meth:`call`, of the tools that it calls.
+        """
         at = START + (window - 1) * STEP - 600 + number
         counts = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 75}
         return {
@@ -64,7 +73,10 @@ class Place:
                 "id": f"msg_{window}_{number}",
                 "role": "assistant",
                 "model": "claude-opus-4-1",
-                "content": [{"type": "text", "text": "a secret word"}],
+                "content": [
+                    {"type": "text", "text": "a secret word"},
+                    *({"type": "tool_use", "id": f"toolu_{window}_{call}"} for call in calls),
+                ],
                 "usage": {**counts, "cache_creation_input_tokens": 25, **usage},
             },
         }

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import TranscriptFile, discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.reading import Reading
@@ -38,10 +38,8 @@ def put(path: Path, *lines: Any, document: bool = False) -> Path:
 
 def read_under(top: Path) -> dict[Path, FileRows]:
     """Read what is found under a folder that is named by hand; a file that cannot be read has no rows."""
-    found = discover(
-        TranscriptPlaces(Path("/nowhere"), (top,)), ATTRIBUTED_HARNESSES, lambda _: None
-    )
-    reading = Reading(ATTRIBUTED_HARNESSES, Tools)
+    found = discover(TranscriptPlaces(Path("/nowhere"), (top,)), HARNESSES, lambda _: None)
+    reading = Reading(HARNESSES, Tools)
     return {one.path: _rows(reading, one) for one in found.transcripts}
 
 

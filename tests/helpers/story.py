@@ -9,7 +9,7 @@ import pytest
 
 from helpers.sessions import CORRECTION
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.rows import INTERRUPT, REJECTION, Rows
 
 FOLDER = "/work/app"
@@ -96,7 +96,7 @@ def _damaged(value: Any) -> Iterator[Any]:
 
 def read_anyhow(harness: str, lines: Sequence[Any]) -> Rows:
     """Read lines of a harness; the reader must not fail, whatever they are."""
-    (of,) = [one for one in ATTRIBUTED_HARNESSES if one.name == harness]
+    (of,) = [one for one in HARNESSES if one.name == harness]
     reader = of.reader(Tools())
     for number, line in enumerate(lines):
         reader.number = number

@@ -35,7 +35,7 @@ from scoring.evidence.git.hunks import _parse_patches
 from scoring.evidence.git.reverts import reverted_shas
 from scoring.evidence.git.same_changes import _digests_of_patches
 from scoring.evidence.harnesses.lines import read_parts
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import labels_in
 from scoring.evidence.reference.transcripts import read_exactly
 from scoring.evidence.scopes import path_scope
@@ -141,7 +141,7 @@ def _transcript(make: Callable[[str], bytes]) -> Work:
     def read(text: str) -> None:
         data = make(text)
         pieces = (data[n : n + 120_000] for n in range(0, len(data), 120_000))
-        read_parts([pieces], ATTRIBUTED_HARNESSES, lambda _: None, TOOLS)
+        read_parts([pieces], HARNESSES, lambda _: None, TOOLS)
 
     return read
 

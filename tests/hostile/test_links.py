@@ -8,7 +8,7 @@ from helpers.repos import Repo
 
 from scoring.errors import LogError
 from scoring.evidence.beside import deliberation_facts, hook_facts
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import label_facts
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
@@ -68,7 +68,7 @@ def test_settings_that_are_a_link_are_not_quoted(
 
 
 def found_in(folder: Path) -> list[str]:
-    found = discover(TranscriptPlaces(folder, (folder,)), ATTRIBUTED_HARNESSES, lambda _: None)
+    found = discover(TranscriptPlaces(folder, (folder,)), HARNESSES, lambda _: None)
     return [one.path.name for one in found.transcripts]
 
 
@@ -86,9 +86,7 @@ def test_a_folder_of_transcripts_is_walked_without_following_links_out(tmp_path:
 def test_a_folder_of_the_system_is_not_walked(folder: str) -> None:
     said: list[str] = []
     assert (
-        discover(
-            TranscriptPlaces(Path(), (Path(folder),)), ATTRIBUTED_HARNESSES, said.append
-        ).transcripts
+        discover(TranscriptPlaces(Path(), (Path(folder),)), HARNESSES, said.append).transcripts
         == ()
     )
     assert said == [f"transcript directory {folder}: is a system folder; skipped"]

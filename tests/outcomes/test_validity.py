@@ -321,7 +321,7 @@ class TestCommands:
         assert sum(json.loads(row)["defective"] for row in rows) == 12
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("rubric", ["2.1.0", "2.3.0"])
+    @pytest.mark.parametrize("rubric", ["2.1.0", "3.0.0"])
     def test_validate_is_what_an_own_computation_gives(
         self, da_score: DaScore, rubric: str
     ) -> None:
@@ -374,10 +374,10 @@ class TestCommands:
 
     @pytest.mark.slow
     def test_two_rubrics_are_a_list(self, da_score: DaScore) -> None:
-        found = da_score("validate", "--rubric", "2.3.0", "--rubric", "3.1.0", "--json").json
-        assert [one["rubric"] for one in found] == ["2.3.0", "3.1.0"]
+        found = da_score("validate", "--rubric", "2.2.0", "--rubric", "3.1.0", "--json").json
+        assert [one["rubric"] for one in found] == ["2.2.0", "3.1.0"]
         against = found[1]["against"]
-        assert against["rubric"] == "2.3.0"
+        assert against["rubric"] == "2.2.0"
         assert against["gain"] == pytest.approx(found[1]["auc"] - found[0]["auc"])
         assert against["interval"][0] <= against["gain"] <= against["interval"][1]
 

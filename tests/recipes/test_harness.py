@@ -85,7 +85,7 @@ class Parrot(Harness):
 
 # What the recipe claims.
 
-RUBRIC = ("--rubric", "2.3.0")
+RUBRIC = ("--rubric", "3.1.0")
 
 
 @pytest.fixture
@@ -98,9 +98,8 @@ def place(place: Place) -> Place:
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one line, in either table."""
+    """The one line of the table."""
     monkeypatch.setattr(readers, "HARNESSES", (*readers.HARNESSES, Parrot()))
-    monkeypatch.setattr(readers, "ATTRIBUTED_HARNESSES", (*readers.ATTRIBUTED_HARNESSES, Parrot()))
 
 
 def talk(place: Place, name: str, **changed: Any) -> Path:
@@ -138,7 +137,7 @@ class TestHarnessOfOneFileAndOneLine:
 
     def test_is_read_by_signals(self, da_score: DaScore) -> None:
         text = json.dumps(signals(da_score), ensure_ascii=False)
-        assert "backfilled from 1 transcript turn(s): cache_hit_rate 0.750 (parrot)" in text
+        assert "backfilled from 1 transcript turn: cache_hit_rate 0.750 (parrot)" in text
         assert "test command invoked before commit (parrot)" in text
         assert "loop-state.md not read in window (parrot)" in text
 
@@ -155,6 +154,7 @@ class TestHarnessOfOneFileAndOneLine:
         assert da_score("run", *RUBRIC, "--no-cache").status == 0
         kept = (place.log / "iter-1.evidence.yaml").read_text()
         (_, harness) = kept.split("harnesses:")
+        harness, _ = harness.split("attribution:")
         assert " ".join(harness.split()) == (
             "- name: parrot sessions: 1 files: 1 turns: 1 input_tokens: 10 output_tokens: 5 cache_read_tokens: 75"
             " cache_creation_tokens: 25 tool_calls: 2 tool_errors: 1 duplicates_dropped: 0"
@@ -206,7 +206,7 @@ class TestWhatIsNotOfIt:
             pytest.param(
                 "talk-2.json",
                 {"squawks": 1},
-                "names no folder it worked in",
+                "no line that could be used",
                 id="field-of-another-type",
             ),
             pytest.param("talk-2.json", {"talk": "\ud800"}, None, id="part-of-a-character"),

@@ -13,7 +13,7 @@ from scoring.demo import Demo
 WEIGHTS = """\
 version: 9.9.9
 combination: weighted_mean_renormalized
-evidence: corrected
+evidence: attributed
 signals:
   - {id: landed, label: Landed, weight: 0.75, two_way: true, description: Did it land.}
   - {id: tests, label: Tests, weight: 0.25, two_way: true, description: Did the tests pass.}
@@ -50,7 +50,12 @@ class TestReleased:
         assert found["rubric_version"] == "9.9.9"
         first = found["iterations"][0]
         assert [row["nominal_weight"] for row in first["breakdown"]] == [0.75, 0.25]
-        assert {i["band"] for i in found["iterations"]} <= {"fine", "not yet", "unscored"}
+        assert {i["band"] for i in found["iterations"]} <= {
+            "fine",
+            "not yet",
+            "unscored",
+            "insufficient",
+        }
 
     def test_reads_evidence_under_the_rules_that_it_names(
         self, here: Demo, da_score: DaScore

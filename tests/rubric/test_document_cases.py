@@ -22,7 +22,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "OUTCOME_SCORING_RUBRIC.md").re
 CASES: dict[str, str] = dict(
     re.findall(r"<!-- case:(\S+) -->\n(.*?)<!-- /case -->", DOCUMENT, re.S)
 )
-NEW, OLD = released_rubric("3.1.0"), released_rubric("2.3.0")
+NEW, OLD = released_rubric("3.1.0"), released_rubric("2.2.0")
 
 
 def evidence(name: str) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def facts(given: dict[str, Any], attributed: bool) -> IterationFacts:
     )
     return facts_of(
         record,
-        landing=Landing("corrected", TRUNK, sha, sha, ANCESTOR, sha),
-        changed=Changed("corrected", sha, sha, tuple(changed.get("files", ("src/app.py",)))),
+        landing=Landing("attributed", TRUNK, sha, sha, ANCESTOR, sha),
+        changed=Changed("attributed", sha, sha, tuple(changed.get("files", ("src/app.py",)))),
         scope=scope,
         statuses=(given.get("artifact", ""),) * len(record.verifiers),
         corrections=Corrections(record.impl.retries, 0, record.impl.retries_reported),
@@ -86,7 +86,7 @@ def computed(name: str) -> list[str]:
         f"- value: {number(new.value, new.scored)} {bounds_text(new.bounds, new.scored)}".rstrip(),
         f"- coverage: {new.coverage}",
         f"- band: {BAND_LABELS.get(new.band, new.band)}",
-        f"- under 2.3.0: {old.value:.3f}, {old.band}",
+        f"- under 2.2.0: {old.value:.3f}, {old.band}",
     ]
 
 

@@ -23,7 +23,7 @@ from rubric import (
 )
 
 RUBRIC = released_rubric("3.1.0")
-OLD = released_rubric("2.3.0")
+OLD = released_rubric("2.2.0")
 
 
 def score(rubric: Any = RUBRIC, tool_calls: Any = 1, **given: Any) -> Score:
@@ -164,7 +164,7 @@ def test_without_one_tool_call_of_its_own_nothing_suffices(calls: int | None, ba
 
 
 @pytest.mark.parametrize(
-    ("rubric", "band"), [(RUBRIC, BAND_INSUFFICIENT), (OLD, BAND_UNSCORED)], ids=["3.1", "2.3"]
+    ("rubric", "band"), [(RUBRIC, BAND_INSUFFICIENT), (OLD, BAND_UNSCORED)], ids=["3.1", "2.2"]
 )
 def test_nothing_at_all_has_no_score(rubric: Rubric, band: str) -> None:
     nothing = score(rubric, tool_calls=0)

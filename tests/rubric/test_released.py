@@ -31,7 +31,6 @@ RELEASED_DIGESTS = {
     "2.0.2": "61bc91f8d7b6e26dc65568929b019a089d6bbc58bdf2b43f6a3c18b97c401ad7",
     "2.1.0": "ca7e8152a5f6d36031b31a535163e4a91ccccc9eddf02f3be153d6cf52daff42",
     "2.2.0": "3108d003916db7d1b1770a4b9d1ffb9763ae45f6058604eca9dd157969fe98b8",
-    "2.3.0": "156c96d9868c06293dcbe937075a37cdf0ef9eeb2917beb80ad20d2cea198886",
     "3.0.0": "7cd4887ce10a5a7ed67fb574d2b73135ea9e937512f7d62e7aefd1e13968d8e7",
     "3.1.0": "bf4c1df57c8a3e6ea6b7196e2347b2f07c258675295841cb5e96053689fb6fcf",
 }
@@ -39,7 +38,6 @@ RELEASED_DIGESTS = {
 
 PROFILES_NAMED_LATER = {
     "2.2.0": {"diminishing_returns": "dr-1"},
-    "2.3.0": {"diminishing_returns": "dr-1"},
 }
 """Never add a line. These were released while what their meter goes by was written in the code; the profile says the
 same in data. So their digests are those of the data without it, and the name of the profile is pinned here instead."""

@@ -41,7 +41,7 @@ from scoring.sidecars.states import in_words, loss_on_disk
 
 pytestmark = pytest.mark.sampled(3)
 
-RUBRIC = released_rubric("2.3.0")
+RUBRIC = released_rubric("3.1.0")
 SHA = "8f1c" * 10
 CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)
 CODEX = HarnessFacts("codex", 1, 1, 4, 10, 20, 30, 40, 0, 0, 0)
@@ -57,6 +57,8 @@ ORIGIN = Provenance(
 OWN = OwnLines("commit", ("a", "b"), 3, 1, "failed", True, 2, 1, 4)
 OWNED = replace(ORIGIN, own=OWN)
 CALLS, TURNS = "correction_pressure", "token_efficiency"
+SESSION = "5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+KEYS_OF_OWN_LINES = ["attribution", "tests", "corrections"]
 KEYS = ["iteration", "rubric_version", "window", "trunk", "landed", "harnesses"]
 
 
@@ -66,7 +68,11 @@ def place(place: Place) -> Place:
     for n in (1, 2):
         place.iteration(n)
     place.session(
-        "one", place.turn(1), place.turn(1, 2), place.call(1, 3, failed=True), place.call(1, 4)
+        "one",
+        place.turn(1),
+        place.turn(1, 2, calls=[3, 4]),
+        place.call(1, 3, failed=True),
+        place.call(1, 4),
     )
     place.session("two", place.turn(2), place.turn(2, 2))
     return place
@@ -74,7 +80,7 @@ def place(place: Place) -> Place:
 
 def write_provenance(log: Path, provenance: Provenance) -> None:
     evidence_path(log, provenance.iteration).write_bytes(
-        emit(provenance_as_dict(provenance, "2.3.0"))
+        emit(provenance_as_dict(provenance, "3.1.0"))
     )
 
 
@@ -90,10 +96,10 @@ class TestFile:
     def test_holds_what_the_signals_were_computed_from(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         found = content(place, 1)
-        assert list(found) == KEYS
+        assert list(found) == [*KEYS, *KEYS_OF_OWN_LINES]
         assert found == {
             "iteration": 1,
-            "rubric_version": "2.3.0",
+            "rubric_version": "3.1.0",
             "window": {"start": "", "end": "2026-04-12T13:20:00Z"},
             "trunk": {"ref": "refs/heads/main", "commit": place.repo.head()},
             "landed": {"method": "ancestor"},
@@ -109,6 +115,11 @@ class TestFile:
                 | {"cache_read_tokens": 150, "cache_creation_tokens": 50}
                 | {"tool_calls": 2, "tool_errors": 1, "duplicates_dropped": 0}
             ],
+            "attribution": {"method": "time", "sessions": [SESSION]},
+            "tests": {"runs": 0, "failed": 0, "last": None, "edited_after": False},
+            "corrections": dict.fromkeys(
+                ("interrupts", "rejections", "resets", "words", "reports"), 0
+            ),
         }
         assert content(place, 2)["window"] == {
             "start": "2026-04-12T13:20:00Z",
@@ -154,9 +165,9 @@ class TestFile:
             "",
             "[]",
             "iteration: 4",
-            "iteration: 4\nrubric_version: 2.3.0\nwindow: {start: a, end: b}\n",
-            "iteration: 5\nrubric_version: 2.3.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: []\n",
-            "iteration: 4\nrubric_version: 2.3.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: [{turns: many}]\n",
+            "iteration: 4\nrubric_version: 3.1.0\nwindow: {start: a, end: b}\n",
+            "iteration: 5\nrubric_version: 3.1.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: []\n",
+            "iteration: 4\nrubric_version: 3.1.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: [{turns: many}]\n",
         ],
     )
     def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, text: str) -> None:
@@ -182,7 +193,7 @@ class TestFile:
 
 
 class TestCommands:
-    """Whoever writes a sidecar of 2.3.0 writes where it comes from."""
+    """Whoever writes a sidecar of 3.1.0 writes where it comes from."""
 
     @pytest.mark.parametrize(
         ("arguments", "written"),
@@ -200,7 +211,7 @@ class TestCommands:
     def test_write(
         self, place: Place, da_score: DaScore, arguments: str, written: list[int]
     ) -> None:
-        assert da_score(*arguments.split(), "--rubric", "2.3.0", "--no-cache").status == 0
+        assert da_score(*arguments.split(), "--rubric", "3.1.0", "--no-cache").status == 0
         names = {evidence_path(place.log, n).name for n in written}
         assert {path.name for path in place.log.glob("*.evidence.yaml")} == names
         assert {path.name for path in place.log.glob("iter-*.score.yaml")} == {
@@ -381,7 +392,7 @@ class TestOwnLines:
         )
         kept = provenance_of(facts_of(IterationRecord(2, 4), observed=observed))
         content = yaml.safe_load(emit(provenance_as_dict(kept, "3.1.0")))
-        assert list(content) == [*KEYS, "attribution", "tests", "corrections"]
+        assert list(content) == [*KEYS, *KEYS_OF_OWN_LINES]
         assert content["attribution"] == {"method": "checkpoint", "sessions": ["s1", "s2"]}
         assert content["tests"] == {"runs": 3, "failed": 1, "last": "failed", "edited_after": True}
         counted = {"interrupts": 2, "rejections": 1, "resets": 4, "words": 5, "reports": 6}
@@ -396,7 +407,7 @@ class TestOwnLines:
     def test_of_rules_that_do_not_attribute_are_not_in_the_file(self) -> None:
         kept = provenance_of(facts_of(IterationRecord(2, 4)))
         assert kept.own is None
-        assert list(provenance_as_dict(kept, "2.3.0")) == KEYS
+        assert list(provenance_as_dict(kept, "3.1.0")) == KEYS
 
     @pytest.mark.parametrize(
         ("now", "lost"),
@@ -461,7 +472,9 @@ def gone(place: Place) -> None:
 
 
 def half_gone(place: Place) -> None:
-    place.session("one", place.turn(1), place.call(1, 3, failed=True), place.call(1, 4))
+    place.session(
+        "one", place.turn(1, calls=[3, 4]), place.call(1, 3, failed=True), place.call(1, 4)
+    )
 
 
 def grown(place: Place) -> None:
@@ -470,7 +483,7 @@ def grown(place: Place) -> None:
 
 def other_numbers(place: Place) -> None:
     first = place.turn(1, input_tokens=9, cache_read_input_tokens=0)
-    place.session("one", first, place.turn(1, 2), place.call(1, 3), place.call(1, 4))
+    place.session("one", first, place.turn(1, 2, calls=[3, 4]), place.call(1, 3), place.call(1, 4))
 
 
 def lost_on_disk(place: Place) -> list[str]:
@@ -490,7 +503,8 @@ class TestRecompute:
             (
                 gone,
                 [
-                    f"{CALLS} (0 of 2 claude tool calls are left)",
+                    f"{CALLS} (0 of 2 claude tool calls are left; its lines were found by time"
+                    " and are not found any more)",
                     f"{TURNS} (0 of 2 claude turns are left)",
                 ],
             ),
@@ -516,7 +530,7 @@ class TestRecompute:
     def test_of_a_run_warns(self, place: Place, da_score: DaScore) -> None:
         write_scored_log(place.log, scored(place))
         half_gone(place)
-        assert da_score("run", "--rubric", "2.3.0", "--no-cache").err == (
+        assert da_score("run", "--rubric", "3.1.0", "--no-cache").err == (
             "da-score: warning: iteration 1: what its score was computed from is not all there any more; "
             "token_efficiency (1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
         )

@@ -12,8 +12,8 @@ from helpers.projects import edit
 
 from scoring.log.settings import DEFAULT_LOG_DIR as LOG
 
-RUBRICS = ("2.1.0", "2.3.0", "3.0.0", "3.1.0")
-WITH_PROVENANCE = ("2.3.0", "3.1.0")
+RUBRICS = ("2.1.0", "3.0.0", "3.1.0")
+WITH_PROVENANCE = ("3.1.0",)
 
 
 @pytest.fixture(params=RUBRICS)

@@ -45,8 +45,8 @@ FAILED = TestsSeen(
 SEEN = Observed("commit", ("s1",), tool_calls=20, tests=PASSED, ran=(True,), failed_calls=2)
 NOTHING = Observed(problem="3 sessions overlap")
 
-LANDED = Landing("corrected", TRUNK, SHA, SHA, ANCESTOR, SHA)
-CHANGED = Changed("corrected", SHA, SHA, ("src/a.py", "README.md"))
+LANDED = Landing("attributed", TRUNK, SHA, SHA, ANCESTOR, SHA)
+CHANGED = Changed("attributed", SHA, SHA, ("src/a.py", "README.md"))
 SCOPE = DeclaredScope(("src/", "README.md"), Path("plan/TASKS.yaml"))
 WORK = TranscriptFacts(
     turns=9, cache_reads=90, cache_creations=10, tool_calls=20, tool_errors=2, flags=COVERED | BASH,
@@ -359,7 +359,7 @@ class TestScores:
             record,
             Observed(),
             transcripts=None,
-            changed=Changed("corrected", "", unknown=Unknown.NO_COMMIT),
+            changed=Changed("attributed", "", unknown=Unknown.NO_COMMIT),
         )
         assert (score.scored, score.band) == (False, BAND_INSUFFICIENT)
         assert (score.bounds.low, score.bounds.high) == (0, 1)

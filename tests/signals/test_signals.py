@@ -171,7 +171,7 @@ class TestReasons:
             ),
             pytest.param(
                 [
-                    scope_value(Changed("corrected", s, s, unknown=Unknown.FILES), ("a",), "t")
+                    scope_value(Changed("attributed", s, s, unknown=Unknown.FILES), ("a",), "t")
                     for s in ("01", "ba")
                 ],
                 "cannot read changed files for …",

@@ -117,8 +117,8 @@ class TestDoctor:
         assert "LINES FOUND BY  ITERATIONS  SESSIONS\ncheckpoint      1           1\n" in shown
         assert f"no session was found for these iterations: 4 ({NO_TRANSCRIPT})" in shown
         assert "1 session worked here and belongs to no iteration, as stray in " in shown
-        assert run("doctor", "--json", rubric="2.3.0")["attribution"] is None
-        assert "LINES FOUND BY" not in run("doctor", "--all", rubric="2.3.0")
+        assert run("doctor", "--json", rubric="3.0.0")["attribution"] is None
+        assert "LINES FOUND BY" not in run("doctor", "--all", rubric="3.0.0")
 
     def test_advises_what_would_make_signals_vote_where_claims_do_not(self, run: Run) -> None:
         found = {
@@ -221,9 +221,9 @@ class TestWorktrees:
             "--test-commands",
             "./check",
         )
-        shown = da_score("run", "--no-write", "--rubric", "2.3.0", *options).err
+        shown = da_score("run", "--no-write", "--rubric", "3.0.0", *options).err
         assert (
-            "rubric 2.3.0 gives iterations no lines of their own: the setting worktrees has no effect"
+            "rubric 3.0.0 gives iterations no lines of their own: the setting worktrees has no effect"
             in shown
         )
         assert "the setting test-commands has no effect" in shown
@@ -310,12 +310,12 @@ class TestExplanation:
         shown = run("explain", "1")
         assert "  no line of a transcript: no transcript covers the iteration window\n" in shown
         assert "  when the sidecar was written, session mine, found by commit\n" in shown
-        assert "when the sidecar was written, session mine" in run("explain", "1", rubric="2.3.0")
+        assert "when the sidecar was written, session mine" in run("explain", "1", rubric="3.1.0")
 
 
 def facts(observed: Observed | None, **known: Any) -> IterationFacts:
     landing = Landing(
-        "corrected", facts_of(IterationRecord(2, 1)).trunk, "a" * 12, "a" * 40, ANCESTOR, "a" * 40
+        "attributed", facts_of(IterationRecord(2, 1)).trunk, "a" * 12, "a" * 40, ANCESTOR, "a" * 40
     )
     return facts_of(IterationRecord(2, 1), landing=landing, observed=observed, **known)
 

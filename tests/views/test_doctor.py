@@ -21,7 +21,7 @@ pytestmark = pytest.mark.sampled(3)
 
 NEWEST = newest_version("attributed")
 SETTINGS = Path(".agents/da-score.toml")
-CORRECTED = ("--rubric", "2.3.0", "--no-cache")
+AS_OBSERVED = ("--rubric", "3.1.0", "--no-cache")
 
 
 @pytest.fixture
@@ -29,11 +29,13 @@ def whole(place: Place) -> Place:
     """Two iterations, the first with a transcript; a session elsewhere, a copy, and lines that nobody can read."""
     for n in (1, 2):
         place.iteration(n)
-    session = place.session("mine", place.turn(1), place.turn(1), place.call(1, 2))
+    again = place.turn(1, calls=[3]) | {"timestamp": place.turn(1, 2)["timestamp"]}
+    session = place.session("mine", place.turn(1), again, place.call(1, 3))
     session.write_text(
         session.read_text() + "no json\n" + '{"timestamp": 1, "message": {}, "sessionId": "s"}\n'
     )
-    place.session("other", place.turn(1, 7, cwd="/another/app"), slug="-another-app")
+    elsewhere = place.turn(1, 7, cwd="/another/app") | {"sessionId": "elsewhere"}
+    place.session("other", elsewhere, slug="-another-app")
     return place
 
 
@@ -53,8 +55,8 @@ def advice(found: Any, topic: str, level: str = "problem") -> list[str]:
 
 class TestFacts:
     def test_of_the_log_and_the_repository(self, whole: Place, doctor: Told) -> None:
-        found = doctor(*CORRECTED)
-        assert (found["rubric_version"], found["evidence"]) == ("2.3.0", "corrected")
+        found = doctor(*AS_OBSERVED)
+        assert (found["rubric_version"], found["evidence"]) == ("3.1.0", "attributed")
         path = str(whole.log.relative_to(whole.path))
         counted = {"iterations": 2, "schema_versions": {"2": 2}}
         assert found["log"] == {"path": path, **counted, "broken": [], "problem": None}
@@ -69,7 +71,7 @@ class TestFacts:
 
     @pytest.mark.usefixtures("whole")
     def test_of_transcripts(self, doctor: Told) -> None:
-        found = doctor(*CORRECTED)["transcripts"]
+        found = doctor(*AS_OBSERVED)["transcripts"]
         assert found["auto"] is True
         roots = {
             root["origin"]: (root["files"], root["problem"])
@@ -94,16 +96,14 @@ class TestFacts:
 
     @pytest.mark.usefixtures("whole")
     def test_of_signals(self, doctor: Told) -> None:
-        found = {signal["signal"]: signal for signal in doctor(*CORRECTED)["signals"]}
-        assert list(found) == [spec.id for spec in released_rubric("2.3.0").signals]
+        found = {signal["signal"]: signal for signal in doctor(*AS_OBSERVED)["signals"]}
+        assert list(found) == [spec.id for spec in released_rubric("3.1.0").signals]
         assert (found["landed"]["present"], found["landed"]["share"]) == (2, 1.0)
         half = {"signal": "token_efficiency", "present": 1, "iterations": 2, "share": 0.5}
         assert found["token_efficiency"] == half | {
             "absent": {"no transcript covers the iteration window": 1}
         }
-        assert found["verifier"]["absent"] == {
-            "no verifier records and no tests_total_pass proxy": 2
-        }
+        assert found["verifier"]["absent"] == {"no verifier records": 2}
 
     def test_of_a_rubric_of_the_reference(self, whole: Place, doctor: Told) -> None:
         (whole.path / "t").mkdir()
@@ -136,7 +136,7 @@ class TestFacts:
         self, doctor: Told, tmp_path: Path
     ) -> None:
         before = tree(tmp_path)
-        doctor("--rubric", "2.3.0", "--cache-dir", str(tmp_path / "cache"))
+        doctor("--rubric", "3.1.0", "--cache-dir", str(tmp_path / "cache"))
         assert tree(tmp_path) == before
 
 
@@ -147,7 +147,7 @@ class TestAdvice:
         (tmp_path / "nothing").mkdir()
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         monkeypatch.chdir(tmp_path / "nothing")
-        found = doctor(*CORRECTED)
+        found = doctor(*AS_OBSERVED)
         topics = [f["topic"] for f in found["findings"] if f["level"] == "problem"]
         assert topics == ["repository", "log", "transcripts"]
         assert "no such file or directory" in found["log"]["problem"]
@@ -159,7 +159,7 @@ class TestAdvice:
         self, whole: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, doctor: Told
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        found = doctor(*CORRECTED, "--iter-log-dir", str(whole.log))
+        found = doctor(*AS_OBSERVED, "--iter-log-dir", str(whole.log))
         assert found["log"]["iterations"] == 2
         assert found["repository"]["problem"]
         assert [root["files"] for root in found["transcripts"]["roots"] if root["files"]] == [2]
@@ -188,7 +188,7 @@ class TestAdvice:
     def test_is_given_for_an_option(
         self, doctor: Told, options: list[str], topic: str, level: str, what: str
     ) -> None:
-        assert what in " ".join(advice(doctor(*CORRECTED, *options), topic, level))
+        assert what in " ".join(advice(doctor(*AS_OBSERVED, *options), topic, level))
 
     def test_names_every_broken_entry_and_looks_at_the_others(
         self, whole: Place, doctor: Told
@@ -196,7 +196,7 @@ class TestAdvice:
         (whole.log / "iter-3.yaml").write_text("schema_version: 7\n")
         (whole.log / "iter-4.yaml").write_text("\t:\n")
         (whole.log / "historical.yaml").write_text("iterations: 3\n")
-        found = doctor(*CORRECTED)
+        found = doctor(*AS_OBSERVED)
         names = [Path(text.partition(":")[0]).name for text in found["log"]["broken"]]
         assert names == ["iter-3.yaml", "iter-4.yaml", "historical.yaml"]
         assert len(advice(found, "log")) == 3
@@ -207,7 +207,7 @@ class TestAdvice:
         edit(whole.log / "iter-2.yaml", f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef")
         whole.iteration(3)
         edit(whole.log / "iter-3.yaml", "commit: ", "commit: '' # ")
-        found = doctor(*CORRECTED)
+        found = doctor(*AS_OBSERVED)
         assert found["commits"] == {
             "unresolved": [{"iteration": 2, "commit": "deadbeefdeadbeef"}],
             "without": [3],
@@ -220,7 +220,7 @@ class TestAdvice:
     @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_names_a_trunk_that_is_not_there_and_finds_the_one_that_is(self, doctor: Told) -> None:
-        found = doctor(*CORRECTED, "--trunk", "nowhere")
+        found = doctor(*AS_OBSERVED, "--trunk", "nowhere")
         assert "no trunk 'nowhere' here" in found["trunk_problem"]
         assert found["trunk"]["name"] == "main"
         assert found["signals"][0]["share"] == 1.0
@@ -228,7 +228,7 @@ class TestAdvice:
     def test_names_a_repository_without_a_trunk(self, place: Place, doctor: Told) -> None:
         place.iteration(1)
         place.repo.git("branch", "-m", "odd")
-        found = doctor(*CORRECTED)
+        found = doctor(*AS_OBSERVED)
         assert advice(found, "trunk")[0].startswith("no trunk was found: ")
 
     @pytest.mark.slow
@@ -238,7 +238,7 @@ class TestAdvice:
         clone = tmp_path / "clone"
         whole.repo.git("clone", "-q", "--depth", "1", f"file://{whole.path}", str(clone))
         monkeypatch.chdir(clone)
-        found = doctor(*CORRECTED, "--iter-log-dir", str(whole.log))
+        found = doctor(*AS_OBSERVED, "--iter-log-dir", str(whole.log))
         assert found["repository"]["shallow"] is True
         assert [text for text in advice(found, "trunk") if "shallow" in text]
         assert Repo.at(clone).head() == whole.repo.head()
@@ -249,7 +249,7 @@ class TestAdvice:
     ) -> None:
         place.iteration(1)
         place.session("other", place.turn(1, cwd="/another/app"))
-        found = doctor(*CORRECTED)
+        found = doctor(*AS_OBSERVED)
         assert advice(found, "transcripts") == [
             "no transcript of work in this repository was found"
         ]
@@ -257,20 +257,20 @@ class TestAdvice:
     @pytest.mark.slow
     def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
         (whole.path / SETTINGS).write_text("trunk = 1\n")
-        found = doctor(*CORRECTED)
+        found = doctor(*AS_OBSERVED)
         assert advice(found, "settings") == [
             ".agents/da-score.toml: trunk is 1, not the name of a branch"
         ]
         assert found["log"]["iterations"] == 2
         (whole.path / SETTINGS).write_text("rubric = \n")
-        assert "not TOML" in advice(doctor(*CORRECTED), "settings")[0]
+        assert "not TOML" in advice(doctor(*AS_OBSERVED), "settings")[0]
 
 
 class TestText:
     @pytest.mark.slow
     def test_says_the_same(self, whole: Place, da_score: DaScore) -> None:
-        out = da_score("doctor", *CORRECTED, "--files").out
-        assert out.startswith("da-score doctor — rubric 2.3.0, corrected evidence\n")
+        out = da_score("doctor", *AS_OBSERVED, "--files").out
+        assert out.startswith("da-score doctor — rubric 3.1.0, attributed evidence\n")
         for line in (
             f"REPOSITORY    {whole.path}",
             "HISTORY       complete",

@@ -8,7 +8,7 @@ from helpers.doors import watched_doors
 
 from scoring.demo import Demo
 
-MOST = {"2.1.0": 4, "2.3.0": 14, "3.1.0": 45}
+MOST = {"2.1.0": 4, "3.1.0": 45}
 """How often at most, by rubric, with what became of the work; of each iteration alone it would be more."""
 
 

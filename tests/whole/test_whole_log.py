@@ -16,7 +16,7 @@ from scoring.score import LogSummary, ScoredIteration, score_log, score_whole_lo
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import run_item, run_payload
 
-RUBRIC = released_rubric("2.3.0")
+RUBRIC = released_rubric("3.1.0")
 ALL = Selection()
 
 

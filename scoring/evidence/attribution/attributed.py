@@ -47,7 +47,7 @@ from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRu
 from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.ATTRIBUTED_HARNESSES, "attributed-rows", TestTools
+    discover, lambda: readers.HARNESSES, "attributed-rows", TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 

@@ -16,7 +16,7 @@ from scoring.evidence.git.changes import CommitPair, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import PART, Landing, Unknown
-from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import GitRepository, ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
@@ -109,10 +109,8 @@ def _identities(commit: Commit) -> list[tuple[int | None, str]]:
     ]
 
 
-class AttributedHistory(CorrectedHistory):
+class AttributedHistory(TrunkHistory):
     """What is found on disk about the commits of a log, and what attributes transcripts to them."""
-
-    counts_commits_once = True
 
     _decides = AttributedLandings
 

@@ -10,7 +10,7 @@ from scoring.log.model import IterationRecord
 from scoring.text import trim
 
 Rules = Literal[
-    "reference", "corrected"
+    "reference", "attributed"
 ]  # under which a fact was found; their details are worded differently
 
 ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"

@@ -1,4 +1,4 @@
-"""The history of a repository under the corrected rules, asked when first needed, and its trunk: docs/EVIDENCE.md."""
+"""The history of a repository as found on disk, asked when first needed, and its trunk: docs/EVIDENCE.md."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
@@ -40,13 +40,12 @@ _HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
 _PREFERRED = "origin"
 
 
-class CorrectedHistory(GitFacts):
+class TrunkHistory(GitFacts):
     """What is found on disk about the commits of a log."""
 
-    rules = "corrected"
+    rules = "attributed"
 
     _decides: type[Landings] = Landings
-    counts_commits_once = False  # whether a commit of several iterations is the lowest one's alone, and bounds no other
 
     def __init__(
         self,
@@ -200,7 +199,7 @@ class CorrectedHistory(GitFacts):
     def _ranges(self) -> dict[int, ScopeRange]:
         known = [(number, sha) for number, sha in self._iterations if sha in self._graph]
         first = {sha: number for number, sha in reversed(known)}
-        counts = [not self.counts_commits_once or first[sha] == number for number, sha in known]
+        counts = [first[sha] == number for number, sha in known]
         nearest = self._graph.nearest([sha for _, sha in known], counts)
         found: dict[int, ScopeRange] = {}
         for (number, sha), place in zip(known, nearest, strict=True):

@@ -35,7 +35,7 @@ class Landings:
         """Take the commits of the trunk, newest first, those of the log by SHA and once each, and all branches."""
         self._repository, self._walk, self._graph, self._commits = repository, walk, graph, commits
         self._tip, self._shallow = trunk.commit or "", trunk.shallow
-        self._found = partial(Landing, "corrected", trunk, "")
+        self._found = partial(Landing, "attributed", trunk, "")
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
         self._branches = [
             tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)

@@ -8,7 +8,7 @@ from scoring.errors import DaScoreError, InputError, Warn
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.fields import items_in, value_of
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.files import read_file
@@ -42,7 +42,7 @@ def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tu
                     copies.setdefault(s.session_id, []).append(text)
     except DaScoreError as e:  # in no repository there are no checkpoints
         warn(str(e))
-    for file in discover(places, ATTRIBUTED_HARNESSES, warn).transcripts:
+    for file in discover(places, HARNESSES, warn).transcripts:
         if file.path.stem.startswith(session) and not file.store:
             copies.setdefault(file.path.stem, []).append(read_file(file.path))
     if not copies:

@@ -136,7 +136,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
     uncovered = tuple(
         one.record.iteration for one in windows if one.transcripts and not one.transcripts.flags
     )
-    attribution = attribution_found(found) if sources.rules.attributes else None
+    attribution = attribution_found(found) if sources.rules.as_observed else None
     once = tuple(dict.fromkeys(warnings))
     return Examination(
         rubric, sources, log, repository, survey, signals, uncovered, once, attribution

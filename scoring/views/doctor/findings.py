@@ -114,7 +114,7 @@ def _repository(seen: Examination) -> Iterator[Finding]:
     if (
         repository.git_version
         and repository.git_version < MERGE_GIT
-        and seen.sources.rules.as_found
+        and seen.sources.rules.as_observed
     ):
         what = f"git is {'.'.join(map(str, repository.git_version))}, which cannot merge without a work tree"
         yield Finding(
@@ -132,7 +132,7 @@ def _trunk(seen: Examination) -> Iterator[Finding]:
         yield Finding("trunk", "problem", repository.trunk_problem, advice)
     if trunk is None:
         return
-    if trunk.commit is None and not seen.sources.rules.as_found:
+    if trunk.commit is None and not seen.sources.rules.as_observed:
         what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
         yield Finding(
             "trunk",
@@ -185,7 +185,7 @@ def _transcripts(seen: Examination) -> Iterator[Finding]:
     read = [file for file in found.files if not file.left_out]
     if not found.roots:
         how = f"name folders with --transcript-dir, or score under rubric {BEST}, which looks there by itself"
-        if seen.sources.rules.as_found:
+        if seen.sources.rules.as_observed:
             how = "set transcripts to auto, or name folders with --transcript-dir"
         yield Finding("transcripts", "problem", "no transcripts are read", how)
     elif not read:
@@ -292,7 +292,7 @@ def _signals(seen: Examination) -> Iterator[Finding]:
 
 
 def _rules(seen: Examination) -> Iterator[Finding]:
-    if not seen.sources.rules.as_found:
+    if not seen.sources.rules.as_observed:
         how = "folders named by hand without sub-folders, repeated responses counted again, a trunk called master"
         what = f"rubric {seen.rubric.version} reads evidence as the reference does: {how}"
         advice = f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric"

@@ -1,4 +1,4 @@
-"""Whether work has landed: the corrected rules beside the reference's, on a repository built for each way."""
+"""Whether work has landed: as observed and as the reference reads it, on a repository built for each way."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from helpers.repos import Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.history import TrunkHistory
 from scoring.signals.landed import landed_value
 
 pytestmark = pytest.mark.sampled(3)
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.sampled(3)
 def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
     """Return the corrected answer about one of some iterations."""
     records = [record(n, commit) for n, commit in enumerate(commits, 1)]
-    return CorrectedHistory(repo if isinstance(repo, Path) else repo.path, records).landing(
+    return TrunkHistory(repo if isinstance(repo, Path) else repo.path, records).landing(
         records[asked - 1]
     )
 
@@ -40,14 +40,14 @@ class TestScenarios:
     def test_each_way_of_landing(self, name: str, tmp_path: Path) -> None:
         scenario = SCENARIOS[name]
         case = scenario.build(tmp_path)
-        reference, corrected = answers(case)
+        reference, observed = answers(case)
         assert landed_value(reference).present
         assert landed_value(reference).sub_score == scenario.reference
         assert (
-            landed_value(corrected).sub_score if landed_value(corrected).present else None
-        ) == scenario.corrected, corrected
-        assert corrected.method == scenario.method
-        assert case.commits[case.asked - 1][:12] in landed_value(corrected).detail
+            landed_value(observed).sub_score if landed_value(observed).present else None
+        ) == scenario.observed, observed
+        assert observed.method == scenario.method
+        assert case.commits[case.asked - 1][:12] in landed_value(observed).detail
 
 
 class TestAncestor:
@@ -182,7 +182,7 @@ class TestPatchId:
         assert landing(repo, again).method == "not-landed"
         third = repo.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "nothing")
         records = [record(n, sha) for n, sha in enumerate((third, older, again), 1)]
-        git = CorrectedHistory(repo.path, records)
+        git = TrunkHistory(repo.path, records)
         assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
     @pytest.mark.slow
@@ -426,13 +426,13 @@ class TestUnresolved:
         repo = started(tmp_path, "main")
         sha = repo.commit({"x": "1"}, "Add x")
         entry = record(1, "f" * 40, "add X")
-        found = CorrectedHistory(repo.path, [entry]).landing(entry)
+        found = TrunkHistory(repo.path, [entry]).landing(entry)
         assert (found.method, landed_value(found).sub_score) == ("message", 1)
         assert landed_value(found).detail == (
             f"unresolved SHA ffffffffffff; main has {sha[:12]} with the summary as its subject, not reverted"
         )
         who = repo.revert(sha)
-        found = CorrectedHistory(repo.path, [entry]).landing(entry)
+        found = TrunkHistory(repo.path, [entry]).landing(entry)
         assert (found.method, landed_value(found).sub_score) == ("reverted", 0)
         assert who[:12] in landed_value(found).detail
 
@@ -507,7 +507,7 @@ class TestCost:
         def processes(commits: list[str]) -> int:
             records = [record(n, sha) for n, sha in enumerate(commits, 1)]
             with watched_doors() as doors:
-                git = CorrectedHistory(repo.path, records)
+                git = TrunkHistory(repo.path, records)
                 for r in records:
                     methods.add(git.landing(r).method)
                     git.committed(r.commit)

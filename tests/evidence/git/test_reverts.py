@@ -1,4 +1,4 @@
-"""Which messages take work back, and which of them still count, under the corrected rules."""
+"""Which messages take work back, and which of them still count, as observed."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from helpers.doors import ends
 from helpers.landings import record, started
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.reverts import Reverts, TrunkMessage, reverted_shas
 from scoring.signals.landed import landed_value
 
@@ -120,7 +120,7 @@ class TestLiving:
 
 def landed(repo: Repo, sha: str) -> float:
     entry = record(1, sha)
-    value = landed_value(CorrectedHistory(repo.path, [entry]).landing(entry))
+    value = landed_value(TrunkHistory(repo.path, [entry]).landing(entry))
     assert value.present
     return value.sub_score
 

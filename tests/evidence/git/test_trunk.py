@@ -9,7 +9,7 @@ from helpers.repos import Repo
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.history import CorrectedHistory, choose_trunk, read_references
+from scoring.evidence.git.history import TrunkHistory, choose_trunk, read_references
 from scoring.evidence.git.repository import GitRepository
 from scoring.signals.landed import landed_value
 
@@ -132,7 +132,7 @@ class TestUsualNames:
             None,
             "no remote with a default branch, and no branch main or master; name it with --trunk",
         )
-        landing = CorrectedHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
+        landing = TrunkHistory(repo.path, [record(1, sha)]).landing(record(1, sha))
         assert not landed_value(landing).present
         assert landed_value(landing).detail == f"no trunk: {found.how}"
 
@@ -209,7 +209,7 @@ class TestNamed:
     def test_reaches_the_history(self, source: Repo) -> None:
         sha = source.head("master")
         for name, landed in (("master", 1), ("develop", 0)):
-            git = CorrectedHistory(source.path, [record(1, sha)], trunk=name)
+            git = TrunkHistory(source.path, [record(1, sha)], trunk=name)
             assert git.trunk.name == name
             assert landed_value(git.landing(record(1, sha))).sub_score == landed
 

@@ -20,7 +20,7 @@ from scoring.evidence.attribution.work_trees import WorkTrees
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.harness import HASHED_FOLDER
 from scoring.evidence.harnesses.lines import Lines
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.rows import (
     AGENT,
     BREAK,
@@ -70,7 +70,7 @@ def chat(*messages: Any, folder: Path = Path("/work/app"), **keys: Any) -> Line:
 
 
 def seen(*messages: Any, **keys: Any) -> Rows:
-    reader = Lines(ATTRIBUTED_HARNESSES, Tools())
+    reader = Lines(HARNESSES, Tools())
     reader.document(json.dumps(chat(*messages, **keys), indent=2).encode())
     return reader.rows()["gemini"]
 
@@ -485,4 +485,4 @@ class TestDiscovered:
         self.write(place, place.home)
         assert "gemini" not in self.details(da_score, "3.1.0")
         self.write(place, place.path)
-        assert "gemini" not in self.details(da_score, "2.3.0")
+        assert "gemini" not in self.details(da_score, "3.1.0")

@@ -8,7 +8,7 @@ from helpers.sessions import read_under, seen
 from helpers.story import FOUND, UNCACHED
 
 from scoring.evidence.harnesses.harness import Home
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 
 SAMPLES = Path("/work/shared/real/harnesses")
 FOLDER = "/home/mira/src/cart/src"
@@ -74,7 +74,7 @@ def test_a_sample_has_what_its_page_says(harness: str) -> None:
 def test_a_variable_names_another_folder(
     tmp_path: Path, harness: str, variable: str, below: list[str]
 ) -> None:
-    (of,) = [one for one in ATTRIBUTED_HARNESSES if one.name == harness]
+    (of,) = [one for one in HARNESSES if one.name == harness]
     assert of.homes({variable: str(tmp_path)}) == [
         Home(tmp_path / folder, variable) for folder in below
     ]

@@ -19,7 +19,7 @@ from helpers.sessions import put, read_under, rows_of, seen, table
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.opencode import Kilo, OpenCode
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.reading import Reading
@@ -191,11 +191,9 @@ def files(storage: Path, session: Line, old: bool = False) -> Path:
 
 def warned(path: Path) -> list[str]:
     warnings: list[str] = []
-    found = discover(
-        TranscriptPlaces(Path("/nowhere"), (path.parent,)), ATTRIBUTED_HARNESSES, warnings.append
-    )
+    found = discover(TranscriptPlaces(Path("/nowhere"), (path.parent,)), HARNESSES, warnings.append)
     (one,) = found.transcripts
-    return [*warnings, *Reading(ATTRIBUTED_HARNESSES).read(one).warnings]
+    return [*warnings, *Reading(HARNESSES).read(one).warnings]
 
 
 class TestSession:

@@ -13,7 +13,7 @@ from helpers.histories import History
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.added_lines import line_hash
 from scoring.evidence.harnesses.lines import Lines
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.rows import WROTE
 from scoring.evidence.transcripts.written import (
     least_share,
@@ -193,7 +193,7 @@ def shell(script: str) -> Line:
 def test_readers_note_the_lines_that_are_written(
     lines: list[Line], wrote: list[tuple[int, ...]]
 ) -> None:
-    reader = Lines(ATTRIBUTED_HARNESSES, Tools())
+    reader = Lines(HARNESSES, Tools())
     reader.block(as_bytes(lines))
     (rows,) = reader.rows().values()
     found = rows.tables.get(WROTE, [])

@@ -23,7 +23,7 @@ from helpers.timing import is_linear
 
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.lines import Lines
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES, HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.rows import (
     AMEND,
     BREAK,
@@ -63,7 +63,7 @@ STOPPED = "[Request interrupted by user]"
 
 def seen(*lines: Line | bytes, harness: str = "claude", blocks: int = 1) -> Rows:
     """Read lines with readers that observe, in one or more blocks."""
-    reader = Lines(ATTRIBUTED_HARNESSES, Tools())
+    reader = Lines(HARNESSES, Tools())
     for first in range(0, len(lines), -(-len(lines) // blocks)):
         reader.block(as_bytes(lines[first : first + -(-len(lines) // blocks)]))
     return reader.rows()[harness]
@@ -747,7 +747,7 @@ class TestFork:
     """A replay is stamped anew: its lines are no copies by their bytes."""
 
     def original(self, rows: Rows, *parents: Rows) -> Rows:
-        (harness,) = [harness for harness in ATTRIBUTED_HARNESSES if harness.name == "codex"]
+        (harness,) = [harness for harness in HARNESSES if harness.name == "codex"]
         return harness.original(rows, lambda _: list(parents))
 
     def work(self, second: float, given: int, name: str) -> list[Line]:

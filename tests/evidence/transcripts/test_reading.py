@@ -28,7 +28,7 @@ from sessions.world import Truth
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.lines import Copies, Lines, read_parts
-from scoring.evidence.harnesses.readers import ATTRIBUTED_HARNESSES
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.rows import FileRows
 
 PROGRAM = """
@@ -76,7 +76,7 @@ def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
 
 
 def alone(text: bytes) -> FileRows:
-    return read_parts([iter([text])], ATTRIBUTED_HARNESSES, lambda _: None, Tools())
+    return read_parts([iter([text])], HARNESSES, lambda _: None, Tools())
 
 
 CLAUDE = [
@@ -127,7 +127,7 @@ class TestCopies:
         return sizes
 
     def compared(self, *texts: bytes) -> None:
-        copies = Copies(ATTRIBUTED_HARNESSES, Tools())
+        copies = Copies(HARNESSES, Tools())
         for text in texts:
             assert copies.read(text, lambda _: None) == alone(text)
 
@@ -139,7 +139,7 @@ class TestCopies:
         self, of: list[dict[str, Any]], break_behind: bool, taken: list[int]
     ) -> None:
         texts = [as_bytes(of[:n])[: None if break_behind else -1] for n in range(1, len(of) + 1)]
-        copies = Copies(ATTRIBUTED_HARNESSES, Tools())
+        copies = Copies(HARNESSES, Tools())
         found = [copies.read(text, lambda _: None) for text in texts]
         assert sum(taken) <= len(as_bytes(of)) + len(texts[0])
         assert found == [alone(text) for text in texts]
@@ -179,7 +179,7 @@ class TestCopies:
         monkeypatch.setattr(lines, "LINE_LIMIT", 8000)
         self.compared(first, second)
         whole = sum(taken)
-        copies = Copies(ATTRIBUTED_HARNESSES, Tools())
+        copies = Copies(HARNESSES, Tools())
         for text in (first, second):
             copies.read(text, lambda _: None)
         assert sum(taken) == whole + whole // 2

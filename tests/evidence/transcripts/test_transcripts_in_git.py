@@ -28,13 +28,13 @@ from helpers.harness_lines import (
 from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
+from scoring.evidence.attribution.attributed import ATTRIBUTED_TRANSCRIPTS
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.evidence.harnesses.harness import FileNames, Harness, JsonReader
 from scoring.evidence.harnesses.lines import read_parts
-from scoring.evidence.harnesses.readers import HARNESS_TRANSCRIPTS
 from scoring.evidence.transcripts.discovery import (
     NOT_HERE,
     Discovery,
@@ -64,7 +64,7 @@ def found_in(repo: Repo) -> Discovery:
 
 def beside(extra: Discovery) -> TranscriptRules:
     """Rules under which these transcripts are read beside those on disk."""
-    return HARNESS_TRANSCRIPTS._replace(
+    return ATTRIBUTED_TRANSCRIPTS._replace(
         discover=lambda *asked: Discovery(*map(add, discover(*asked), extra))
     )
 
@@ -270,7 +270,7 @@ class Papers(Harness):
 def papers(*parts: bytes) -> dict[str, list[str]]:
     """The sessions that are read, by harness, when a document comes a byte or so at a time."""
     pieces = [iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts]
-    harnesses = [*HARNESS_TRANSCRIPTS.harnesses(), Papers()]
+    harnesses = [*ATTRIBUTED_TRANSCRIPTS.harnesses(), Papers()]
     return {who: rows.sessions() for who, rows in read_parts(pieces, harnesses, print).items()}
 
 

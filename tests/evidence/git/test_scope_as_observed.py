@@ -1,4 +1,4 @@
-"""What an iteration changed, and how much of it is in its scope, under the corrected rules."""
+"""What an iteration changed, and how much of it is in its scope, as observed."""
 
 from pathlib import Path
 
@@ -7,9 +7,8 @@ from helpers.doors import ends
 from helpers.landings import clone, record, started
 from helpers.repos import Repo
 
-from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Changed
-from scoring.evidence.git.history import CorrectedHistory
+from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.scopes import path_scope
 from scoring.signals.scope import scope_value
 from scoring.signals.values import SignalValue
@@ -17,8 +16,8 @@ from scoring.signals.values import SignalValue
 pytestmark = pytest.mark.sampled(3)
 
 
-def history(repo: Repo, *commits: str) -> CorrectedHistory:
-    return CorrectedHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
+def history(repo: Repo, *commits: str) -> TrunkHistory:
+    return TrunkHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
 
 
 def changed(repo: Repo, *commits: str) -> Changed:
@@ -122,21 +121,12 @@ class TestRange:
         assert files(repo, one, two) == files(repo, one, two, two) == ["two"]
         assert history(repo, two, one).changed(record(1, two)).files == ("two",)
 
-    @pytest.mark.parametrize(
-        ("rules", "since"),
-        [
-            pytest.param(AttributedHistory, 2, id="not where a commit counts for one iteration"),
-            pytest.param(CorrectedHistory, 3, id="but where it counts for each"),
-        ],
-    )
-    def test_of_a_commit_named_again_is_a_beginning(
-        self, tmp_path: Path, rules: type[CorrectedHistory], since: int
-    ) -> None:
+    def test_of_a_commit_named_again_is_not_a_beginning(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         one, two, three = (repo.commit({name: "1"}) for name in "bcd")
         records = [record(n, sha) for n, sha in enumerate((one, two, one, three), 1)]
-        found = rules(repo.path, records).changed(records[-1])
-        assert (found.since, len(found.files)) == (since, 1 if since == 2 else 2)
+        found = TrunkHistory(repo.path, records).changed(records[-1])
+        assert (found.since, len(found.files)) == (2, 1)
 
 
 class TestWhatTheTrunkChanged:
@@ -272,14 +262,14 @@ class TestGlobs:
         ("entry", "path"), [*pairs(INSIDE), ("new*line", "new\nline"), (" src/*.py ", "src/a.py")]
     )
     def test_inside(self, entry: str, path: str) -> None:
-        assert path in path_scope("corrected", (entry,))
+        assert path in path_scope("attributed", (entry,))
 
     @pytest.mark.parametrize(("entry", "path"), [*pairs(OUTSIDE), ("", "a"), (" ", "a")])
     def test_outside(self, entry: str, path: str) -> None:
-        assert path not in path_scope("corrected", (entry,))
+        assert path not in path_scope("attributed", (entry,))
 
     def test_any_of_several(self) -> None:
-        scope = path_scope("corrected", ("docs/", "src/*.py", "README.md"))
+        scope = path_scope("attributed", ("docs/", "src/*.py", "README.md"))
         assert [path in scope for path in ("docs/a", "src/a.py", "README.md", "src/a/b.py")] == [
             True
         ] * 3 + [False]
@@ -291,7 +281,8 @@ class TestGlobs:
     def test_no_entry_takes_long(self, entry: str) -> None:
         ends(
             lambda: [
-                path in path_scope("corrected", (entry,)) for path in ("a" * 1000, "a/" * 500 + "x")
+                path in path_scope("attributed", (entry,))
+                for path in ("a" * 1000, "a/" * 500 + "x")
             ],
             10,
         )
