@@ -19,7 +19,7 @@ RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecyc
         (["derive", "--since", "yesterday"], "--since 'yesterday' is not a date"),
         (["report", "--since", "yesterday"], "--since 'yesterday' is not a date"),
         (["report", "--out", "-", "--json"], "--out - and --json both want standard output"),
-        (["check", "--min-band", "fine"], "has no band 'fine'"),
+        (["check", "--min-band", "fine"], "--min-band: rubric"),
         (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),
         (["outcomes", "--horizon", "3q"], "--horizon: '3q' is not a time above 0"),
         (["run", "--transcripts", "some"], "--transcripts: 'some' is not auto or none"),
