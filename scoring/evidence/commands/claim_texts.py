@@ -54,9 +54,9 @@ def claims_tests_pass(text: str) -> bool:
 
 
 def _may_claim(text: str) -> bool:
-    """Return whether a text has any words of a claim, which is cheaper to find out than its form."""
-    has_success = any(word in text for word in _WORDS_OF_SUCCESS)
-    return has_success and any(word in text for word in _WORDS_OF_TESTS)
+    """Return whether a text has words of a claim, a quick check before its forms are tried."""
+    names_success = any(word in text for word in _WORDS_OF_SUCCESS)
+    return names_success and any(word in text for word in _WORDS_OF_TESTS)
 
 
 def _line_claims(line: str) -> bool:

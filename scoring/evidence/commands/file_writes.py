@@ -19,7 +19,7 @@ from scoring.settings_table import read_toml
 WRITER_TABLE = Path(__file__).parent / "file_writers.toml"
 
 ANY_BELOW = "/**"
-"""The end of a path that stands for everything below it."""
+"""The end of a path that means everything below it."""
 
 _FIND_ACTIONS = ("-exec", "-execdir", "-ok", "-okdir")
 _END_OF_ACTION = (";", "+")
@@ -61,9 +61,8 @@ class WriterRule(OptionRule, frozen=True):
         files: list[str] = []
         for argument, following in pairwise((*arguments, "")):
             match = self.into.fullmatch(argument)
-            file = (match[1] or following) if match else ""
-            if file:
-                files.append(file)
+            if match and (match[1] or following):
+                files.append(match[1] or following)
         return files
 
 
@@ -179,8 +178,9 @@ def possible_targets(
 
 def _paths_in_code(call: ProgramCall, line: str) -> Iterator[str]:
     """Yield the paths in the code that a program runs: its last argument, or anywhere in a line."""
-    is_argument = bool(call.arguments) and not call.arguments[-1].startswith(("-", "$", "/"))
-    code = " ".join(call.arguments) if is_argument else line
+    code = line
+    if call.arguments and not call.arguments[-1].startswith(("-", "$", "/")):
+        code = " ".join(call.arguments)
     yield from _paths_between(code, _CODE[call.program].breaks)
 
 
@@ -237,7 +237,10 @@ def _targets_of_call(call: ProgramCall) -> list[str]:
     rule = _WRITERS.get(call.name, _UNKNOWN_WRITER)
     named = rule.named_files(call.arguments)
 
-    to = rule.to if rule.applies([*call.options, *call.operands[:1]]) else "value"
+    to = rule.to
+    if not rule.applies([*call.options, *call.operands[:1]]):
+        to = "value"
+
     targets: list[str] = []
     if to == "copy":
         targets = _targets_of_copy(call, named)
@@ -280,7 +283,9 @@ def _destination(call: ProgramCall, named: Sequence[str]) -> str:
         return named[0]
     if len(call.operands) > 1 or any("$" in operand for operand in call.operands):
         return call.operands[-1]
-    return "." if call.name == "ln" else ""
+    if call.name == "ln":
+        return "."
+    return ""
 
 
 def _copies_contents(call: ProgramCall, sources: Sequence[str]) -> bool:
@@ -291,7 +296,7 @@ def _copies_contents(call: ProgramCall, sources: Sequence[str]) -> bool:
 
 
 def _may_write_words(call: ProgramCall, *, runs_code: bool) -> bool:
-    """Return whether a program may write files whose names it is passed."""
+    """Return whether a program may write files when it is passed their names."""
     if runs_code:
         return _CODE_THAT_WRITES.search(" ".join(call.arguments)) is not None
     return call.name in _WRITERS

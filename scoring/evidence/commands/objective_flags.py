@@ -1,4 +1,4 @@
-"""What the objective checks ask of a tool call, as bits: did it run tests, did it read the loop state.
+"""What the objective checks ask of a tool call: whether it ran tests, or read the loop state.
 
 These checks are older than :mod:`scoring.evidence.commands.testruns` and know a test tool by its
 name alone, wherever a command line has it.

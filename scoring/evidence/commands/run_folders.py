@@ -18,7 +18,7 @@ TEMPORARY_FOLDERS = (
 )
 
 _THROWN_AWAY = frozenset({"tmp", "temp", ".tmp", "node_modules"})
-"""Names of folders whose content nobody keeps."""
+"""Names of folders with content that is thrown away."""
 
 _CHANGE_FOLDER = ("cd", "pushd")
 _FIND_TOP = ("git", "rev-parse", "--show-toplevel")
@@ -88,8 +88,9 @@ def _folder_by_cd(commands: Sequence[ShellCommand], index: int) -> str | None:
 
         if number < index and command.words[:1] and command.words[0] in _CHANGE_FOLDER:
             follows_top = number > 0 and commands[number - 1].words == _FIND_TOP
-            folder = scopes[-1].folder
-            folder = "" if follows_top else _joined(folder, " ".join(command.words[1:]))
+            folder: str | None = ""
+            if not follows_top:
+                folder = _joined(scopes[-1].folder, " ".join(command.words[1:]))
             scopes.append(_ScopedFolder(command.depth, folder))
 
     return scopes[-1].folder
@@ -157,7 +158,9 @@ def script_of(words: Sequence[str]) -> Script:
     path, argument = (*words[index : index + 2], "", "")[:2]
     if len(path) > _PATH_LIMIT or not (is_run_by_shell or "/" in path):
         return Script("", "")
-    return Script(path, argument if _PLAIN_WORD.fullmatch(argument) else "")
+    if not _PLAIN_WORD.fullmatch(argument):
+        argument = ""
+    return Script(path, argument)
 
 
 def _script_index(words: Sequence[str]) -> int | None:

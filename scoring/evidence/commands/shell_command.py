@@ -1,4 +1,4 @@
-"""A simple command of a command line, and what stands between two of them."""
+"""A simple command of a command line, and what separates two of them."""
 
 from enum import Enum
 from typing import NamedTuple, TypeAlias
@@ -51,7 +51,7 @@ class ShellCommand(NamedTuple):
 
 
 class Between(Enum):
-    """What stands between two commands of a line."""
+    """What separates two commands of a line."""
 
     AND = "&&"
     OR = "||"
@@ -63,7 +63,7 @@ class Between(Enum):
     GROUP_CLOSES = "group closes"
 
     HIDDEN_GROUP_CLOSES = "hidden group closes"
-    """The end of a group whose status shows nowhere: a substitution, a loop, a function."""
+    """The end of a group that hides its status: a substitution, a loop, a function."""
 
     BRANCHES_OPEN = "branches open"
     """The beginning of ``if`` or ``case``: what follows may not be reached."""

@@ -1,4 +1,4 @@
-"""Reads a shell command line in one pass: its simple commands, and what stands between them.
+"""Reads a shell command line in one pass: its simple commands, and what separates them.
 
 The reader follows the grammar of POSIX shells and bash as far as it decides where a command
 begins, which words it has and where its output goes. A line that no shell would take, or one that
@@ -17,7 +17,7 @@ from scoring.evidence.commands.starters import STARTERS
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 """Programs that run a script, or the text after their option ``-c``."""
 
-_RUN_TEXTS = SHELLS | {"nix-shell"}
+_TEXT_RUNNERS = SHELLS | {"nix-shell"}
 
 _SPECIAL = re.compile(
     r"""
@@ -146,7 +146,7 @@ class _Stripped(NamedTuple):
 
 
 def read_events(text: str, depth_limit: int) -> list[ShellEvent]:
-    """Return the commands of a line and what stands between them, those of a substitution first.
+    """Return the commands of a line and what separates them, those of a substitution first.
 
     Args:
         text: the command line.
@@ -167,7 +167,7 @@ class _Reader:
     open_parentheses: int = 0
     open_backquotes: int = 0
     pending_documents: list[str] = field(default_factory=list)
-    expects_body: bool = False  # of a function whose name was just read
+    expects_body: bool = False  # of a function, after its name
 
     def read(self) -> list[ShellEvent]:
         text = self.text
@@ -406,7 +406,7 @@ class _Reader:
         stripped = self._strip(draft.words)
         program = base_name(stripped.words[0]) if stripped.words else ""
 
-        if program in _RUN_TEXTS:
+        if program in _TEXT_RUNNERS:
             script = _script_of_shell(stripped.words)
             if self._is_whole_script(script):
                 self._add_script(script[0], stripped, redirected)
@@ -507,7 +507,7 @@ class _Reader:
 
 
 def _escaped_character(escape: re.Match[str]) -> str:
-    """Return the character of an escape as a text that it stands for; "?" for one by its code."""
+    """Return the character that an escape means; "?" for one by its code."""
     character: str | None = escape[1]
     return character or "?"
 

@@ -45,7 +45,7 @@ class LineRule(OptionRule, frozen=True):
     """How a program shows lines of its input, or of files; see ``output_readers.toml``.
 
     Attributes:
-        first: matches the first operand, which is not a file; None: there is none such.
+        first: matches the first operand, where that is a pattern and not a file.
         valued_options: options that take the next word as their value.
         writes_operands: whether the other operands are files that it writes.
     """
@@ -175,7 +175,10 @@ def _words_printed_by(commands: Sequence[ShellCommand], line: str) -> list[froze
     printed: list[frozenset[str]] = []
     for command in commands:
         text = _COLOR_CODE.sub("", " ".join(command.words))
-        printed.append(words_of_line if "$" in text else frozenset(PRINTED_WORD.findall(text)))
+        if "$" in text:
+            printed.append(words_of_line)
+        else:
+            printed.append(frozenset(PRINTED_WORD.findall(text)))
     return printed
 
 
@@ -200,7 +203,9 @@ def _adds_no_summary(command: ShellCommand, index: int, files: _RunFiles) -> boo
         rule = _LINE_RULES.get(program, _RUNS_GIVEN_CODE)
         return _shows_files_of_runs(command, rule, files)
     if files.written or reads_runs:
-        quiet_programs = _QUIET_PROGRAMS if files.written else _REPORTERS
+        quiet_programs = _REPORTERS
+        if files.written:
+            quiet_programs = _QUIET_PROGRAMS
         return program in quiet_programs and not _changes_folder(command, program, index, files)
     return True
 
@@ -237,14 +242,18 @@ def _files_shown_by(command: ShellCommand, rule: LineRule) -> list[str] | None:
     takes_pattern_by_option = "-e" in rule.valued_options and "-e" in words
     if rule.first is not None and not takes_pattern_by_option:
         first = operands[:1] or [""]
-    files = [] if rule.writes_operands else operands[len(first) :]
+    files: list[str] = []
+    if not rule.writes_operands:
+        files = operands[len(first) :]
 
     options = [word for word in words[1:] if is_option(word)]
     if command.reads_input or not rule.applies(options):
         return None
     if rule.first is not None and not all(rule.first.fullmatch(operand) for operand in first):
         return None
-    return files if files or command.connector == "|" else None
+    if files or command.connector == "|":
+        return files
+    return None
 
 
 def leaves_failures(words: Sequence[str], text: str, failures: Sequence[str]) -> bool:

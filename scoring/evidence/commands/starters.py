@@ -101,4 +101,4 @@ def _read_table() -> tuple[dict[str, Starter], frozenset[str]]:
 
 
 STARTERS, FAIL_BY_THEMSELVES = _read_table()
-"""The starters by program; and programs whose failure is not always that of what they start."""
+"""The starters by program, and programs that may fail before what they start runs."""

@@ -40,8 +40,8 @@ class TestCommand(NamedTuple):
         other_tools: the tools that the programs of its other commands may run.
         readers: the words of each command that reads the output of the last test command.
         after_cd: whether that command is reached only after a ``cd`` that succeeds.
-        hooks: where a commit or a push, whose hooks print what they like, is: before the first
-            test command, or after.
+        hooks: where a commit or a push is, before the first test command or after: its hooks may
+            print anything.
         repeats_failed: whether it runs tests again where the run before it failed.
         shown: what the output of the line says about its test runs.
     """
@@ -108,7 +108,9 @@ def _tools_by_index(
     tools: dict[int, str] = {}
     runs = are_run(commands)
     for index, command in enumerate(commands):
-        tool = _tool_of(command, table, own_commands) if runs[index] else ""
+        if not runs[index]:
+            continue
+        tool = _tool_of(command, table, own_commands)
         if tool:
             tools[index] = tool
     return tools
@@ -117,8 +119,8 @@ def _tools_by_index(
 def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
     """Return whether each command of a line runs a program.
 
-    A function or an alias that the line defines is no program, and the body of a function that the
-    line never calls does not run.
+    A function or an alias that the line defines is not a program, and the body of a function that
+    the line never calls does not run.
     """
     defined = _defined_names(commands)
     called = {
@@ -164,7 +166,8 @@ def _tool_of(
     for _ in range(_CARRIER_LIMIT):
         tool = table.tool_begun_by(words)
         if tool is not None:
-            return tool.name if tool.never.isdisjoint(words[1:]) else ""
+            runs_tests = tool.never.isdisjoint(words[1:])
+            return tool.name if runs_tests else ""
 
         words = table.carried_by(words)
         if not words:

@@ -108,7 +108,7 @@ def _plain_text(output: str) -> str:
 
 
 def _tools_that_may_report(command: TestCommand | None, table: ToolTable) -> list[TestTool]:
-    """Return the tools whose summaries may be in an output: all, where one may run any tool."""
+    """Return the tools that may print summaries: all, where one of the line may run any tool."""
     if command is None:
         return list(table.tools.values())
 
@@ -250,7 +250,7 @@ def _counted(output: _Output, tool: TestTool, *, passed: bool) -> TestVerdict:
 
 
 def _lines_with_numbers(text: str, tool: TestTool, *, passed: bool) -> list[str]:
-    """Return the lines whose numbers count: the last of each form, or all where a tool sums up."""
+    """Return the lines with numbers that count: the last of each form, all where a tool sums up."""
     lines: dict[int, str] = {}
     for form in (*tool.summaries(passed=passed), *tool.counting):
         lines.update(islice(form.lines_in(text), None if tool.sums else 1))

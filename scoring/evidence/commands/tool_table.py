@@ -84,7 +84,7 @@ class CommandStart(NamedTuple):
 
     Attributes:
         words: the words after the program. A pattern matches any word that is not an option, and
-            "..." stands for any words.
+            "..." means any words.
         valued_options: the options of the program that take the next word as their value.
     """
 

@@ -81,7 +81,7 @@ def program_names(words: Sequence[str]) -> list[str]:
 
 
 def _script_of_interpreter(arguments: Sequence[str]) -> list[str]:
-    """Return the script, or the module after ``-m``, that an interpreter runs, and its arguments."""
+    """Return the script or module that an interpreter runs, and its arguments."""
     index = 0
     while index < len(arguments) and is_option(arguments[index]) and arguments[index] != "-m":
         index += 1
