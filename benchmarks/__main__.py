@@ -1,7 +1,8 @@
-"""``python -m benchmarks`` measures how long da-score takes, with ``truth`` whether it says what is so.
+"""``python -m benchmarks`` measures how long da-score takes, with ``truth`` whether it is right.
 
-With ``spent`` it compares the tokens of the ledger with those that another program counts, and with ``landings`` what
-is said of work off the trunk with histories that it rewrites; ``reader`` shows what is understood of a transcript.
+With ``spent`` it compares the tokens of the ledger with those that another program counts, and with
+``landings`` what is said of work off the trunk with histories that it rewrites; ``reader`` shows
+what is understood of a transcript.
 """
 
 import sys

@@ -1,9 +1,11 @@
-"""Where the time of one command goes: runs it in this process with a stopwatch at the doors of its parts.
+"""Where the time of one command goes.
 
-A function that is watched charges its time to its part, except for what other watched functions take inside it. There
-are a few thousand such calls, so the watching itself costs next to nothing (a profiler would count every call, and
-make whatever calls often look slow). Prints the seconds of each part, a line
-each.
+It runs in this process, with a stopwatch around each of its parts.
+
+A function that is watched charges its time to its part, except for what other watched functions
+take inside it. There are a few thousand such calls, so the watching itself costs next to nothing (a
+profiler would count every call, and make whatever calls often look slow). Prints the seconds of
+each part, a line each.
 """
 
 import contextlib
@@ -28,7 +30,7 @@ TRANSCRIPTS, LOG, HOOKS, AROUND = (
 GIT, SCORING, OUTPUT = "git", "signals and scores", "output and sidecars"
 
 PARTS = (START, OWN, *IMPORTS.values(), TRANSCRIPTS, LOG, HOOKS, AROUND, GIT, SCORING, OUTPUT, REST)
-"""Every part, in the order of the table. The first is what the caller saw beyond what is timed here."""
+"""Every part, in the order of the table. The first is the time outside all others."""
 
 _COMMANDS = (
     "scoring.cli",
@@ -130,7 +132,12 @@ def watch_all(watch: Stopwatch) -> None:
 
 
 def main(began: float, argv: list[str]) -> None:
-    """Run a command line of da-score and print where its time went, since ``began`` by the performance counter."""
+    """Run a command line of da-score and print where its time went.
+
+    Args:
+        argv: the command line.
+        began: when the process began, by the performance counter.
+    """
     watch = Stopwatch(began)
     for name, part in IMPORTS.items():
         watch.enter(part)

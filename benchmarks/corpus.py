@@ -1,10 +1,10 @@
-"""A made backlog to measure on: a repository with its iteration log, and the transcripts of two harnesses.
+"""A made backlog to measure on: a repository with its log, and transcripts of two harnesses.
 
-``python -m benchmarks.corpus DIR`` makes one. The same numbers and the same seed make the same bytes::
+``python -m benchmarks.corpus DIR`` makes one. The same numbers and the same seed make the same
+bytes::
 
-    DIR/corpus.json          the numbers it was made with
-    DIR/repo                 a git repository, trunk master; the log lies in .agents/active/iteration-log
-    DIR/transcripts/claude   *.jsonl
+    DIR/corpus.json          the numbers it was made with DIR/repo                 a git repository,
+    trunk master; the log lies in .agents/active/iteration-log DIR/transcripts/claude   *.jsonl
     DIR/transcripts/codex    *.jsonl
 """
 
@@ -90,7 +90,7 @@ def open_corpus(directory: Path) -> Corpus:
 
 
 def part_of(corpus: Corpus, size: int, directory: Path) -> Corpus:
-    """Return a backlog with about ``size`` bytes of another one's transcripts, which are hard links in a directory."""
+    """Return a backlog with about ``size`` bytes of another one's transcripts, as hard links."""
     files = corpus.files
     Random(0).shuffle(files)
     folders = _folders(corpus, directory)
@@ -103,7 +103,7 @@ def part_of(corpus: Corpus, size: int, directory: Path) -> Corpus:
 
 
 def multiplied(corpus: Corpus, factor: int, directory: Path) -> Corpus:
-    """Return a backlog with another one's transcripts several times, each time under other names."""
+    """Return a backlog with several copies of another one's transcripts, under other names."""
     folders = _folders(corpus, directory)
     for path in corpus.files:
         for n in range(factor):
@@ -142,9 +142,8 @@ def main(argv: list[str] | None = None) -> int:
     add_size_options(parser)
     options = parser.parse_args(argv)
     corpus = make_corpus(options.directory, size_of(options))
-    print(
-        f"{options.directory}: {len(corpus.files)} transcripts, {corpus.transcript_bytes / 1e6:.1f} MB"
-    )
+    megabytes = corpus.transcript_bytes / 1e6
+    print(f"{options.directory}: {len(corpus.files)} transcripts, {megabytes:.1f} MB")
     return 0
 
 

@@ -1,7 +1,8 @@
-"""What transcripts show of how iterations were worked on, beyond what da-score observes: candidates that may foretell.
+"""What transcripts show of how iterations were worked on, beyond what da-score observes.
 
-For :mod:`benchmarks.foretelling`. Taken of the lines that belong to an iteration, in the checkpoints of a repository,
-of Claude Code and of Codex; of other harnesses nothing is. Only numbers leave this module, no word of a transcript.
+For :mod:`benchmarks.foretelling`. Taken of the lines that belong to an iteration, in the
+checkpoints of a repository, of Claude Code and of Codex; of other harnesses nothing is. Only
+numbers leave this module, no word of a transcript.
 """
 
 import json
@@ -22,8 +23,8 @@ _PAUSE = 600
 """After so many seconds without a line nobody is at work, seconds."""
 
 _TROUBLE = re.compile(
-    r"\b(?:still|again|wrong|not work|doesn.?t|didn.?t|isn.?t|broken|undo|revert|error|fail(?:s|ed|ing)?|instead|"
-    r"actually|why)\b",
+    r"\b(?:still|again|wrong|not work|doesn.?t|didn.?t|isn.?t|broken|undo|revert|error|"
+    r"fail(?:s|ed|ing)?|instead|actually|why)\b",
     re.IGNORECASE,
 )
 _ADMITS = re.compile(
@@ -58,7 +59,7 @@ class Deeds:
     calls: set[str] = field(default_factory=set)
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Take an edit: of the lines that it replaces, those that this iteration wrote before are reworked."""
+        """Take an edit. Lines that it replaces and this iteration wrote count as reworked."""
         before, after = _counted(old), _counted(new)
         held = self.written.setdefault(path, Counter())
         gone, fresh = before - after, after - before

@@ -1,8 +1,8 @@
-"""How the signals of a log are distributed under some rubrics: ``python -m benchmarks.distribution REPO LOG``.
+"""``python -m benchmarks.distribution REPO LOG`` shows how the signals of a log are distributed.
 
-Where LOG is not there yet, it is made first: an entry for each commit of the trunk, merges left out, that names a
-checkpoint (``docs/EVIDENCE.md``, "Checkpoints in git"). Only numbers are printed, as a table of Markdown; nothing else
-is written, and no word of a transcript.
+Where LOG is not there yet, it is made first: an entry for each commit of the trunk, merges left
+out, that names a checkpoint (``docs/EVIDENCE.md``, "Checkpoints in git"). Only numbers are printed,
+as a table of Markdown; nothing else is written, and no word of a transcript.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from scoring.evidence.git.starter import as_text
 from scoring.examine import LogView
 
 NAMED = "+"
-"""Behind the version of a rubric: the transcripts of all checkpoints are named to it as a folder."""
+"""After the version of a rubric: give it the transcripts of all checkpoints as a folder."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Distribution:
     values: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return in how many iterations it is present; its mean and quartiles, and the shares that are 0 and 1."""
+        """Return how often it is present, its mean and quartiles, and the shares of 0 and of 1."""
         values = self.values
         if not values:
             return f"0/{self.total}"
@@ -88,7 +88,7 @@ def write_transcripts(repo: Path, folder: Path) -> None:
 def distributions(
     repo: Path, log: Path, version: str, folder: Path
 ) -> tuple[dict[str, Distribution], Counter[str]]:
-    """Score a log, writing nothing, and return what each signal and the score was, and how often each band."""
+    """Score a log without writing, and return the values of signals and score, and the bands."""
     folders = (folder,) if version.endswith(NAMED) else ()
     rubric = find_rubric(version.removesuffix(NAMED))
     view = LogView(

@@ -1,22 +1,30 @@
-"""``python -m benchmarks.fleet FOLDER``: makes a fleet, and measures it with one worker, with two, and under fire.
+"""``python -m benchmarks.fleet FOLDER`` makes a fleet and measures it.
 
-Makes ``--repositories`` small repositories below the folder, each a copy of one with a few entries and transcripts, and
-prints one JSON object a measurement:
+It runs with one worker, with two, and with workers that are killed.
 
-- ``compare``: repositories a second with one worker and with two, on ``--compared`` of the repositories, ``--rounds``
-  times in turn; before each of them, what this machine gives at that moment to two processes that have nothing to do
-  with each other, against one. In the end the median of the rounds, the processor time that a repository takes in the
-  coordinator, in workers, and in the git that workers start, and how much two workers can do at most by that: they
-  share two cores with the coordinator, while one worker has a core for itself;
-- ``middling``: the same with 40 equal repositories of 40 iterations, 200 commits and 16 MB of transcripts each;
-- ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its own, and how many
-  each did while both were at it: both have the same company, however that changes;
-- ``memory``: what coordinator and workers hold after each 500 of all repositories, on two workers of which none dies;
-- ``fire``: a quarter of them, and then all, on two workers of which one is killed every ``--every`` seconds, with the
-  memory of coordinator and workers on the way, and whether every row is there once;
+Makes ``--repositories`` small repositories below the folder, each a copy of one with a few entries
+and transcripts, and prints one JSON object a measurement:
+
+- ``compare``: repositories a second with one worker and with two, on ``--compared`` of the
+  repositories, ``--rounds`` times in turn; before each of them, what this machine gives at that
+  moment to two processes that have nothing to do with each other, against one. In the end the
+  median of the rounds, the processor time that a repository takes in the coordinator, in workers,
+  and in the git that workers start, and how much two workers can do at most by that: they share two
+  cores with the coordinator, while one worker has a core for itself;
+- ``middling``: the same with 40 equal repositories of 40 iterations, 200 commits and 16 MB of
+  transcripts each;
+- ``beside``: a fleet with one worker and one with two at the same time, each on repositories of its
+  own, and how many each did while both were at it: both have the same company, however that
+  changes;
+- ``memory``: what coordinator and workers hold after each 500 of all repositories, on two workers
+  of which none dies;
+- ``fire``: a quarter of them, and then all, on two workers of which one is killed every ``--every``
+  seconds, with the memory of coordinator and workers on the way, and whether every row is there
+  once;
 - ``again``: a second start, which has nothing to do;
-- ``large``: what a worker takes for a repository of 200 iterations and 1,000 commits with a quarter of its transcripts,
-  and with all, without a cache: the difference is what bytes cost, the rest what git and everything else does;
+- ``large``: what a worker takes for a repository of 200 iterations and 1,000 commits with a quarter
+  of its transcripts, and with all, without a cache: the difference is what bytes cost, the rest
+  what git and everything else does;
 - ``overhead``: what a task costs that does nothing;
 - ``rescore``: a million made iterations under another rubric.
 """
@@ -71,7 +79,10 @@ MEASURED = [
     "rescore",
 ]
 WARM = 20
-"""After how many repositories the processor time of a fleet is first taken down: workers have loaded everything."""
+"""After how many repositories the processor time of a fleet is first noted.
+
+By then workers have loaded everything.
+"""
 EVERY = 500
 """After how many repositories each time the memory of a fleet is taken down."""
 MIDDLING = 40
@@ -81,7 +92,10 @@ ENTRIES = 3
 
 
 def make_fleet(folder: Path, count: int) -> None:
-    """Make small repositories, those that are not there yet: copies of one with other logs, which share its objects."""
+    """Make the small repositories that are missing.
+
+    They are copies of one with other logs, and share its objects.
+    """
     seed = folder / "seed"
     if not seed.exists():
         build_demo(seed)
@@ -134,7 +148,10 @@ def workers_of(process: int) -> list[int]:
 
 
 def processor_seconds(process: int) -> tuple[float, float]:
-    """Return the processor time of a process, and that of what it started and that has ended; 0 when it is gone."""
+    """Return the processor time of a process, and that of its ended children.
+
+    Both are 0 when it has ended.
+    """
     try:
         words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -154,7 +171,7 @@ def plain_work() -> None:
 
 
 def machine(count: int) -> float:
-    """Return how many seconds so many processes take that do the same plain work at the same time."""
+    """Return how many seconds some processes take that do the same plain work at the same time."""
     began = time.perf_counter()
     processes = []
     for _ in range(count):
@@ -246,7 +263,7 @@ def start(file: Path, workers: int, every: float = 0) -> dict[str, Any]:
 def _per_repository(
     spent: list[tuple[float, float, dict[int, tuple[float, float]]]], done: list[float]
 ) -> dict[str, float] | None:
-    """Return the milliseconds of processor time that a repository took, of those between two looks at all processes."""
+    """Return the processor time per repository between two looks at all processes, in ms."""
     if len(spent) < 2:
         return None
     (since, before, workers_before), (until, after, workers_after) = spent[0], spent[-1]
@@ -258,7 +275,7 @@ def _per_repository(
 
 
 def make_middling(folder: Path) -> list[str]:
-    """Make repositories that are neither small nor large, those that are not there yet: copies of one."""
+    """Make the middle-sized repositories that are missing, as copies of one."""
     places = [folder / f"middling/r{number:02}" for number in range(MIDDLING)]
     if not places[0].exists():
         make_corpus(places[0], Size(40, transcript_mb=16))
@@ -275,7 +292,7 @@ def compare(
     say: Callable[[str, dict[str, Any]], None],
     name: str = "compare",
 ) -> None:
-    """Run a fleet with one worker and with two in turn, and say what each round and the medians of all are."""
+    """Run a fleet with one worker and with two in turn, and print each round and the medians."""
     found: dict[int, list[dict[str, Any]]] = {1: [], 2: []}
     machines: list[float] = []
     for number in range(rounds):
@@ -311,7 +328,7 @@ def compare(
 
 
 def beside(folder: Path, repositories: list[str]) -> dict[str, Any]:
-    """Run a fleet with one worker and one with two side by side, and return what each did in the same time."""
+    """Run fleets with one worker and with two at once, and return what each did meanwhile."""
     shares = {1: repositories[: len(repositories) // 3], 2: repositories[len(repositories) // 3 :]}
     events: dict[int, list[dict[str, Any]]] = {}
 
@@ -384,9 +401,9 @@ def large(folder: Path) -> dict[str, Any]:
     }
 
 
-def do_nothing(one: Repository, config: FleetConfig, rubric: Any, key: str) -> Result:  # noqa: ARG001
+def do_nothing(repository: Repository, *_: Any) -> Result:
     """Stand in for scoring, and return no rows."""
-    return Result(one.name, "x")
+    return Result(repository.name, "x")
 
 
 def overhead(folder: Path, count: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The floor: what any program has to do that decodes every line of every transcript and asks git once.
+"""The floor: the least that a program does which decodes all transcripts and asks git once.
 
-It keeps nothing, checks nothing and computes nothing. Everything else is measured as a multiple of the time that this
-takes, as a process of its own::
+It keeps nothing, checks nothing and computes nothing. Everything else is measured as a multiple of
+the time that this takes, as a process of its own::
 
     python floor.py REPO TRANSCRIPT_DIR...
 """

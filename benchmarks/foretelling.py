@@ -1,10 +1,11 @@
-"""What foretells defective work, tried on repositories with checkpoints: ``python -m benchmarks.foretelling REPO...``.
+"""``python -m benchmarks.foretelling REPO...`` tries what foretells defective work.
 
-For each repository a log is made with an entry for each commit of the trunk that names a checkpoint. Printed are the
-tables of docs/validity/foretelling.txt: what the scores of rubrics foretell; each candidate on the older two thirds of
-each log and on the newest third; what candidates foretell together, learnt from the older part and tried on the newest,
-and learnt from one repository and tried on the others; and how many cases it would take. Everything is seeded, so the
-tables are the same every time. Only numbers are printed. Needs the extra ``validity``.
+For each repository a log is made with an entry for each commit of the trunk that names a
+checkpoint. Printed are the tables of docs/validity/foretelling.txt: what the scores of rubrics
+foretell; each candidate on the older two thirds of each log and on the newest third; what
+candidates foretell together, learnt from the older part and tried on the newest, and learnt from
+one repository and tried on the others; and how many cases it would take. Everything is seeded, so
+the tables are the same every time. Only numbers are printed. Needs the extra ``validity``.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -119,12 +120,18 @@ COMBINATIONS = (
         {**SIZE.signs, **JUST_IN_TIME.signs, **CHECKED.signs, **WORKED.signs},
     ),
 )
-"""What is weighed together, each with the way that it should point: chosen before any was tried on the newest part."""
+"""What is weighed together, each with the direction that it should point.
+
+They were chosen before any was tried on the newest part.
+"""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A repository: its cases under each rubric in order, its outcomes, candidates and texts, all by iteration."""
+    """A repository with its cases under each rubric, outcomes, candidates and texts.
+
+    All of them are by iteration, in order.
+    """
 
     name: str
     cases: Mapping[str, Sequence[Case]]
@@ -143,7 +150,7 @@ class Measured:
         ]
 
     def surviving(self, cases: Sequence[Case]) -> list[Case]:
-        """Return cases with the share of their lines that is still there at the end as what became of them."""
+        """Return cases whose outcome is the share of their lines that is left at the end."""
         return [
             replace(case, truth=self.outcomes[case.iteration].survival or 0.0) for case in cases
         ]
@@ -155,7 +162,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Parts:
-    """The cases of all repositories for one way to see defects: the older and the newest part of each, and all."""
+    """The cases of all repositories for one definition of a defect.
+
+    They are split into the older and the newest part of each repository.
+    """
 
     repositories: Sequence[Measured]
     older: Sequence[Cases]
@@ -223,7 +233,9 @@ def _sources(rubric: Rubric, repo: Path, transcripts: Path) -> dict[str, Sources
     return {rules.name: Sources.under(rules, repo, (transcripts,), {})}
 
 
-def _deeds(repo: GitRepository, log: Path, sources: Mapping[str, Sources], rubric: Rubric):  # type: ignore[no-untyped-def]
+def _deeds(  # type: ignore[no-untyped-def]
+    repo: GitRepository, log: Path, sources: Mapping[str, Sources], rubric: Rubric
+):
     (scored,) = score_log_under([rubric], log, sources)
     seen = {one.record.iteration: one.facts.observed for one in scored.iterations}
     return dict(
@@ -257,7 +269,7 @@ def _of_case(case: Case) -> dict[str, float | None]:
 
 
 def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[str, float | None]]:
-    """Return what people changed and removed in a commit before it was made, where its checkpoints say that."""
+    """Return what people changed and removed in a commit, where its checkpoints say that."""
     stated = _stated_lines(repo)
     named = {
         sha: checkpoint_ids(as_text(commit))
@@ -278,7 +290,7 @@ def _people(repo: GitRepository, commits: Mapping[int, str]) -> dict[int, dict[s
 
 
 def _stated_lines(repo: GitRepository) -> dict[str, Counter[str]]:
-    """Return whose the lines of a commit were, as the tool of each checkpoint stated it for its sessions."""
+    """Return who wrote the lines of a commit, as the tool of each checkpoint states it."""
     listed = repo.ask("ls-tree", "-r", f"refs/remotes/origin/{BRANCH}").stdout.decode()
     metadata = re.findall(r"^\S+ blob (\S+)\t(..)/(\w{10})/\d+/metadata\.json$", listed, re.M)
     contents = repo.contents(oid for oid, *_ in metadata)
@@ -300,8 +312,12 @@ def shown(found: Foretold) -> str:
     return f"{found.auc:.2f} ({found.interval.low:.2f} to {found.interval.high:.2f}, n {found.n})"
 
 
+def _table_row(name: str, cells: Iterable[str]) -> str:
+    return f"| {name} | {' | '.join(cells)} |"
+
+
 def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
-    """Yield what the scores of each rubric foretell, and their signals, on the whole of each log."""
+    """Yield what the scores of each rubric and their signals foretell, on whole logs."""
     heads = [f"{one.name}, {version}" for one in repositories for version in RUBRICS]
     yield f"| figure | {' | '.join(heads)} |"
     yield f"|---|{'---|' * len(heads)}"
@@ -310,26 +326,28 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
         for one in repositories
         for v in RUBRICS
     ]
-    yield f"| iterations, defective | {' | '.join(f'{one.score.n}, {one.positives}' for one in found)} |"
-    yield f"| verdict | {' | '.join(one.verdict for one in found)} |"
-    yield f"| score | {' | '.join(shown(one.score) for one in found)} |"
-    yield f"| where there is enough evidence | {' | '.join(shown(one.sufficient) for one in found)} |"
-    yield f"| fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in found)} |"
+    yield _table_row("iterations, defective", [f"{one.score.n}, {one.positives}" for one in found])
+    yield _table_row("verdict", [one.verdict for one in found])
+    yield _table_row("score", [shown(one.score) for one in found])
+    yield _table_row("where there is enough evidence", [shown(one.sufficient) for one in found])
+    yield _table_row("fewer lines added", [shown(one.baselines["lines_added"]) for one in found])
     for name in dict.fromkeys(name for one in found for name in one.signals):
         cells = [one.signals.get(name, Foretold(0, None, None)) for one in found]
         if any(cell.auc is not None for cell in cells):
-            yield f"| {name} | {' | '.join(map(shown, cells))} |"
-    bands = (
+            yield _table_row(name, map(shown, cells))
+    bands = [
         ", ".join(f"{row.band} {row.sound:.0%} of {row.n}" for row in one.bands) for one in found
-    )
-    yield f"| sound, by band | {' | '.join(bands)} |"
+    ]
+    yield _table_row("sound, by band", bands)
     kept = [
         validity(one.surviving(of), "survival", v, HORIZON.horizon_days)
         for one in repositories
         for v, of in one.cases.items()
     ]
-    yield f"| survival, Spearman | {' | '.join(shown(one.score) for one in kept)} |"
-    yield f"| survival, fewer lines added | {' | '.join(shown(one.baselines['lines_added']) for one in kept)} |"
+    yield _table_row("survival, Spearman", [shown(one.score) for one in kept])
+    yield _table_row(
+        "survival, fewer lines added", [shown(one.baselines["lines_added"]) for one in kept]
+    )
     gains = [
         gain_over(one.cases[RUBRICS[0]], one.cases[RUBRICS[-1]], DEFECTIVE) for one in repositories
     ]
@@ -339,7 +357,7 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
 
 
 def candidate_table(parts: Parts) -> Iterator[str]:
-    """Yield each candidate on the older and on the newest part, and how many were clear by chance or more."""
+    """Yield each candidate on the older and the newest part, and how many are clear by chance."""
     yield "| candidate | older two thirds | p | at one size | newest third | p | held |"
     yield "|---|---|---|---|---|---|---|"
     names = dict.fromkeys(
@@ -378,7 +396,8 @@ def _tally(chances: tuple[Mapping[str, float], Mapping[str, float]], held: int) 
     tried = len(chances[0])
     older, newest = (sum(chance < LEVEL for chance in of.values()) for of in chances)
     sure = ["; ".join(holm(of, LEVEL)) or "none" for of in chances]
-    yield f"- Tried: {tried} candidates. By chance {tried * LEVEL:.0f} of them have p below {LEVEL:g} in a part."
+    by_chance = f"{tried * LEVEL:.0f} of them have p below {LEVEL:g} in a part"
+    yield f"- Tried: {tried} candidates. By chance {by_chance}."
     yield f"- p below {LEVEL:g}: {older} on the older part, {newest} on the newest."
     yield f"- On both, in one direction: {held}. By chance {tried * LEVEL * LEVEL / 2:.1f}."
     yield f"- Clear for so many tried (Holm), older part: {sure[0]}."
@@ -390,7 +409,7 @@ def _chance(chance: float | None) -> str:
 
 
 def together_table(parts: Parts) -> Iterator[str]:
-    """Yield what candidates foretell together, learnt from the older part and tried on the newest."""
+    """Yield what candidates foretell together: trained on the older part, tried on the newest."""
     yield "| together | newest third | p | at one size | learnt from another repository |"
     yield "|---|---|---|---|---|"
     trained = list(zip(parts.repositories, parts.older, parts.newest, strict=True))
@@ -449,7 +468,7 @@ def _across(parts: Parts, combination: Combination) -> Iterator[tuple[Cases, Fig
 
 
 def power_table(parts: Parts) -> Iterator[str]:
-    """Yield how many defective iterations it takes to see that something foretells, and how many there are here."""
+    """Yield how many defective iterations it takes to see an effect, and how many there are."""
     bad = [int((~of.sound).sum()) for part in (parts.older, parts.newest) for of in part]
     sound = [int(of.sound.sum()) for part in (parts.older, parts.newest) for of in part]
     score = foretold(
@@ -462,7 +481,8 @@ def power_table(parts: Parts) -> Iterator[str]:
         design = max(1.0, ((score.interval.high - score.interval.low) / 2 / 1.959964) ** 2 / alone)
     ratio = sum(sound) / max(sum(bad), 1)
     half = len(parts.older)
-    yield f"Here {sum(bad[:half])} of the older and {sum(bad[half:])} of the newest iterations are defective. That"
+    defective = f"{sum(bad[:half])} of the older and {sum(bad[half:])} of the newest iterations"
+    yield f"Here {defective} are defective. That"
     yield f"iterations share sessions makes variances {design:.1f} times as large."
     yield ""
     yield "| true AUC | defective iterations to see it | and as many in all |"
@@ -488,7 +508,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             folder.mkdir()
             repositories.append(measured(repo, folder))
     print(
-        f"Intervals hold {CONFIDENCE:.0%}, by session; p is of {SHUFFLES:,} shuffles of whole sessions."
+        f"Intervals hold {CONFIDENCE:.0%}, by session; "
+        f"p is of {SHUFFLES:,} shuffles of whole sessions."
     )
     print("\n### Scores and signals\n")
     print("\n".join(rubric_table(repositories)))

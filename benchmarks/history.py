@@ -1,9 +1,10 @@
-"""What just-in-time defect prediction goes by, for the commits of a repository: candidates that may foretell.
+"""What just-in-time defect prediction looks at, for the commits of a repository.
 
-For :mod:`benchmarks.foretelling`. Size, spread, and what came before, as Kamei and others have them (*A large-scale
-empirical study of just-in-time quality assurance*, 2013); earlier fixes (Graves and others, 2000); indentation as a
-measure of how complicated code is (Hindle and others, 2008); the hour (Eyolfson and others, 2011); and how old the
-lines are that a commit replaces. Nothing looks beyond the commit itself.
+For :mod:`benchmarks.foretelling`. Size, spread, and what came before, as Kamei and others have them
+(*A large-scale empirical study of just-in-time quality assurance*, 2013); earlier fixes (Graves and
+others, 2000); indentation as a measure of how complicated code is (Hindle and others, 2008); the
+hour (Eyolfson and others, 2011); and how old the lines are that a commit replaces. Nothing looks
+beyond the commit itself.
 """
 
 import math
@@ -40,7 +41,7 @@ _REVIEW = re.compile(r"\b(?:review|feedback|address(?:es|ed)?|comments?|nits?)\b
 
 @dataclass
 class Change:
-    """What a commit did to one file: the lines that came, how many went, and where these were before."""
+    """What a commit did to one file: added lines, number of removed lines, and where those were."""
 
     path: str
     added: list[str] = field(default_factory=list)
@@ -297,7 +298,7 @@ def _ages(repository: GitRepository, commit: Commit) -> dict[str, float | None]:
 
 
 def _branches(repository: GitRepository) -> dict[str, list[str]]:
-    """Return of each commit that a merge brought in those that the same merge brought in and that came before it."""
+    """Return, for each commit that a merge brought in, the earlier ones of the same merge."""
     found: dict[str, list[str]] = {}
     for line in as_text(
         repository.run("rev-list", "--first-parent", "--min-parents=2", "--parents", "HEAD")

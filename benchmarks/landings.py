@@ -1,11 +1,12 @@
-"""``python -m benchmarks landings REPO ...``: is what is said of work off the trunk so, where history is rewritten.
+"""``python -m benchmarks landings REPO ...`` checks what da-score says of rewritten history.
 
-The history of a clone is written anew: each merge of its mainline becomes a squash, an amended squash, one squash of
-two, a row of picked commits, or a squash behind which all files move; the last ones become none, and a commit of a
-month later ends the trunk. So it is known of every commit of the old sides whether its work landed. Left out are sides
-that begin while other work waits for its squash, as their first commit would hold that too. Printed is a row for each
-way: how many commits, how many are said to have landed, to be absent, and not to have landed; once as in a plain clone,
-and once with the heads of pull requests. docs/VALIDITY.md has the figures.
+The history of a clone is written anew: each merge of its mainline becomes a squash, an amended
+squash, one squash of two, a row of picked commits, or a squash behind which all files move; the
+last ones become none, and a commit of a month later ends the trunk. So it is known of every commit
+of the old sides whether its work landed. Left out are sides that begin while other work waits for
+its squash, as their first commit would hold that too. Printed is a row for each way: how many
+commits, how many are said to have landed, to be absent, and not to have landed; once as in a plain
+clone, and once with the heads of pull requests. docs/VALIDITY.md has the figures.
 """
 
 import argparse
@@ -71,7 +72,7 @@ def history(repo: Path) -> dict[str, Old]:
 
 
 class Rewriter:
-    """Writes the new history, as a stream for ``git fast-import``, and notes what became of each old commit."""
+    """Writes the new history for ``git fast-import``, and notes what became of each old commit."""
 
     def __init__(self, repo: Path, commits: Mapping[str, Old], rng: random.Random) -> None:
         self._repo, self._commits, self._rng = repo, commits, rng
@@ -100,7 +101,7 @@ class Rewriter:
         tree: str,
         files: Mapping[str, str] = {},
     ) -> int:
-        """Write a commit with a tree, below the folder to which all files have moved, and further files."""
+        """Write a commit with further files and a tree, below the folder that files moved to."""
         self._count += 1
         text = message.encode()
         made = [f"commit {ref}\nmark :{self._count}\n", f"author A <a@example.org> {time} +0000\n"]
@@ -121,7 +122,7 @@ class Rewriter:
         return self._count
 
     def side(self, tip: str, base: set[str]) -> list[Old]:
-        """Return what a merge brought, its oldest commit first; nothing where it has merges of its own."""
+        """Return the commits that a merge brought, oldest first, or none where one is a merge."""
         found, waiting = dict[str, Old](), [tip]
         while waiting:
             sha = waiting.pop()
@@ -237,7 +238,10 @@ class Asked(NamedTuple):
 
 
 def asked_of(repo: Path, seed: int) -> dict[bool, list[Asked]]:
-    """Rewrite a repository, and return what is said of its commits, without and with the heads of pull requests."""
+    """Rewrite a repository, and return what da-score says of its commits.
+
+    It is asked without and with the heads of pull requests.
+    """
     rewriter = Rewriter(repo, history(repo), random.Random(seed))
     rewriter.write()
     made = rewriter.load()
@@ -271,7 +275,8 @@ def table(asked: Sequence[Asked]) -> Iterator[str]:
     zero = [one for one in asked if one.said is False]
     yield f"landed: precision {share(right, len(said))}; recall {share(right, len(landed))}"
     wrong = [one for one in zero if one.way != NEVER]
-    yield f"not landed: {len(zero) - len(wrong)} of {len(asked) - len(landed)} that never did, {len(wrong)} that did"
+    never = f"{len(zero) - len(wrong)} of {len(asked) - len(landed)} that never did"
+    yield f"not landed: {never}, {len(wrong)} that did"
     yield from (f"  {one.way}: {one.sha}" for one in wrong)
 
 

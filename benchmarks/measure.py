@@ -1,7 +1,8 @@
 """Takes times of whole processes, in turns, and turns them into ratios.
 
-A machine's speed changes while one measures. So every round runs every case once, each round in the opposite order of
-the one before, and a ratio is taken within a round; what is reported is the median of the rounds, with their range.
+A machine's speed changes while one measures. So every round runs every case once, each round in the
+opposite order of the one before, and a ratio is taken within a round; what is reported is the
+median of the rounds, with their range.
 """
 
 import os
@@ -27,7 +28,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command whose time is taken. ``ready`` is called before each run, and its time does not count."""
+    """A command to time. ``ready`` is called before each run, and its time does not count."""
 
     name: str
     command: Sequence[str]
@@ -59,7 +60,7 @@ class Times:
         self.seconds = dict(seconds)
 
     def ratio(self, case: str, base: str, less: str = "") -> Spread:
-        """Return the time of a case over that of another, having taken the time of a third off the first."""
+        """Return the time of ``case``, less that of ``less``, as a multiple of that of ``base``."""
         off = self.seconds[less] if less else [0.0] * len(self.seconds[case])
         rounds = zip(self.seconds[case], self.seconds[base], off, strict=True)
         return Spread.of([(own - third) / other for own, other, third in rounds])
@@ -67,7 +68,8 @@ class Times:
     def __str__(self) -> str:
         width = max(map(len, self.seconds))
         lines = (
-            f"  {name:<{width}}  {median(taken) * 1e3:9.1f} ms   ({min(taken) * 1e3:.1f} to {max(taken) * 1e3:.1f})"
+            f"  {name:<{width}}  {median(taken) * 1e3:9.1f} ms"
+            f"   ({min(taken) * 1e3:.1f} to {max(taken) * 1e3:.1f})"
             for name, taken in self.seconds.items()
         )
         return "\n".join(lines)
@@ -109,7 +111,7 @@ def run(case: Case) -> str:
 
 
 def environment(case: Case) -> dict[str, str]:
-    """Return the variables that a case runs with: nobody's settings have a say, and modules stay compiled."""
+    """Return the environment of a case: no one's settings apply, and modules stay compiled."""
     dropped = ("DA_SCORE_", "GIT_", "PYTHON", "XDG_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**kept, **(case.variables or {})}

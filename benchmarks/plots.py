@@ -17,7 +17,10 @@ _STYLES = (
 def draw(
     path: Path, across: str, up: str, sizes: Sequence[float], lines: Mapping[str, Sequence[float]]
 ) -> None:
-    """Draw some lines over common sizes into a file; without matplotlib say so and leave the file as it was."""
+    """Draw some lines over common sizes into a file.
+
+    Without matplotlib this says so and leaves the file as it was.
+    """
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
         figures: Any = importlib.import_module("matplotlib.figure")

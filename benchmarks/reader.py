@@ -1,4 +1,7 @@
-"""``python -m benchmarks reader FILE`` prints what a reader understands of a transcript, and what it does not."""
+"""``python -m benchmarks reader FILE`` prints what a reader understands of a transcript.
+
+It also prints what the reader does not understand.
+"""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -39,10 +42,8 @@ def understood(rows: Rows) -> Iterator[tuple[str, str]]:
 
     for span in rows.spans:
         agent = f", sub-agent of {span.parent or 'it'}" if span.agent else ""
-        yield (
-            "lines of",
-            f"session {span.session or '?'}, folder {span.cwd or '?'}, model {span.model or '?'}{agent}",
-        )
+        session = f"session {span.session or '?'}, folder {span.cwd or '?'}"
+        yield "lines of", f"{session}, model {span.model or '?'}{agent}"
     measured = [row[4:8] for row in of(RESPONSE) if row[4] != NOT_STATED and row[8] != OUTPUT_ALONE]
     sums = [
         sum(column) for column in zip(*measured, *(row[1:] for row in of(STATED)), strict=True)
@@ -71,7 +72,7 @@ def understood(rows: Rows) -> Iterator[tuple[str, str]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what is understood of each transcript; exit with 1 where one of them is not known at all."""
+    """Print what is understood of each transcript, and return 1 where one is not known at all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks reader", description=__doc__)
     parser.add_argument("file", type=Path, help="a transcript, or a folder of some")
     path: Path = parser.parse_args(arguments).file

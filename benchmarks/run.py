@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: makes a backlog, or takes one, measures, and puts the tables into the document."""
+"""``python -m benchmarks`` makes or takes a backlog, measures, and writes the page's tables."""
 
 import argparse
 import os
@@ -104,14 +104,17 @@ def _corpus(options: argparse.Namespace) -> Iterator[tuple[Corpus, Path]]:
 
 def _facts(corpus: Corpus, repeat: int) -> str:
     """Say in a sentence what is measured, and with what."""
-    size, files = corpus.size, corpus.files
+    size = corpus.size
+    files = corpus.files
+    commits = size.iterations * size.commits + size.extra_commits
+    largest = max(file.stat().st_size for file in files)
     git = subprocess.run(
         ["git", "--version"], capture_output=True, text=True, check=True
     ).stdout.split()[2]
     programs = f"Python {platform.python_version()}, git {git}, orjson {version('orjson')}"
     amount = f"{corpus.transcript_bytes / 1e6:.{0 if corpus.transcript_bytes > 1e7 else 1}f} MB"
     return (
-        f"{size.iterations} iterations, {size.iterations * size.commits + size.extra_commits:,} commits, {amount} of "
-        f"transcripts in {len(files)} files (the largest {max(f.stat().st_size for f in files) / 1e6:.1f} MB); "
+        f"{size.iterations} iterations, {commits:,} commits, {amount} of "
+        f"transcripts in {len(files)} files (the largest {largest / 1e6:.1f} MB); "
         f"{counted(repeat, 'round')}; {len(os.sched_getaffinity(0))} processors, {programs}."
     )

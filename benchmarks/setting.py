@@ -10,8 +10,9 @@ from benchmarks.corpus import Corpus
 class Setting:
     """A backlog, a directory to work in, and how much to measure.
 
-    ``directory`` is on the file system of the backlog, so that transcripts can be linked. ``out`` is where the document
-    lies; ``plots`` tells whether to draw; ``trunk`` is the length of a long trunk.
+    ``directory`` is on the file system of the backlog, so that transcripts can be linked. ``out``
+    is where the document lies; ``plots`` tells whether to draw; ``trunk`` is the length of a long
+    trunk.
     """
 
     corpus: Corpus

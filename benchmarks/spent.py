@@ -1,7 +1,8 @@
-"""``python -m benchmarks spent REPO``: the tokens of the ledger beside those that ``ccusage`` counts in the same files.
+"""``python -m benchmarks spent REPO`` compares the tokens of the ledger with those of ``ccusage``.
 
-The checkpoints of a clone are laid out as folders of Claude Code. Without ``ccusage`` 17.2.1 (``npm install`` it, and
-name its command with ``--ccusage``) its column is left out. docs/VALIDITY.md has what was measured, and why it differs.
+The checkpoints of a clone are laid out as folders of Claude Code. Without ``ccusage`` 17.2.1 (``npm
+install`` it, and name its command with ``--ccusage``) its column is left out. docs/VALIDITY.md has
+what was measured, and why it differs.
 """
 
 import argparse
@@ -21,7 +22,7 @@ KINDS |= {"cache_creation": "cacheCreationTokens"}
 
 
 def laid_out(repo: Path, home: Path) -> int:
-    """Write the transcripts of a repository's checkpoints into a folder of Claude Code; return how many."""
+    """Write the transcripts of a repository's checkpoints as Claude Code does, and count them."""
     repository = GitRepository(repo)
     folder = home / "projects" / "laid-out"
     folder.mkdir(parents=True)

@@ -1,7 +1,8 @@
-"""How a candidate is tried: its figure within repositories, by session, at one size, against chance, and with others.
+"""How a candidate is tried: within repositories, by session, at one size, and against chance.
 
-For :mod:`benchmarks.foretelling`. Repositories are never mixed: a case is compared only with cases of its own, because
-what differs between repositories is not what differs between good and bad work. Everything is seeded.
+For :mod:`benchmarks.foretelling`. Repositories are never mixed: a case is compared only with cases
+of its own, because what differs between repositories is not what differs between good and bad work.
+Everything is seeded.
 """
 
 import math
@@ -30,7 +31,7 @@ _Array = Any
 
 
 class Cases:
-    """The cases of one part of one repository, with the draws and shuffles that all candidates share."""
+    """The cases of one part of a repository, with draws and shuffles that all candidates share."""
 
     def __init__(self, cases: Sequence[Case], shuffles: int = SHUFFLES) -> None:
         self.cases, self.shuffles = list(cases), shuffles
@@ -59,7 +60,7 @@ class Cases:
 
     @cached_property
     def shuffled(self) -> _Array:
-        """Return the outcomes, shuffled by whole sessions: those of one session stay side by side."""
+        """Return the outcomes shuffled by whole sessions, so that those of one stay together."""
         source, found = random.Random(SEED + 1), []
         order = np.concatenate(self._blocks)
         for _ in range(self.shuffles):
@@ -106,7 +107,7 @@ def foretold(sample: Sample, alike: bool = False) -> Foretold:
 
 
 def chance_of(sample: Sample) -> float | None:
-    """Return how often shuffled outcomes are foretold as clearly as the real ones, either way (a p value)."""
+    """Return the p value: how often shuffled outcomes are foretold as clearly as the real ones."""
     count = min(of.shuffles for of, _ in sample)
     tops, wholes, top, whole = np.zeros(count), np.zeros(count), 0.0, 0.0
     for of, figures in sample:
@@ -135,7 +136,7 @@ def _ranks(values: _Array) -> _Array:
 
 
 def holm(chances: Mapping[str, float], level: float = 0.05) -> list[str]:
-    """Return which of several figures are clear at a level when it is reckoned that so many were tried (Holm, 1979)."""
+    """Return which figures are clear at a level, corrected for how many were tried (Holm, 1979)."""
     order = sorted(chances, key=lambda name: chances[name])
     found: list[str] = []
     for n, name in enumerate(order):
@@ -146,7 +147,7 @@ def holm(chances: Mapping[str, float], level: float = 0.05) -> list[str]:
 
 
 class Combination(NamedTuple):
-    """Candidates that are weighed together; each with +1 where more of it should go with sound work, else -1."""
+    """Candidates that are weighed together, each with +1 where more should go with sound work."""
 
     name: str
     signs: Mapping[str, int]
@@ -159,9 +160,10 @@ Candidates = Mapping[int, Mapping[str, float | None]]
 def ranked(
     combination: Combination, cases: Sequence[Case], among: Sequence[Case], candidates: Candidates
 ) -> list[Case]:
-    """Return cases with the candidates of a combination as signals from 0 to 1, that should point the right way.
+    """Return cases with the candidates of a combination as signals from 0 to 1.
 
-    Each is taken by its rank ``among`` some cases of its repository; an unknown one is taken for the middle.
+    Each is taken by its rank ``among`` some cases of its repository; an unknown one is taken for
+    the middle.
     """
     known = {
         name: np.sort(
@@ -187,7 +189,7 @@ def ranked(
 
 
 def learnt(cases: Sequence[Case], combination: Combination) -> Weights:
-    """Return the weights that ranked cases teach: a logistic regression with an L2 penalty, none below 0."""
+    """Return the weights of a logistic regression on ranked cases, none below 0."""
     return chosen_weights(cases, dict.fromkeys(combination.signs, 1.0))[0] or {}
 
 
@@ -202,7 +204,7 @@ def weighed(cases: Sequence[Case], weights: Weights) -> Figures:
 
 
 def of_words(past: Sequence[Case], cases: Sequence[Case], said: Mapping[int, str]) -> Figures:
-    """Return what words foretell: a logistic regression on their TF-IDF, learnt from ``past`` alone."""
+    """Return what words foretell, by a logistic regression on TF-IDF trained on ``past``."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -242,9 +244,10 @@ def forest(past: Sequence[Case], cases: Sequence[Case], candidates: Candidates) 
 
 
 def needed(auc: float, sound_per_defective: float, design: float = 1.0) -> int:
-    """Return how many defective cases it takes to see an AUC above a half, at 5 % on both sides and with 80 % power.
+    """Return how many defective cases it takes to see an AUC above a half with 80 % power.
 
-    The variance is that of Hanley and McNeil (1982) times ``design``, by which sessions make it larger.
+    The variance is that of Hanley and McNeil (1982) times ``design``, by which sessions make it
+    larger.
     """
     z = 1.959964 + 0.841621
     for count in range(5, 100_000):

@@ -1,10 +1,11 @@
-"""``python -m benchmarks truth``: compares what da-score says of iterations with what readers found by hand.
+"""``python -m benchmarks truth`` compares what da-score says with what readers found by hand.
 
-A label is a line of JSON: ``repository``, ``commit``, ``harness``, ``observation`` and ``truth``, which is "cannot say"
-where the reader could not; docs/VALIDITY.md, "Is what it observes true?", has what they are and how they were made. The
-log of each repository is derived in a clone that is removed in the end, with an entry for each labelled commit that
-gets none, and scored under 3.1.0. Labels of prompts say ``where`` one is in place of a commit. Printed are tables, and
-each label with which da-score does not agree; ``--out`` puts the tables into the page.
+A label is a line of JSON: ``repository``, ``commit``, ``harness``, ``observation`` and ``truth``,
+which is "cannot say" where the reader could not; docs/VALIDITY.md, "Is what it observes true?", has
+what they are and how they were made. The log of each repository is derived in a clone that is
+removed in the end, with an entry for each labelled commit that gets none, and scored under 3.1.0.
+Labels of prompts say ``where`` one is in place of a commit. Printed are tables, and each label with
+which da-score does not agree; ``--out`` puts the tables into the page.
 """
 
 import argparse
@@ -48,7 +49,7 @@ _KEPT_REFS = ("pull", "merge-requests", "entire")
 
 PROMPT_LABEL = "prompt"
 PROMPT_FINDINGS = {"correction": SAID_WRONG, "report": REPORT}
-"""What a reader may call a prompt that da-score looks for, and what that is in the rows of a transcript."""
+"""What a reader may call a prompt, and what da-score's rows of a transcript call it."""
 
 OBSERVATIONS = (
     *("sessions", "runs", "failed", "last", "interrupts", "rejections", "corrections_in_words"),
@@ -59,7 +60,8 @@ OBSERVATIONS = (
 class Label(NamedTuple):
     """What a reader found; ``truth`` is None where there is nothing to say, as where no tests ran.
 
-    Of a prompt ``commit`` is the place: ``ab/cdef012345/0/full.jsonl:12``, the number of the line from 1.
+    Of a prompt ``commit`` is the place: ``ab/cdef012345/0/full.jsonl:12``, the number of the line
+    from 1.
     """
 
     repository: str
@@ -100,7 +102,8 @@ class Judged(NamedTuple):
 def read_labels(files: Iterable[Path], half: str | None = None) -> list[Label]:
     """Return the labels of some files, or one half of them, without those that cannot say.
 
-    Labels of anything else than :data:`OBSERVATIONS` and prompts are left out, and counted on standard error.
+    Labels of anything else than :data:`OBSERVATIONS` and prompts are left out, and counted on
+    standard error.
     """
     rows = [
         json.loads(line)
@@ -120,7 +123,10 @@ def read_labels(files: Iterable[Path], half: str | None = None) -> list[Label]:
 
 
 def said_of(one: ScoredIteration) -> dict[str, Any]:
-    """Return what da-score says of an iteration, by observation, from its JSON; what it does not say is not in it."""
+    """Return what da-score says of an iteration, by observation.
+
+    Observations that it does not make are left out.
+    """
     assert one.provenance is not None
     payload: Any = scored_now_payload(one)
     kept: Any = provenance_as_dict(one.provenance, RUBRIC)
@@ -206,7 +212,10 @@ def prompts_in(repository: GitRepository) -> dict[str, int]:
 
 
 def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
-    """Yield each label with what da-score says; a repository is the first source that has a commit of its labels."""
+    """Yield each label with what da-score says.
+
+    The repository of a label is the first source that has a commit of its labels.
+    """
     left: dict[str, list[Label]] = {}
     for label in labels:
         left.setdefault(label.repository, []).append(label)
@@ -227,13 +236,14 @@ def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
                         yield Judged(one, one.observation in has, has.get(one.observation))
     for of, missing in left.items():
         print(
-            f"left out {counted(len(missing), 'label')} of {of}: no repository here has its commits",
+            f"left out {counted(len(missing), 'label')} of {of}: "
+            "no repository here has its commits",
             file=sys.stderr,
         )
 
 
 def share(part: int, whole: int) -> str:
-    """Return a share with its Wilson interval: ``19 of 20, 0.95 (0.76 to 0.99)``; a dash of nothing."""
+    """Return a share with its Wilson interval, ``19 of 20, 0.95 (0.76 to 0.99)``, or a dash."""
     low, high = wilson(part, whole)
     return f"{part} of {whole}, {part / whole:.2f} ({low:.2f} to {high:.2f})" if whole else "-"
 
@@ -243,7 +253,7 @@ def _agreement(judged: Sequence[Judged]) -> str:
 
 
 def agreement_table(judged: Sequence[Judged]) -> str:
-    """Return how often da-score says what is so, by observation and by harness, and how often it says nothing."""
+    """Return how often da-score is right and how often silent, by observation and harness."""
     harnesses = list(dict.fromkeys(one.label.harness for one in judged))
     rows = []
     for name in [
@@ -277,7 +287,7 @@ FINDINGS: Mapping[str, tuple[str, Callable[[Any], Iterable[Hashable]]]] = {
 
 
 def finding_table(judged: Sequence[Judged]) -> str:
-    """Return the precision and the recall of what can be found and missed, in all harnesses and in each."""
+    """Return the precision and recall of what can be missed, in all harnesses and in each."""
     rows = []
     for name, (observation, things) in FINDINGS.items():
         of = [one for one in judged if one.label.observation == observation]

@@ -57,11 +57,13 @@ class TestNames:
 
     def test_hold_what_the_contract_names(self) -> None:
         wanted = """
-            BAND_UNSCORED RUBRIC_VERSION default_rubric load_iteration_log parse_iteration_record build_signal_sets
-            assemble_signal_set aggregate_sessions build_persisted_score derive_linked_traces_to_outcomes
-            iteration_score_path session_score_path read_iteration_score read_session_score write_iteration_score
-            write_iteration_score_with_record write_iteration_scores write_session_score write_session_scores
-            score_log score_iteration examine_iteration write_scored_log summarize_integrity DaScoreError
+            BAND_UNSCORED RUBRIC_VERSION default_rubric load_iteration_log parse_iteration_record
+            build_signal_sets assemble_signal_set aggregate_sessions build_persisted_score
+            derive_linked_traces_to_outcomes iteration_score_path session_score_path
+            read_iteration_score read_session_score write_iteration_score
+            write_iteration_score_with_record write_iteration_scores write_session_score
+            write_session_scores score_log score_iteration examine_iteration write_scored_log
+            summarize_integrity DaScoreError
         """.split()
         assert set(wanted) <= set(PUBLIC)
 
@@ -122,7 +124,10 @@ def test_the_example_of_the_module_is_that_of_the_library() -> None:
 
 
 def test_rubric_imports_nothing_of_scoring() -> None:
-    code = "import sys, rubric; print([name for name in sys.modules if name.partition('.')[0] == 'scoring'])"
+    code = (
+        "import sys, rubric; "
+        "print([name for name in sys.modules if name.partition('.')[0] == 'scoring'])"
+    )
     assert python(code) == "[]\n"
     texts = [path.read_text("utf-8") for path in Path(rubric.__file__).parent.rglob("*.py")]
     assert not [text for text in texts if re.search(r"^\s*(from|import) scoring\b", text, re.M)]

@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all: what survives when it fails, is killed, or several do it at once."""
+"""Writing a file whole or not at all: when it fails, is killed, or several do it at once."""
 
 import errno
 import os
@@ -136,7 +136,7 @@ def failing(number: int) -> Fail:
 
 
 class TestFailure:
-    """The old file is as it was, no temporary file stays, and the error says what and where in one line."""
+    """The old file is as it was, no temporary file stays, and one line says what and where."""
 
     @staticmethod
     def refused(path: Path, reason: str) -> WriteError:

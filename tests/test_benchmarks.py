@@ -1,4 +1,4 @@
-"""The benchmark measures what it says: its backlog has evidence for everything, and its table reaches the document.
+"""The benchmark's backlog has evidence for everything, and its table reaches the page.
 
 Nothing here looks at how long anything takes.
 """
@@ -42,7 +42,7 @@ def scored(corpus: Corpus) -> ScoredLog:
 
 
 def digest(directory: Path) -> str:
-    """Return one digest of all files below a directory, git's own left out, with the commits in their place."""
+    """Return a digest of all files below a directory, with git's commits for git's own files."""
     found = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory)

@@ -1,4 +1,4 @@
-"""How signals are distributed: a log made of the commits that name checkpoints, and a table of numbers alone."""
+"""How signals are distributed: a log of commits that name checkpoints, and a table of numbers."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.sampled(2)
 
 @pytest.fixture
 def made(tmp_path: Path) -> History:
-    """Two commits, of which the second names a checkpoint of a session whose last test run failed."""
+    """Two commits. The second names a checkpoint of a session whose last test run failed."""
     history = History(tmp_path)
     history.commit(100, "by hand")
     kept = history.session("kept", stored=False)

@@ -46,7 +46,7 @@ class TestReadFile:
     def test_refuses_what_is_no_plain_file_and_does_not_open_it(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reason: str
     ) -> None:
-        """Opening alone has effects: a tape rewinds, and the pipe of a process that waits to write breaks."""
+        """Opening alone has effects: a tape rewinds, and a waiting writer's pipe breaks."""
         make_fifo(tmp_path / "fifo")
         (tmp_path / "to a fifo").symlink_to("fifo")
         (tmp_path / "circle").symlink_to("circle")

@@ -1,4 +1,4 @@
-"""The shape of the tree: arrows go one way, names are unique, and what docstrings cite is in this repository."""
+"""The shape of the tree: imports go one way, names are unique, and what docstrings cite exists."""
 
 import ast
 import functools
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
 
 INDENTED_IMPORTS = 160
-"""How many imports of our own modules are in functions or for type checking: of rare branches and heavy libraries."""
+"""How many imports of our own modules may be in functions or for type checking."""
 
 SHARED_STEMS = {
     "__init__": "a package",
@@ -110,7 +110,7 @@ def imported(module: Module) -> Iterator[str]:
 
 @functools.cache
 def imports() -> dict[str, set[str]]:
-    """Return what each module imports, found out when a test first asks: every run collects this file."""
+    """Return what each module imports. It takes a while, so it waits until a test asks."""
     return {name: set(imported(module)) for name, module in MODULES.items()}
 
 
@@ -120,7 +120,7 @@ def listed(faults: Iterable[str]) -> str:
 
 
 def circle(edges: dict[str, set[str]]) -> list[str]:
-    """Return modules of which each imports the next one, the last of them the first again; none without a circle."""
+    """Return modules that import each other in a circle, in order, or none."""
     others = {name: imported & edges.keys() - {name} for name, imported in edges.items()}
     try:
         graphlib.TopologicalSorter(others).prepare()
@@ -278,7 +278,7 @@ def headings(page: str) -> set[str]:
 
 
 def flat(path: Path) -> str:
-    """Return the text of a file with its lines joined, so that a citation may go on in the next line."""
+    """Return the text of a file with its lines joined, because a citation may have two lines."""
     return re.sub(r"\n\s*(?:# ?)?", " ", path.read_text("utf-8"))
 
 

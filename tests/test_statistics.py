@@ -36,7 +36,7 @@ class TestInterval:
     @pytest.mark.slow
     @pytest.mark.parametrize("rare", [0.5, 0.01], ids=["even", "skewed"])
     def test_of_many_values_is_that_of_the_binomial(self, rare: float) -> None:
-        """The sum of 0s and 1s that are drawn with repetition is binomial; its quantiles need no draws."""
+        """The sum of 0s and 1s drawn with repetition is binomial, so its quantiles are known."""
         from scipy import stats  # half a second, which only this test needs
 
         source = random.Random(4)

@@ -1,4 +1,4 @@
-"""What is kept between runs: an answer comes back for its stamp alone, and damage costs time and nothing else."""
+"""What is kept between runs: an answer comes back for its stamp, and damage costs only time."""
 
 import os
 import sqlite3
@@ -156,8 +156,8 @@ def test_all_that_begins_so_comes_back_at_once(cache_dir: Path) -> None:
 
 def _in_another_process(cache_dir: Path, code: str) -> "subprocess.Popen[str]":
     text = (
-        f"from pathlib import Path\nfrom scoring.store import *\ncache_dir = Path({str(cache_dir)!r})\n"
-        + code
+        "from pathlib import Path\nfrom scoring.store import *\n"
+        f"cache_dir = Path({str(cache_dir)!r})\n" + code
     )
     return subprocess.Popen(
         [sys.executable, "-c", text], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""What da-score says is compared with labels: each observation, what is not said, and figures of findings."""
+"""What da-score says is compared with labels: each observation, silence, and the figures."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def judged(observation: str, value: Any, said: Any = "nothing", harness: str = "
 
 @pytest.fixture
 def made(tmp_path: Path) -> tuple[History, dict[str, str]]:
-    """A commit on the trunk that names a checkpoint, one on a branch that names none; and their SHAs."""
+    """A commit on the trunk that names a checkpoint, and one on a branch that does not."""
     history = History(tmp_path / "made")
     history.commit(100, "by hand")
     kept = history.session("kept", stored=False)

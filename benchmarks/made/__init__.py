@@ -1,1 +1,1 @@
-"""The parts of a made backlog: text, a history, an iteration log, and transcripts of two harnesses."""
+"""The parts of a made backlog: text, a history, a log, and transcripts of two harnesses."""

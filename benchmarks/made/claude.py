@@ -1,4 +1,7 @@
-"""Made transcripts of Claude Code: one line per content block, each with the usage of the whole response."""
+"""Made transcripts of Claude Code.
+
+They have one line for each content block, each with the usage of the whole response.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A made iteration log with what lies around it: hook outcomes, plans, and verification artifacts."""
+"""A made iteration log with its hook outcomes, plans, and verification artifacts."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -41,8 +41,8 @@ def write_plans(repo: Path, tasks: Mapping[str, tuple[str, ...]]) -> None:
 def write_log(repo: Path, works: Iterable[Work], seed: int) -> Path:
     """Write the entries, their hook outcomes and artifacts, and return the log's directory.
 
-    The first third is of schema 1. Every second entry of schema 2 names artifacts, every fourth entry has hook
-    outcomes, every fifth tokens of its own.
+    The first third is of schema 1. Every second entry of schema 2 names artifacts, every fourth
+    entry has hook outcomes, every fifth tokens of its own.
     """
     works = list(works)
     log = repo / LOG
@@ -102,7 +102,8 @@ def _nested(repo: Path, work: Work, rng: Random) -> str:
         counts = (
             f"{{input_tokens: {rng.randint(1, 9999)}, output_tokens: 900, cache_read_tokens: 800000"
         )
-        tokens = f"session_tokens: {counts}, cache_creation_tokens: 90000, cache_hit_rate: 0.{rng.randint(50, 99)}}}\n"
+        cache = f"cache_creation_tokens: 90000, cache_hit_rate: 0.{rng.randint(50, 99)}"
+        tokens = f"session_tokens: {counts}, {cache}}}\n"
     session, harness = work.iteration // 6, ("claude-code", "codex")[work.iteration % 7 == 3]
     return f"""schema_version: 2
 iteration: {work.iteration}
@@ -153,6 +154,9 @@ review:
 """
 
 
+_INTERVENTIONS = ("prevent_before_action", "remediate_at_stop", "continuity_advice")
+
+
 def _hooks(work: Work, rng: Random) -> str:
     verdicts = rng.choice(
         (("allow",), ("allow", "allow"), ("allow", "advise"), ("allow", "remediate", "allow"))
@@ -161,7 +165,7 @@ def _hooks(work: Work, rng: Random) -> str:
         f"""  - sentinel_id: sentinel-{work.iteration}-{n}
     skill: iteration-close
     lifecycle_point: stop
-    intervention_class: {rng.choice(("prevent_before_action", "remediate_at_stop", "continuity_advice"))}
+    intervention_class: {rng.choice(_INTERVENTIONS)}
     result: {verdict}
     rule_id: close.rule-{n}
     platform: claude

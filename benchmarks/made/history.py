@@ -57,7 +57,7 @@ def write_history(
     extra: int,
     seed: int,
 ) -> list[Work]:
-    """Make a repository and return what each iteration did in it. No file is checked out: nobody looks at them.
+    """Make a repository without checked out files, and return what each iteration did in it.
 
     Args:
         repo: where; it does not exist yet.
@@ -148,9 +148,8 @@ class _Stream:
             self._write(f"from :{self._trunk}\n")
         for _ in range(files):
             body = sentences(rng, 2).encode()
-            self._write(
-                f"M 100644 inline {rng.choice(folders)}module{rng.randrange(30):02d}.py\ndata {len(body)}\n"
-            )
+            path = f"{rng.choice(folders)}module{rng.randrange(30):02d}.py"
+            self._write(f"M 100644 inline {path}\ndata {len(body)}\n")
             self._given.write(body + b"\n")
         if branch == TRUNK:
             self._trunk = self._mark

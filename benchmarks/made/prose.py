@@ -1,4 +1,7 @@
-"""Text like that of a working session: code, listings, test output and sentences, with what JSON has to escape."""
+"""Text like that of a working session: code, listings, test output and sentences.
+
+It has the characters that JSON has to escape.
+"""
 
 from functools import cache
 from random import Random
@@ -39,12 +42,16 @@ def _sentence(rng: Random) -> str:
         rng.choice(_NOUNS),
         rng.choice(_NOUNS),
     )
-    return f'Next I {verb} the {one} before the {other}, because what §4 says of its "{third}", à la naïve café, is old.'
+    return (
+        f'Next I {verb} the {one} before the {other}, because what §4 says of its "{third}", '
+        "à la naïve café, is old."
+    )
 
 
 def _code(rng: Random) -> str:
     verb, one, other = rng.choice(_VERBS), rng.choice(_NOUNS), rng.choice(_NOUNS)
-    return f'    {one} = self.{verb}_{other}({one}["{other}"], limit={rng.randint(1, 999)})  # {rng.choice(_NOUNS)}'
+    call = f'self.{verb}_{other}({one}["{other}"], limit={rng.randint(1, 999)})'
+    return f"    {one} = {call}  # {rng.choice(_NOUNS)}"
 
 
 def _listing(rng: Random) -> str:
@@ -59,7 +66,8 @@ def _result(rng: Random) -> str:
 
 
 def _match(rng: Random) -> str:
-    return f"src/{rng.choice(_NOUNS)}.py:{rng.randint(1, 900)}:\t\tif {rng.choice(_NOUNS)} is None or \\"
+    place = f"src/{rng.choice(_NOUNS)}.py:{rng.randint(1, 900)}"
+    return f"{place}:\t\tif {rng.choice(_NOUNS)} is None or \\"
 
 
 _KINDS = (_sentence, _code, _code, _code, _listing, _result, _match)
@@ -78,7 +86,7 @@ class Prose:
         self._text = "\n".join(lines)
 
     def piece(self, rng: Random, shortest: int, longest: int) -> str:
-        """Return a text of some length between two limits, both below the length of the store, a million."""
+        """Return a text of a length between two limits, both below a million."""
         length = rng.randint(shortest, longest)
         start = rng.randint(0, len(self._text) - length)
         return self._text[start : start + length]

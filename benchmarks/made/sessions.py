@@ -21,8 +21,8 @@ def write_transcripts(
 ) -> tuple[Path, ...]:
     """Write transcripts of about ``size`` bytes and return their directories, one per harness.
 
-    Most files have one or two megabytes and a few have tens. They begin at times spread evenly from ``start`` to
-    ``end``, in seconds since 1970.
+    Most files have one or two megabytes and a few have tens. They begin at times spread evenly from
+    ``start`` to ``end``, in seconds since 1970.
     """
     for kind, (share, session) in _KINDS.items():
         (directory / kind).mkdir(parents=True)

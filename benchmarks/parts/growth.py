@@ -20,7 +20,10 @@ _KINDS: Mapping[str, Callable[[Program], Case]] = {
 
 
 def measure(setting: Setting) -> str:
-    """Measure both; the backlogs of growing iterations share the fewest transcripts of the first."""
+    """Measure both.
+
+    The backlogs of growing iterations share the fewest transcripts of the first.
+    """
     by_bytes = [
         part_of(
             setting.corpus, int(setting.corpus.transcript_bytes * share), setting.room(f"bytes-{n}")

@@ -1,4 +1,7 @@
-"""How time and memory grow with the entries of a log: for commands that look at all of them, and for one iteration."""
+"""How time and memory grow with the entries of a log.
+
+Measured are commands that look at all entries, and one about a single iteration.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -22,7 +25,7 @@ _MEMORY = "memory of the first, bare Python = 1"
 
 
 def measure(setting: Setting) -> str:
-    """Measure logs without transcripts, of one commit for each entry; a table of what a command takes above Python.
+    """Measure logs without transcripts, and return what each command takes above bare Python.
 
     The memory is of one run each.
     """
@@ -61,9 +64,8 @@ def measure(setting: Setting) -> str:
     }
     bare = peak_memory(BARE_CASE)
     held = [peak_memory(case) / bare for case in first]
-    print(
-        f"  memory {' and '.join(f'{times * bare / 1e3:.0f}' for times in held)} MB, bare Python {bare / 1e3:.0f} MB"
-    )
+    megabytes = " and ".join(f"{times * bare / 1e3:.0f}" for times in held)
+    print(f"  memory {megabytes} MB, bare Python {bare / 1e3:.0f} MB")
     if setting.plots:
         up = "time above bare Python, in starts of Python"
         draw(setting.out / "performance" / "entries.svg", "entries", up, counts, lines)

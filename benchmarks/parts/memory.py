@@ -1,8 +1,8 @@
 """The most memory that commands take, at one and at several times the transcripts.
 
-While a command runs, its memory is looked at again and again: all that its process holds, and what the processes that
-it started hold alone, so that a page which they share counts once. That slows the command down, so no times are taken
-here.
+While a command runs, its memory is looked at again and again: all that its process holds, and what
+the processes that it started hold alone, so that a page which they share counts once. That slows
+the command down, so no times are taken here.
 """
 
 import subprocess
@@ -52,7 +52,7 @@ def measure(setting: Setting) -> str:
 
 
 def peak_memory(case: Case) -> int:
-    """Run a case and return the most memory, in kB, that it and all processes it starts were seen to take.
+    """Run a case, and return the most memory that it and its processes were seen to take, in kB.
 
     Raises:
         RuntimeError: it failed.
@@ -75,7 +75,8 @@ def _held(process: int) -> int:
     """Return what a process holds, and what the processes below it hold alone, in kB."""
     whole, _ = _size(process)
     sizes = [_size(child) for child in _below(process)]
-    # A child as large as its parent has not started its own program yet, and still runs in its parent's memory.
+    # A child as large as its parent has not started its own program yet: it still runs in the
+    # parent's memory.
     return whole + sum(alone for size, alone in sizes if size != whole)
 
 
@@ -91,7 +92,10 @@ def _below(process: int) -> Iterator[int]:
 
 
 def _size(process: int) -> tuple[int, int]:
-    """Return how much memory a process holds, and how much of it alone, in kB; 0 when it has ended."""
+    """Return how much memory a process holds, and how much of it alone, in kB.
+
+    Both are 0 when it has ended.
+    """
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text("ascii").splitlines()
     except OSError:

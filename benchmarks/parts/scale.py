@@ -1,7 +1,7 @@
-"""Repositories, transcripts and logs far larger than real ones: the time and the memory of commands, and how they grow.
+"""Time and memory of commands on repositories, transcripts and logs far larger than real ones.
 
-Every command runs once at half of the size and once at the whole, with nothing kept. The time is that of the
-processors, over all processes; the memory is that of the largest process.
+Every command runs once at half of the size and once at the whole, with nothing kept. The time is
+that of the processors, over all processes; the memory is that of the largest process.
 """
 
 import json
@@ -33,7 +33,7 @@ _PROGRAM = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What is large, how large, how to write it into a folder, and the commands that are measured on it."""
+    """What is large: its sizes, how to write it into a folder, and the commands measured on it."""
 
     what: str
     size: int
@@ -83,7 +83,7 @@ def _case(room: Path, command: Sequence[str]) -> Case:
 
 
 def _used(case: Case) -> tuple[float, int]:
-    """Run a case; return its seconds of processor time, and the most memory of one of its processes, in kB.
+    """Run a case, and return its processor time in seconds and its peak memory in kB.
 
     Raises:
         RuntimeError: it failed.
@@ -167,10 +167,12 @@ def _history(repo: Path, count: int) -> list[str]:
                 f"work {n}",
                 _lines(n),
             )
-            process.stdin.write(
+            commit = (
                 f"commit refs/heads/{TRUNK}\nmark :{n + 1}\nauthor {who}\ncommitter {who}\n"
-                f"data {len(message)}\n{message}\nM 100644 inline {_path(n)}\ndata {len(body)}\n{body}\n".encode()
+                f"data {len(message)}\n{message}\n"
+                f"M 100644 inline {_path(n)}\ndata {len(body)}\n{body}\n"
             )
+            process.stdin.write(commit.encode())
     marks = dict(line.split() for line in (repo.parent / "marks").read_text("ascii").splitlines())
     return [marks[f":{n + 1}"] for n in range(count)]
 
@@ -179,7 +181,8 @@ def _entries(log: Path, shas: Sequence[str], named: Iterator[int] | range) -> No
     log.mkdir()
     for number_, n in enumerate(named, 1):
         (log / f"iter-{number_}.yaml").write_text(
-            f"schema_version: 2\niteration: {number_}\ndate: '{day(START + n * _STEP)}'\ntask_id: task-{n % 97}\n"
+            f"schema_version: 2\niteration: {number_}\n"
+            f"date: '{day(START + n * _STEP)}'\ntask_id: task-{n % 97}\n"
             f"commit: {shas[n]}\nimpl: {{summary: work {n}, retries: {n % 3}}}\n"
             "verifiers: [{type: unit, status: pass}]\n"
         )
@@ -196,7 +199,7 @@ def _session(room: Path, n: int, lines: Iterator[dict[str, object]]) -> None:
 
 
 def _piece(n: int, sha: str | None, session: int = 0) -> Iterator[dict[str, object]]:
-    """Yield the lines of one piece of work: a prompt, an edit, a run of tests and, where there is one, its commit."""
+    """Yield the lines of one piece of work: a prompt, an edit, a run of tests, and any commit."""
     begun = START + n * _STEP - 60
     key = f"{n}-{session}"
     yield {
@@ -243,7 +246,7 @@ def _call(
 
 
 def _filler(size: int) -> Callable[[int], Iterator[dict[str, object]]]:
-    """Return what yields about so many bytes of lines after a piece of work: files that are read."""
+    """Return a function that yields about so many bytes of lines: files that are read."""
     output = "".join(f"{n:4d}  some line of a file that was read\n" for n in range(100))
 
     def lines(n: int) -> Iterator[dict[str, object]]:

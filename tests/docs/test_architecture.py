@@ -1,4 +1,4 @@
-"""The page on the architecture names nothing that is not there, and each of its recipes is complete."""
+"""What the page on the architecture names exists, and each of its recipes is complete."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pages on logs, sidecars and commands say what is so: their fields, keys, widths and statuses are tried here."""
+"""The pages on logs, sidecars and commands are true: their fields, keys, widths and statuses."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The parity page names everything that the reference exports, and what it names of ours and of our tests exists."""
+"""The parity page names everything that the reference exports, and what it names exists."""
 
 import ast
 import functools
@@ -52,7 +52,7 @@ def snake(name: str) -> str:
 
 
 def by_the_rule(name: str) -> str:
-    """Return what a name of the reference is called here: types keep theirs, all others are spelled anew."""
+    """Return what a name of the reference is called here. Types keep their names."""
     if name in CONSTANTS:
         return snake(name.removeprefix("Signal")).upper()
     return name if name in {*STRUCTS, *TEXT_TYPES} else re.sub(r"\w+$", lambda m: snake(m[0]), name)
@@ -127,7 +127,7 @@ def log_dir(repo: Repo) -> Path:
 
 
 def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str], ScoredLog]:
-    """Score a log of one entry, and return the names of the session sidecars, the warnings, and the scores."""
+    """Score a log of one entry, and return the session sidecars' names, warnings and scores."""
     (log_dir / "iter-1.yaml").write_text(
         f"schema_version: 2\niteration: 1\ncommit: {repo.head()}\n{entry}", "utf-8"
     )

@@ -1,4 +1,4 @@
-"""README and guide say what is so: screen, example, commands, settings, weights and links are tried here."""
+"""README and guide are true: screen, example, commands, settings, weights and links."""
 
 import importlib
 import os
@@ -51,7 +51,7 @@ SAYS_ITS_ARGUMENTS = "#!/usr/bin/env bash\nprintf '%s|' \"$@\"\n"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The scripts, in a checkout whose set-up does nothing and whose programs say what they were called with."""
+    """The scripts, in a checkout without set-up, with programs that print their arguments."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "scripts" / "setup").write_text("")
     programs = tmp_path / ".venv" / "bin"

@@ -1,1 +1,1 @@
-"""What several test files need: real git repositories, a watch on the doors to the outside, and waiting with an end."""
+"""What several test files need, such as real git repositories, transcripts and command lines."""

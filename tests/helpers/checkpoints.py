@@ -1,4 +1,4 @@
-"""Checkpoints in git, as the tools that record agents lay them out; the layout is in docs/EVIDENCE.md."""
+"""Checkpoints in git, in the layout that docs/EVIDENCE.md describes."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def name(number: int) -> str:
 
 
 def about(session: str = "s1", **keys: Any) -> dict[str, Any]:
-    """The metadata of a session as the current tools write it; a keyword that is None leaves the key out."""
+    """Return the metadata of a session as current tools write it, without keys that are None."""
     said = {
         "cli_version": "v9",
         "session_id": session,

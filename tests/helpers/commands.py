@@ -1,4 +1,4 @@
-"""Command lines run as users run them, and what they printed: in this process, in one of their own, on a terminal."""
+"""Command lines run as users run them: in this process, in one of their own, or on a terminal."""
 
 import contextlib
 import fcntl
@@ -34,7 +34,7 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """What it printed, as JSON; it must have ended well and written nothing to standard error."""
+        """What it printed, as JSON. It must have ended well, without a word on standard error."""
         assert (self.status, self.err) == (0, "")
         return json.loads(self.out)
 
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def one_line(found: Outcome) -> str:
-    """Return the message of an error, which is one line on standard error and nothing anywhere else."""
+    """Return the message of an error, which must be the only line of output."""
     match = re.fullmatch(r"da-score: error: (.+)\n", found.err)
     assert match, found
     assert found.out == ""
@@ -71,7 +71,7 @@ def process(
     given: bytes | None = None,
     **variables: str,
 ) -> Outcome:
-    """Run a command line in a process of its own, on pipes; ``given`` is sent to its standard input."""
+    """Run a command line in its own process, on pipes, with ``given`` on its standard input."""
     source: dict[str, Any] = {"stdin": stdin} if given is None else {"input": given}
     done: subprocess.CompletedProcess[bytes] = subprocess.run(
         [*COMMAND, *map(str, arguments)],
@@ -89,7 +89,7 @@ def process(
 def running(
     *arguments: str | Path, stdin: int = subprocess.DEVNULL
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Start a command line that goes on, in a process of its own, on pipes of text; it is killed at the end."""
+    """Start a command line that goes on, in its own process, on pipes, and kill it at the end."""
     command = [*COMMAND, *map(str, arguments)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=stdin, stdout=pipe, stderr=pipe, text=True) as process:
@@ -101,7 +101,7 @@ def running(
 
 @contextlib.contextmanager
 def terminal(columns: int = 160) -> Iterator[tuple[int, list[bytes]]]:
-    """Open a terminal to write to, and collect what it shows; all of it is there once the terminal is closed."""
+    """Open a terminal to write to, and collect what it shows until it is closed."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     shown: list[bytes] = []
@@ -132,7 +132,7 @@ def lines_of(shown: list[bytes]) -> list[str]:
 def process_on_a_terminal(
     *arguments: str | Path, columns: int = 160, cwd: Path | None = None, **variables: str
 ) -> tuple[int, list[bytes]]:
-    """Run a command line in a process of its own, on a terminal, and return its status and what the terminal shows."""
+    """Run a command line in its own process, on a terminal, and return its status and output."""
     with terminal(columns) as (child, shown):
         kept = {
             name: value
@@ -155,4 +155,4 @@ def process_on_a_terminal(
 
 
 OnTerminal: TypeAlias = Callable[..., tuple[int, list[bytes]]]
-"""Takes the arguments of a command line, runs it on a terminal, and returns its status and what the terminal shows."""
+"""Takes the arguments of a command line, runs it on a terminal, and returns status and output."""

@@ -49,7 +49,10 @@ def write_json(path: Path, value: Any) -> Path:
 
 
 def new_claims(*counts: int) -> list[list[str]]:
-    """Claims for rounds that each repeat the one before, in part, and add so many that share no word with another."""
+    """Return claims for rounds that add so many new ones and repeat some of the round before.
+
+    New claims share no word with another one.
+    """
     number = 0
     rounds: list[list[str]] = []
     for count in counts:

@@ -1,4 +1,4 @@
-"""A watch on the doors to the outside: which files are opened and which processes are started, and with what."""
+"""A watch on what goes outside: which files are opened and which processes are started."""
 
 import os
 import sys
@@ -53,7 +53,7 @@ def watched_doors() -> Iterator[Doors]:
 
 
 def ends(work: Callable[[], T], seconds: float = 10) -> T:
-    """Return what ``work`` returns or raise what it raises; fail when it takes longer than any machine needs."""
+    """Return what ``work`` returns, and fail when it takes longer than any machine needs."""
     outcome: list[T] = []
     raised: list[BaseException] = []
 

@@ -12,7 +12,7 @@ TRUNK = Trunk("refs/heads/master", "master", "0" * 40, "made up")
 
 
 def facts_of(record: IterationRecord, **known: Any) -> IterationFacts:
-    """Return facts in which only the record and what is ``known``, by the names of the fields, is not empty."""
+    """Return facts that are empty except for the record and the ``known`` fields, by name."""
     empty: dict[str, Any] = {
         "trunk": TRUNK,
         "landing": Landing("reference", TRUNK, unknown=Unknown.NO_COMMIT),

@@ -1,4 +1,4 @@
-"""Fleets for tests: copies of the demo as directories and as archives, and what scores them without a cluster."""
+"""Fleets for tests: copies of the demo as directories and archives, scored without a cluster."""
 
 import atexit
 import contextlib
@@ -51,7 +51,7 @@ def _demo() -> Path:
 
 
 def make_fleet(root: Path, count: int, text: str = FLEET) -> Path:
-    """Make a folder of copies of the demo, ``repos/r0`` and so on, and return the path of its FLEET.toml."""
+    """Make copies of the demo, ``repos/r0`` and so on, and return the path of their FLEET.toml."""
     seed = root / "seed"
     if not seed.exists():
         shutil.copytree(_demo(), seed, symlinks=True)
@@ -131,7 +131,7 @@ def listens(port: int, seconds: float = 300) -> None:
 
 
 def archive_of(demo: Path, to: Path, bare: bool = False) -> Path:
-    """Make a folder of a demo as archives hold it: a bundle or a bare repository, a log, transcripts."""
+    """Make a demo as archives hold it: a bundle or a bare repository, a log, transcripts."""
     to.mkdir(parents=True)
     git = functools.partial(subprocess.run, check=True, capture_output=True)
     if bare:
@@ -174,7 +174,7 @@ def tar_with(to: Path, files: Mapping[str, bytes], members: Iterable[tarfile.Tar
 
 
 def begin_or_die(one: Repository, config: FleetConfig, rubric: Rubric, key: str) -> Result:
-    """Stand in for what workers run: as it, unless the name of the repository says in which way it is poisoned."""
+    """Stand in for what workers run, and fail as the name of a poisoned repository says."""
     from distributed import get_worker
 
     if "kills" in one.name:
@@ -232,7 +232,7 @@ class Fleet:
         return self.process.returncode, said
 
     def workers(self) -> list[int]:
-        """Return the processes of its workers: those that a process below it started, and that have begun to work."""
+        """Return the processes of its workers that have begun to work."""
         found = []
         for place in Path("/proc").glob("[0-9]*"):
             try:

@@ -1,4 +1,4 @@
-"""Command lines in processes that begin at once, as everything is loaded: they are killed where they work."""
+"""Command lines in forked processes, which begin at once and are killed at some step."""
 
 import multiprocessing
 import os
@@ -40,7 +40,8 @@ def _work(arguments: list[str], die_at: int | None, output: tuple[str, str]) -> 
     for fd, name in enumerate(output, 1):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), fd)
     if die_at is not None:
-        setattr(scoring.files, "os", _Mortal(die_at))  # noqa: B010 - the types say that it is the module
+        # setattr, because the types say that it is the module
+        setattr(scoring.files, "os", _Mortal(die_at))  # noqa: B010
     sys.exit(main(arguments))
 
 

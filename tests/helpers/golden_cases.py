@@ -1,11 +1,12 @@
-"""Golden cases: inputs in files as they were, and what the reference made of them in one ``expected.json`` a case.
+"""Golden cases: inputs in files, and what the reference made of them in ``expected.json``.
 
-The reference's answers came as folders ``expected/`` of many small files, and the shared cases still come so; both
-forms are read here. ``expected.json`` has an entry a file, by its path below ``expected/``: JSON files as their value,
-texts (tables and sidecars, compared byte for byte) as their lines, split at "\\n" alone, so that joining them gives the
-bytes.
+The reference's answers came as folders ``expected/`` of many small files, and the shared cases
+still come so; both forms are read here. ``expected.json`` has an entry a file, by its path below
+``expected/``: JSON files as their value, texts (tables and sidecars, compared byte for byte) as
+their lines, split at "\\n" alone, so that joining them gives the bytes.
 
-    python tests/helpers/golden_cases.py FOLDER...    copies cases of the original form into testdata/golden
+    python tests/helpers/golden_cases.py FOLDER...    copies cases of the original form into
+    testdata/golden
 """
 
 import json
@@ -51,7 +52,7 @@ def _read_folder(folder: Path) -> dict[str, Any]:
 
 
 def import_case(case: Path, into: Path = GOLDEN) -> None:
-    """Copy a case of the original form: its inputs byte for byte, its expectations into one file."""
+    """Copy a case of the original form, its inputs byte for byte, its answers into one file."""
     copy = into / case.name
     shutil.copytree(
         case, copy, ignore=lambda folder, _: ["expected"] if Path(folder) == case else []

@@ -1,4 +1,4 @@
-"""How long work on a text takes, against how long the text is: linear or not, without a limit in seconds."""
+"""Whether the time of work on a text grows linearly with the text, without a limit in seconds."""
 
 import gc
 import os
@@ -9,10 +9,10 @@ SMALL = 1 << 13
 """From which size, in characters, text is measured."""
 
 LARGE = 1 << (20 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 17)
-"""Up to which: what is quadratic takes 256 times as long for 16 times the text, which no noise hides."""
+"""How much longer the text gets: 16 times the text takes quadratic work 256 times as long."""
 
 FACTOR = 2.5
-"""By how much the time may grow beyond the text: what is quadratic grows by 4 when the text does."""
+"""How much faster than the text the time may grow; quadratic work takes 4 times the growth."""
 
 _STEP = 4
 _NOISE = 0.01
@@ -24,8 +24,9 @@ def over_linear(
 ) -> str:
     """Return how the time grew where it grew by more than the text; "" where it did not.
 
-    The text gets longer step by step. One step that is too slow may be a limit that was reached, or somebody else's
-    work; two in a row, or the last one when it is measured again, are not, and what follows is not waited for.
+    The text gets longer step by step. One step that is too slow may be a limit that was reached, or
+    somebody else's work; two in a row, or the last one when it is measured again, are not, and what
+    follows is not waited for.
     """
     size, before, slow = SMALL, max(_seconds(work, shape(SMALL)), _NOISE), ""
     while (size := size * _STEP) <= most:

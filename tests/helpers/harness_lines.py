@@ -1,4 +1,7 @@
-"""Lines as the harnesses write them, and a reading of them; whole sessions are made in testdata/sessions."""
+"""Lines as the harnesses write them, and a reading of them.
+
+Whole sessions are made in testdata/sessions.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +36,7 @@ def stamp(second: float) -> str:
 
 
 def window(start: float | None, end: float) -> IterationWindow:
-    """The window after ``start`` (None: open) up to and including ``end``, in seconds of the lines."""
+    """Return the window after ``start`` (None: open) up to and including ``end``, in seconds."""
     return IterationWindow(
         0, None if start is None else int((START + start) * NS), int((START + end) * NS)
     )

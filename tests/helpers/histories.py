@@ -1,8 +1,8 @@
-"""Made histories of agents at work: a repository, its log, transcripts and checkpoints, and whose work each line was.
+"""Made histories of agents at work: a repository, its log, transcripts and checkpoints.
 
-A history is thought out first and written at once, since transcripts name commits by SHAs that only git knows: in what
-a session prints, ``@sha:7@`` stands for the seventh commit. Cases made by hand and those of
-``helpers/random_histories.py`` are built of this.
+A history is thought out first and written at once, since transcripts name commits by SHAs that only
+git knows: in what a session prints, ``@sha:7@`` stands for the seventh commit. Cases made by hand
+and those of ``helpers/random_histories.py`` are built of this.
 """
 
 import json
@@ -22,10 +22,10 @@ _SHA = re.compile(r"@sha:(\d+)@")
 
 @dataclass
 class Session:
-    """A session: its lines as they are written, and for each line the mark of the commit that it led to.
+    """A session: its lines, and for each line the mark of the commit that it led to.
 
-    ``shift`` is by how many seconds its clock is wrong; ``cut_off`` leaves half of the last line; without ``stored``
-    nothing is in the user's home. ``side`` are the lines of its sub-agents.
+    ``shift`` is by how many seconds its clock is wrong; ``cut_off`` leaves half of the last line;
+    without ``stored`` nothing is in the user's home. ``side`` are the lines of its sub-agents.
     """
 
     id: str
@@ -96,7 +96,7 @@ class Session:
         self._claude(second, False, type="user", message={"role": "user", "content": words})
 
     def repeats(self, second: float, agent: "Session") -> None:
-        """What a sub-agent said and did is written into the lines of its session, as some versions do."""
+        """Write what a sub-agent did into the lines of its session, as some versions do."""
         for n, line in enumerate(agent.lines):
             data = {"type": "agent_progress", "agentId": agent.id, "message": line}
             self._claude(second + n / 10, False, type="progress", data=data)
@@ -141,13 +141,16 @@ class Session:
     def commits(
         self, second: float, output: int, mark: int, subject: str, command: str = "git commit -am x"
     ) -> None:
-        """A command that makes a commit, whose line is half a second after it; what was done until then led to it."""
+        """Run a command that makes a commit, half a second before its line.
+
+        What was done until then led to the commit.
+        """
         said = f"[{self.branch} @sha:{mark}@] {subject}\n 1 file changed, 1 insertion(+)"
         self.run(second, output, command, said)
         self.done(mark)
 
     def copy(self, new: str, *, rename: bool = True) -> "Session":
-        """A session that was resumed or forked: it begins with what was said, under the same uuids."""
+        """Return a resumed or forked session, which begins with this one under the same uuids."""
         lines = [
             line | ({"sessionId": new} if rename and "sessionId" in line else {})
             for line in self.lines
@@ -196,7 +199,7 @@ def writes(session: Session, second: float, output: int, path: str, text: str = 
 
 
 def output_of(line: Line) -> int | None:
-    """What a line says of output tokens: a response's own, or the total of a rollout so far; None without any."""
+    """Return the output tokens of a line: a response's own, a rollout's total so far, or None."""
     if "payload" in line:
         info = line["payload"].get("info")
         return info["total_token_usage"]["output_tokens"] if info else None
@@ -216,7 +219,7 @@ class Entry:
 
 @dataclass
 class Checkpoint:
-    """A checkpoint: for each of its sessions the metadata and the transcript, None where there is none."""
+    """A checkpoint: the metadata and the transcript, or None, of each of its sessions."""
 
     id: str
     sessions: list[tuple[dict[str, Any], list[Line] | None]] = field(default_factory=list)

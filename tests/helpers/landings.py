@@ -1,4 +1,4 @@
-"""Ways in which work lands, or does not, each on a repository built for it: what both histories say of them.
+"""Ways in which work lands, or does not, each on a repository built for it.
 
 The table in ``docs/EVIDENCE.md`` is made from these scenarios.
 """
@@ -19,7 +19,7 @@ BASE = {"a.txt": "".join(f"line {n}\n" for n in range(20)), "b.txt": "b\n"}
 
 
 class Case(NamedTuple):
-    """Where the question is asked, and about which commits, one per iteration; ``asked`` is the one in question."""
+    """A repository and its commits, one per iteration, of which ``asked`` is in question."""
 
     path: Path
     commits: Sequence[str]
@@ -28,7 +28,10 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way of landing, and the answers: the value (None: absent) under both sets of rules, and how it was found."""
+    """One way of landing, with the value under both sets of rules, and how it was found.
+
+    A value of None means absent.
+    """
 
     title: str
     build: Callable[[Path], Case]
@@ -39,7 +42,10 @@ class Scenario:
 
 def record(number: int, commit: str, summary: str = "", task: str = "t") -> IterationRecord:
     """Return an entry that names a commit."""
-    lines = f"schema_version: 1\niteration: {number}\ntask_id: {task}\ncommit: {commit}\nsummary: '{summary}'\n"
+    lines = (
+        f"schema_version: 1\niteration: {number}\ntask_id: {task}\n"
+        f"commit: {commit}\nsummary: '{summary}'\n"
+    )
     return parse_iteration_record(lines)
 
 
@@ -59,9 +65,11 @@ def started(folder: Path, branch: str = "master") -> Repo:
 
 
 def forked(folder: Path, *, reworked: bool = False) -> tuple[Repo, str, str]:
-    """Return a repository on master, which moved on after a branch ``work`` of two commits left it, and those two.
+    """Return a repository on master, and the two commits of its branch ``work``.
 
-    With ``reworked`` the second one changes what the first one wrote, so that the first alone does not merge any more.
+    Master moved on after the branch left it.
+    With ``reworked`` the second one changes what the first one wrote, so that the first alone does
+    not merge any more.
     """
     repo = started(folder)
     repo.branch("work")
@@ -369,7 +377,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def table() -> str:
-    """Return the scenarios as the table in the documentation; a test compares each with what the histories say."""
+    """Return the scenarios as the table in the documentation, which a test compares."""
     rows = ["| what happened | `reference` | `attributed` | found by |", "|---|---|---|---|"]
     for scenario in SCENARIOS.values():
         words = [

@@ -9,7 +9,7 @@ from helpers.repos import Repo
 
 @dataclass(frozen=True)
 class MadeCommit:
-    """A commit to be: ``mark`` stands for its SHA until it is written; times are seconds since 1970."""
+    """A commit to be. ``mark`` stands for its SHA until it is written; times are Unix times."""
 
     mark: int
     parents: tuple[int, ...]
@@ -21,7 +21,7 @@ class MadeCommit:
 
 @dataclass
 class MadeHistory:
-    """Commits and branches to be. A commit that no branch holds is there all the same, as after a rebase."""
+    """Commits and branches to be. A commit may be on no branch, as after a rebase."""
 
     commits: list[MadeCommit] = field(default_factory=list)
     branches: dict[str, int] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class MadeHistory:
         files: Mapping[str, str],
         committed: int | None = None,
     ) -> int:
-        """Add a commit; return its mark. ``files`` are those that differ from the first parent's."""
+        """Add a commit, and return its mark. ``files`` differ from the first parent's."""
         mark = len(self.commits) + 1
         made = MadeCommit(
             mark,
@@ -48,7 +48,7 @@ class MadeHistory:
         return mark
 
     def again(self, mark: int, parent: int, committed: int, message: str | None = None) -> int:
-        """Add a commit with the change of another one, as a rebase or a cherry-pick does; return its mark."""
+        """Add a commit with the change of another one, as a rebase does, and return its mark."""
         old = self.commits[mark - 1]
         return self.commit(
             (parent,),
@@ -69,7 +69,8 @@ class MadeHistory:
             stream.append(f"commit refs/heads/being-made\nmark :{made.mark}\n".encode())
             stream.append(f"author A <a@example.org> {made.authored} +0000\n".encode())
             stream.append(
-                f"committer C <c@example.org> {made.committed} +0000\n{_data(made.message)}".encode()
+                f"committer C <c@example.org> {made.committed} +0000\n"
+                f"{_data(made.message)}".encode()
             )
             if made.parents:
                 first, *others = made.parents

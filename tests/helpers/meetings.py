@@ -32,7 +32,10 @@ def record(
     points: tuple[int, int] = (1, 9),
     **fields: Any,
 ) -> dict[str, Any]:
-    """Return a record; as it stands E is 1, C 0.8, F 0.8, N 0.1. ``focus__x`` sets the field ``x`` of ``focus``."""
+    """Return a record in which E is 1, C 0.8, F 0.8 and N 0.1, unless fields say otherwise.
+
+    ``focus__x`` sets the field ``x`` of ``focus``.
+    """
     found: dict[str, Any] = {
         "round_index": number,
         "exploration": {

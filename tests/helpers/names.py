@@ -5,7 +5,7 @@ from typing import Any
 
 
 def look_up(dotted: str) -> Any:
-    """Return what a dotted path names, None when there is nothing: modules first, then attributes."""
+    """Return what a dotted path of modules and attributes names, or None."""
     parts = dotted.split(".")
     found: Any = importlib.import_module(parts[0])
     for n, part in enumerate(parts[1:], start=2):

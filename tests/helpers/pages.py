@@ -1,4 +1,4 @@
-"""What tests look for in a page of docs: sections, blocks, tables, code, and what stands in back quotes."""
+"""What tests look for in a page of docs: sections, blocks, tables, code, and quoted names."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A repository whose trunk is main, with a log, and transcripts where Claude Code puts them: what 3.1.0 is for."""
+"""A repository on main, with a log, and with transcripts where Claude Code puts them."""
 
 import json
 import os

@@ -9,9 +9,9 @@ from helpers.checkpoints import name as checkpoint_name
 from helpers.histories import History, Session
 
 SITUATIONS = """
-    amended by-hand checkpoints codex cut-off days forked imported no-home no-session-ids moved nobody one-checkpoint
-    other-repository parallel picked rebased remote removed resumed second-apart shas-gone skewed squashed subagents
-    tail-only temporary worktrees-setting
+    amended by-hand checkpoints codex cut-off days forked imported no-home no-session-ids moved
+    nobody one-checkpoint other-repository parallel picked rebased remote removed resumed
+    second-apart shas-gone skewed squashed subagents tail-only temporary worktrees-setting
 """.split()
 WORDS = """
     parser walker cache index reader table window trunk ledger report label view
@@ -21,7 +21,8 @@ WORDS = """
 def random_history(seed: int, root: Path) -> tuple[History, set[str]]:
     """Make the history of a seed in a folder, and name the situations that are in it.
 
-    The first seeds have one situation each, so that what goes wrong alone is seen alone; the others have several.
+    The first seeds have one situation each, so that what goes wrong alone is seen alone; the others
+    have several.
     """
     rng = random.Random(seed)
     if seed < len(SITUATIONS):
@@ -137,7 +138,10 @@ class _Maker:
             agent.turn(at, self.output())
 
     def _goes_on(self, agent: Session) -> None:
-        """The session goes on in a new one that begins with a copy of it; after a fork the old one goes on too."""
+        """Go on in a new session that begins with a copy of this one.
+
+        After a fork this one goes on too.
+        """
         if agent.harness == "codex" or not agent.lines:
             return
         self.numbers += 1
@@ -190,7 +194,7 @@ class _Maker:
         return (checkpoint_name(500 + self.numbers),) if self.rng.random() < 0.85 else ()
 
     def _record(self, checkpoint: str, agent: Session) -> None:
-        """What the tool keeps of a session at a commit: all of it, or what was said since the last time."""
+        """Return what the tool keeps of a session at a commit: all of it, or what is new."""
         tail = self.has("tail-only", 0.6)
         begin = self.begun.setdefault((checkpoint, agent.id), agent.recorded)
         lines = agent.lines[begin:] if tail else agent.lines

@@ -1,4 +1,4 @@
-"""Real git repositories for tests: every commit has the same SHA on every machine and in every run."""
+"""Real git repositories for tests. Commits have the same SHA on every machine, in every run."""
 
 import os
 import subprocess
@@ -26,7 +26,10 @@ _SETTINGS = [
     *("-c", "maintenance.auto=false", "-c", "advice.detachedHead=false"),
 ]
 
-_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+_CONFIG = (
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n"
+    "\tbare = false\n\tlogallrefupdates = true\n"
+)
 """What ``git init`` writes: a thousand tests begin so, and need no process for it."""
 
 Files = Mapping[str, str | bytes | None]
@@ -36,8 +39,8 @@ Files = Mapping[str, str | bytes | None]
 class Repo:
     """A git work tree under construction.
 
-    The branch is ``master`` unless another name is given. Every method that makes a commit takes its committer time
-    in seconds since 1970 and returns its SHA.
+    The branch is ``master`` unless another name is given. Every method that makes a commit takes
+    its committer time in seconds since 1970 and returns its SHA.
     """
 
     def __init__(self, path: Path, *options: str, branch: str = "master") -> None:
@@ -82,7 +85,10 @@ class Repo:
     def commit(
         self, files: Files | None = None, message: str | bytes = "work", time: int | None = None
     ) -> str:
-        """Write files and commit everything, the message as given to the last byte; an empty commit is fine."""
+        """Write files and commit everything, with the message to the last byte.
+
+        A commit may be empty.
+        """
         for name, content in (files or {}).items():
             path = self.path / name
             if content is None:
@@ -126,7 +132,7 @@ class Repo:
         *,
         files: Files | None = None,
     ) -> str:
-        """Merge a branch into this one with a merge commit; ``files`` are written into the merge itself."""
+        """Merge a branch into this one with a merge commit, which also writes ``files``."""
         when = self._tick(time)
         options = ("--no-ff", "--no-commit", "--no-verify", "-X", "ours")
         self.git("merge", "-q", *options, name, time=when)
@@ -142,7 +148,7 @@ class Repo:
         self.git("reset", "-q", "--hard", name)
 
     def tag(self, name: str, at: str = "HEAD", message: str = "") -> None:
-        """Make a tag: an annotated one when there is a message, which is another object than the commit."""
+        """Make a tag. With a message it is annotated: an object of its own."""
         self.git("tag", *(("-a", "-m", message) if message else ()), name, at)
 
     def config(self, key: str, value: str) -> None:
@@ -152,7 +158,10 @@ class Repo:
     def raw_commit(
         self, headers: str, message: str | bytes = "raw", tree: str = "HEAD^{tree}"
     ) -> str:
-        """Put a commit on the branch that no git would write: ``headers`` stand where author and committer belong."""
+        """Put a commit on the branch that git would not write.
+
+        ``headers`` replace author and committer.
+        """
         body = f"tree {self.git('rev-parse', tree)}\nparent {self._tip()}\n{headers}\n\n".encode()
         body += message.encode() if isinstance(message, str) else message
         sha = self.write("commit", body)
@@ -168,7 +177,7 @@ class Repo:
         return self.git("hash-object", "-t", kind, "--literally", "-w", "--stdin", given=content)
 
     def lose(self, name: str) -> str:
-        """Delete the loose object that a name stands for, as a damaged disk would; return its id."""
+        """Delete the loose object of a name, as a damaged disk would, and return its id."""
         sha = self.git("rev-parse", "--verify", name)
         (self.path / ".git/objects" / sha[:2] / sha[2:]).unlink()
         return sha

@@ -37,7 +37,7 @@ def put(path: Path, *lines: Any, document: bool = False) -> Path:
 
 
 def read_under(top: Path) -> dict[Path, FileRows]:
-    """Read what is found under a folder that is named by hand; a file that cannot be read has no rows."""
+    """Read what is below a named folder. A file that cannot be read has no rows."""
     found = discover(TranscriptPlaces(Path("/nowhere"), (top,)), HARNESSES, lambda _: None)
     reading = Reading(HARNESSES, Tools)
     return {one.path: _rows(reading, one) for one in found.transcripts}
@@ -60,7 +60,7 @@ def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
 
 
 def seen(rows: Rows) -> dict[str, Any]:
-    """What there is of each kind, as far as tests ask for it; kinds of which there is nothing are left out."""
+    """Count the events of each kind that tests ask for, without those that do not occur."""
     spent = [row[4:] for row in table(rows, RESPONSE)]
     whole = [one[:4] for one in spent if one[0] != NOT_STATED and one[4] != OUTPUT_ALONE]
     found = {

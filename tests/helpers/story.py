@@ -1,4 +1,4 @@
-"""One made session, which the tests of readers write as their harness does, and what is found in it."""
+"""One made session, which the tests of readers write as their harness does."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")
 
 
 class Step(NamedTuple):
-    """What happens at a second: a ``prompt``, the stop by the user, or a response, which ends by a text or a call."""
+    """What happens at a second: a prompt, a stop by the user, or a response with a text or call."""
 
     second: int
     what: str
@@ -77,7 +77,7 @@ IN_PARTS = pytest.mark.parametrize("part", range(16))
 
 
 def damaged(lines: Sequence[Any], part: int) -> Iterator[list[Any]]:
-    """Yield the lines with something of another type, or nothing, in the place of each value that they have."""
+    """Yield the lines with each value replaced by one of another type, or left out."""
     others = ((number, other) for number, line in enumerate(lines) for other in _damaged(line))
     for number, other in islice(others, part, None, 16):
         yield [*lines[:number], other, *lines[number + 1 :]]

@@ -1,4 +1,4 @@
-"""Long tables of cases, kept as data in testdata/tables: of each file, tables by name; of each table, rows."""
+"""Long tables of cases, kept as data in testdata/tables: each file has tables of rows, by name."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ TABLES = Path(__file__).parents[2] / "testdata" / "tables"
 
 
 def cases(file: str, *tables: str) -> list[Any]:
-    """Return the rows of some tables of a file, of all where none is named, as parameters with an id each.
+    """Return the rows of some tables of a file, or of all, as parameters with an id each.
 
     A table is a mapping of rows by their ids, or a list of rows, whose ids are their first values.
     """

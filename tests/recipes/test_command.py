@@ -26,7 +26,8 @@ from scoring.views.table import Column, Table
 @settings_options(*LOG_OPTIONS)
 def command(settings: Settings) -> None:
     """Count the iterations of a log."""
-    found = Table((Column("ITERATIONS", "iterations"),), [(len(load_iteration_log(settings.iter_log_dir)),)])
+    count = len(load_iteration_log(settings.iter_log_dir))
+    found = Table((Column("ITERATIONS", "iterations"),), [(count,)])
     if settings.json:
         write_json(found.as_json())
     else:

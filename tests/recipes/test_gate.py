@@ -1,4 +1,4 @@
-"""Adding a gate is a function in one file and one line in the table; a build then knows it everywhere."""
+"""The recipe "a gate": a function in one file and one line in the table, and all show it."""
 
 import importlib
 from collections.abc import Iterator

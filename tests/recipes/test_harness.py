@@ -1,4 +1,4 @@
-"""The recipe "add a harness": one file, which is the first half of this one, and one line in the table."""
+"""The recipe "a harness": one file, the first half of this one, and a line in the table."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,8 @@ from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 
-# The file of the harness: Parrot keeps a talk as one document, ``~/.parrot/<project>/talk-<id>.json``.
+# The file of the harness. Parrot keeps a talk as one document,
+# ``~/.parrot/<project>/talk-<id>.json``.
 
 
 class _Squawk(msgspec.Struct):
@@ -156,8 +157,9 @@ class TestHarnessOfOneFileAndOneLine:
         (_, harness) = kept.split("harnesses:")
         harness, _ = harness.split("attribution:")
         assert " ".join(harness.split()) == (
-            "- name: parrot sessions: 1 files: 1 turns: 1 input_tokens: 10 output_tokens: 5 cache_read_tokens: 75"
-            " cache_creation_tokens: 25 tool_calls: 2 tool_errors: 1 duplicates_dropped: 0"
+            "- name: parrot sessions: 1 files: 1 turns: 1 input_tokens: 10 output_tokens: 5"
+            " cache_read_tokens: 75 cache_creation_tokens: 25 tool_calls: 2 tool_errors: 1"
+            " duplicates_dropped: 0"
         )
         assert "(parrot)" in (place.log / "iter-1.score.yaml").read_text()
 

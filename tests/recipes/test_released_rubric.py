@@ -1,4 +1,4 @@
-"""The recipes for a weight and for a rubric: one file in ``rubric/versions``, and it is there everywhere."""
+"""The recipes for a weight and for a rubric: one file in ``rubric/versions``, and all show it."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The recipe "a signal": its file, its line in the table, its weight in a rubric, and everything shows it."""
+"""The recipe "a signal": its file, its line in the table and its weight make everything show it."""
 
 import contextlib
 import json
@@ -38,7 +38,11 @@ class Brevity(Signal):
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         yield ROLE_IMPL, present_signal(1, "always brief"), self.value(facts)
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+    def sources(
+        self,
+        facts: IterationFacts,
+        entry: EntryPlaces | None,  # noqa: ARG002
+    ) -> Iterator[str]:
         yield f"a toy of iteration {facts.record.iteration}"
 
     def files(self, iteration: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What is kept between runs changes no answer: after any change, a warm run says what one without a cache says."""
+"""What is kept between runs changes no answer: a warm run says what one without a cache says."""
 
 import contextlib
 import os
@@ -90,7 +90,10 @@ def other_byte(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-HOOK = "records:\n  - sentinel_id: a\n    intervention_class: prevent_before_action\n    result: fail\n"
+HOOK = (
+    "records:\n  - sentinel_id: a\n"
+    "    intervention_class: prevent_before_action\n    result: fail\n"
+)
 CHANGES: dict[str, Callable[[Place], object]] = {
     "an entry is edited": lambda p: edit(p.entry()),
     "a byte of an entry": lambda p: other_byte(p.entry()),
@@ -155,13 +158,16 @@ def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
 STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (
     2000 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 200
 )
-"""How many random changes are made, each after the ones before it; every hundred in a place of their own."""
+"""How many random changes are made, one after the other; each hundred in a new place."""
 
 OF_GIT = ".git/objects/??/*", ".git/objects/pack/*.pack", ".git/packed-refs", ".git/refs/heads/*"
 
 
 class Walk:
-    """Random changes of everything that an answer may depend on: a step fails where what it changes is gone."""
+    """Random changes of everything that an answer may depend on.
+
+    A step fails where what it changes is gone.
+    """
 
     def __init__(self, place: Place, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         self.place, self.patch, self.rng = place, monkeypatch, random.Random(seed)
@@ -214,7 +220,7 @@ class Walk:
         shutil.copytree(self.before / ".agents", self.repo / ".agents", dirs_exist_ok=True)
 
     def anew(self) -> None:
-        """The repository is again that of the beginning: where settings are broken, say, no change is looked at."""
+        """Make the repository that of the beginning: broken settings would hide every change."""
         for path in self.closed:
             with contextlib.suppress(OSError):
                 path.chmod(self.closed[path])

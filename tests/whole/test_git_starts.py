@@ -9,7 +9,7 @@ from helpers.doors import watched_doors
 from scoring.demo import Demo
 
 MOST = {"2.1.0": 4, "3.1.0": 45}
-"""How often at most, by rubric, with what became of the work; of each iteration alone it would be more."""
+"""How often git may start, by rubric, with outcomes. Asking for each iteration would take more."""
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""The reference's answers: every golden case through the command line, compared with what the reference gave.
+"""The reference's answers: every golden case through the command line.
 
-The cases are in ``testdata/golden``, their inputs byte for byte as they came (``helpers/golden_cases.py``).
-What is compared, and how, is that of the tool they came with: extra JSON keys are allowed, and of a detail that reports
-a failed parse or read of a hook-outcomes file only the part before the reason counts, as the reason is another
-library's.
+The cases are in ``testdata/golden``, their inputs byte for byte as they came
+(``helpers/golden_cases.py``). What is compared, and how, is that of the tool they came with: extra
+JSON keys are allowed, and of a detail that reports a failed parse or read of a hook-outcomes file
+only the part before the reason counts, as the reason is another library's.
 """
 
 import filecmp
@@ -103,7 +103,7 @@ def staged(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def difference(want: Any, got: Any, path: str = "") -> str:
-    """Say the first thing that is wanted and did not come, extra keys aside; empty when there is none."""
+    """Return the first difference from what is wanted, extra keys aside, or ""."""
     if isinstance(want, dict):
         if not isinstance(got, dict):
             return f"{path}: want a mapping, got {got!r}"
@@ -128,7 +128,7 @@ def difference(want: Any, got: Any, path: str = "") -> str:
 
 
 def without_reason(text: str) -> str:
-    """Cut the reason of a failed parse or read of a hook-outcomes file out of a table row or a sidecar's detail."""
+    """Cut out the reason of a failed parse or read of a hook-outcomes file."""
     text = re.sub(
         r"(detail:) [|>][-+0-9]*\n\s*(?=cannot (?:parse|read) hook-outcomes)", r"\1 ", text
     )
@@ -158,7 +158,10 @@ def text_difference(want: bytes, got: bytes) -> str:
 
 
 def read_difference(case: Staged, expected: str, outcome: Outcome, ok: bool) -> str:
-    """Compare JSON, or an error: exit 1 and a line on standard error for each file at fault, the reference's first."""
+    """Compare JSON, or an error.
+
+    An error is exit 1 and a line on standard error for each file at fault, the reference's first.
+    """
     if ok and (outcome.status or outcome.err.startswith("da-score: error")):
         return f"exit {outcome.status}: {outcome.err}"
     if ok:
@@ -329,7 +332,10 @@ def test_the_checks_tell_a_difference() -> None:
     assert difference(want, {"a": [1, {"b": True, "c": "x"}]}) == ": no d"
     assert text_difference(b"a\nb\n", b"a\nc\n") == "want 'b', got 'c'"
     assert text_difference(b"a\n", b"a") == "want 2 bytes, got 1"
-    reason = b"      detail: 'cannot parse hook-outcomes sidecar for iter-1: %s'\n      nominal_weight: 0.1\n"
+    reason = (
+        b"      detail: 'cannot parse hook-outcomes sidecar for iter-1: %s'\n"
+        b"      nominal_weight: 0.1\n"
+    )
     assert text_difference(reason % b"theirs", reason % b"ours") == ""
     assert (
         text_difference(

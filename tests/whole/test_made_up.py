@@ -1,4 +1,4 @@
-"""Entries that claim more than there is, beside honest ones: whole logs, from the transcript to the band."""
+"""Entries that claim too much, and honest ones: whole logs, from the transcript to the band."""
 
 import json
 import os
@@ -16,7 +16,10 @@ pytestmark = pytest.mark.sampled(3)
 
 RUBRIC = released_rubric("3.1.0")
 ARTIFACT = "checks/t/unit.yaml"
-"""What the entries name as a verifier's artifact, and the commands of testdata/tables/made_up.json write or read."""
+"""What entries name as a verifier's artifact.
+
+The commands of testdata/tables/made_up.json write or read it.
+"""
 PASSED = "12 passed in 0.31s"
 
 CLAIMS: dict[str, Any] = {
@@ -49,7 +52,7 @@ class Log:
     def work(
         self, done: tuple[str, str] | None = None, printed: str = PASSED, **commit: Any
     ) -> int:
-        """Edit, test, do something about the artifact, verify and commit; return the mark of the commit."""
+        """Edit, test, write the artifact, verify and commit, and return the mark of the commit."""
         begun, self.clock, turns = self.clock, self.clock + 100, len(self.session.lines) * 10
         self.session.edit(begun + 10, turns + 1, "src/a.py")
         self.session.run(begun + 20, turns + 2, "pytest -q", printed)

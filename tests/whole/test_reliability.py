@@ -1,4 +1,4 @@
-"""What nobody watches must not need watching: jobs that are killed, crowded, starved of disk, or lied to by clocks."""
+"""Unattended jobs that are killed, crowded, without disk space, or misled by clocks."""
 
 import contextlib
 import json
@@ -25,14 +25,14 @@ from scoring.cli import main
 pytestmark = pytest.mark.slow
 
 SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
-"""Whether to take numbers that take minutes: many logs, and many more moments to be disturbed at."""
+"""Whether to take minutes: many logs, and many more moments at which something goes wrong."""
 
 LOG = Path(".agents/active/iteration-log")
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A directory in memory, where there is one: what is waited for is the program and not the disk."""
+    """A directory in memory where there is one, so that tests do not wait for the disk."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -74,7 +74,8 @@ class Log:
     def outcome(self, result: str) -> None:
         """Let the hook gates of every entry have had a result; each file changes in one moment."""
         for n in (1, 2, 3):
-            text = f"records: [{{intervention_class: remediate_at_stop, result: {result}, rule_id: r{n}}}]\n"
+            record = f"intervention_class: remediate_at_stop, result: {result}, rule_id: r{n}"
+            text = f"records: [{{{record}}}]\n"
             replace_text(self.log / f"iter-{n}.hook-outcomes.yaml", text)
 
     def sidecars(self) -> dict[str, bytes]:
@@ -101,7 +102,8 @@ def replace_text(path: Path, text: str) -> None:
 def entry(n: int, sha: str, session: str = "s", retries: int = 0) -> str:
     agent = f"agent: {{session_id: {session}}}\n" if session else ""
     return (
-        f"schema_version: 2\niteration: {n}\ndate: 2026-04-12\ntask_id: t{n}\ncommit: {sha}\n{agent}"
+        f"schema_version: 2\niteration: {n}\ndate: 2026-04-12\n"
+        f"task_id: t{n}\ncommit: {sha}\n{agent}"
         f"impl: {{summary: work {n}, retries: {retries}, tests_total_pass: true}}\n"
     )
 
@@ -221,7 +223,10 @@ class HangingGit:
         self._pids, folder = root / "git-pids", root / "bin"
         folder.mkdir()
         real = shutil.which("git")
-        script = f'case "$*" in *" {repo} "*) echo $$ >>"{self._pids}"; exec sleep 60 ;; esac\nexec "{real}" "$@"\n'
+        script = (
+            f'case "$*" in *" {repo} "*) echo $$ >>"{self._pids}"; exec sleep 60 ;; esac\n'
+            f'exec "{real}" "$@"\n'
+        )
         (folder / "git").write_text("#!/bin/sh\n" + script)
         (folder / "git").chmod(0o755)
         self.environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
@@ -341,13 +346,13 @@ class TestCrowd:
 
 
 def said_by(log: Log, command: str, limit: int) -> tuple[int, str]:
-    """Run a command in a process of its own with a limit on the size of files, and return what it says."""
+    """Run a command in its own process with a limit on the size of files, and return its output."""
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     line = [sys.executable, "-m", "scoring", *log.arguments(command)]
-    # Which kind of child it is cannot be said here without preexec_fn: the limit would hold for the tests too.
+    # With preexec_fn, because otherwise the limit would hold for the tests too.
     done = subprocess.run(
         line, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=limited, check=False
     )
@@ -427,7 +432,7 @@ class TestClocks:
 class TestChangingLog:
     @pytest.mark.parametrize("command", COMMANDS)
     def test_is_scored_or_refused_and_never_by_halves(self, log: Log, command: str) -> None:
-        """Entries appear, change and vanish; every sidecar is one that some state of its entry gives."""
+        """Entries appear, change and vanish; each sidecar is right for some state of its entry."""
         sha = Repo.at(log.repo).head()
         states = [entry(4, sha, "", retries) for retries in range(3)]
         allowed: dict[str, set[bytes]] = {}

@@ -63,7 +63,8 @@ def entry(
     """Write an entry of schema 2; text goes in double quotes, so YAML escapes hold."""
     path = log / f"iter-{iteration}.yaml"
     path.write_text(
-        f'schema_version: 2\niteration: {iteration}\ncommit: "{commit}"\nagent: {{session_id: "{session}"}}\n'
+        f'schema_version: 2\niteration: {iteration}\ncommit: "{commit}"\n'
+        f'agent: {{session_id: "{session}"}}\n'
         f'impl: {{summary: "{summary}", retries: {retries}}}\n'
     )
     return path

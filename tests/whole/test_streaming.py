@@ -1,4 +1,4 @@
-"""Going through a log takes little more memory than its entries do, however many there are. Ratios, no sizes."""
+"""Going through a log takes little more memory than its entries, by ratios and not by sizes."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def logs(demo: Demo, tmp_path: Path) -> dict[int, Path]:
 
 
 def growth(logs: dict[int, Path], action: Callable[[Path], object]) -> float:
-    """How much faster the memory of an action grows with the iterations than that of reading their entries."""
+    """Return how much faster the memory of an action grows than that of reading the entries."""
 
     def slope(action: Callable[[Path], object]) -> int:
         return peak(lambda: action(logs[MANY])) - peak(lambda: action(logs[FEW]))

@@ -1,4 +1,4 @@
-"""A whole log gone through once: the same as when all of it is in memory, and of what is done little stays there."""
+"""A whole log gone through once: the same answers as from memory, and little stays in memory."""
 
 import gc
 import json

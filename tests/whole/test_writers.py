@@ -1,4 +1,4 @@
-"""Every command that writes a file of the log is killed at every step of it, and run five times at once."""
+"""Every command that writes a file of the log, killed at every step, and five times at once."""
 
 import os
 import random
@@ -16,7 +16,10 @@ from helpers.repos import Repo
 from scoring.log.load import load_iteration_log
 
 LOG = Path(".agents/active/iteration-log")
-ENTRY = "schema_version: 2\niteration: 1\ndate: 2026-04-12\ntask_id: t  # by hand\ncommit: {}\nimpl: {{summary: a}}\n"
+ENTRY = (
+    "schema_version: 2\niteration: 1\ndate: 2026-04-12\n"
+    "task_id: t  # by hand\ncommit: {}\nimpl: {{summary: a}}\n"
+)
 AGENT = "work {}\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n"
 KILLS = 60 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 6
 """How many times each command is killed at a random moment, beside once at each step of writing."""

@@ -1,4 +1,4 @@
-"""The meter beside what people expected: the set of its own, agreement with its interval, and nothing left out."""
+"""The meter compared with what people expected: its own set, agreement, and what is left out."""
 
 import json
 import re
@@ -241,8 +241,8 @@ class TestCommand:
             "  ESCALATE    1           0           0\n"
             "  continue.json: the same signal, but the label wants readiness LOW, found HIGH\n"
             "  stuck.json: expected ESCALATE, found CONTINUE by the rule novelty_not_low\n"
-            "    Novelty is medium: 0 of 1 claims of round 2 are new, a rate of 0; that is low, but has been so for "
-            "1 round only and counts from 2.\n"
+            "    Novelty is medium: 0 of 1 claims of round 2 are new, a rate of 0; that is low, "
+            "but has been so for 1 round only and counts from 2.\n"
             "    the label wants novelty LOW, found MEDIUM\n"
         )
 

@@ -80,9 +80,9 @@ class TestStop:
         assert head == "SHIP  as of round 8"
         assert [line[:7].strip() for line in lines] == ["1", "2", "3", "Next", "Flags", "Note"]
         assert lines[3] == f'Next   Converged. Ship the decision and verify. First: "{OWNED[0]}"'
-        assert (
-            lines[4]
-            == "Flags  premature_readiness in round 1; claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
+        assert lines[4] == (
+            "Flags  premature_readiness in round 1; "
+            "claim_inflation in rounds 2, 3, 4, 5, 6 and 2 more"
         )
         assert "does not say that anything is correct" in lines[5]
 

@@ -1,4 +1,4 @@
-"""What counts as new: by text, by words, by meaning; rates, classes, and by which claims are alike."""
+"""What counts as new, by text, by words and by meaning, and the rates and classes."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the meter goes by where it votes is data of the rubric: tuning the meter moves no released score."""
+"""Where the meter votes, the rubric's data decides: tuning the meter moves no released score."""
 
 import json
 from collections.abc import Mapping

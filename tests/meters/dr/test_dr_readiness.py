@@ -1,4 +1,4 @@
-"""Readiness: what makes an action vague, specific or owned, what a blocker is, and how rounds are rated."""
+"""Readiness: what makes an action vague, specific or owned, what blocks, and the ratings."""
 
 import pytest
 from helpers.deliberations import outputs, transcript

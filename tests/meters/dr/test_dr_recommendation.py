@@ -1,4 +1,4 @@
-"""What follows from novelty and readiness: the rules, reasons in words, flags, the composite rule, the output."""
+"""What follows from novelty and readiness: rules, reasons, flags, composite rule and output."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,10 @@ def scored(*rounds: tuple[list[str], Rest], k: int = 2) -> DRResult:
 
 
 def after(counts: Sequence[int], *last: Rest, k: int = 2) -> DRResult:
-    """Score rounds of so many new claims; the last ones have these actions and questions, the others the first."""
+    """Score rounds of so many new claims.
+
+    The last rounds have these actions and questions, the others the first of them.
+    """
     rest = [last[0]] * (len(counts) - len(last)) + list(last)
     return scored(*zip(new_claims(*counts), rest, strict=True), k=k)
 

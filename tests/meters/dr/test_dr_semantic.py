@@ -156,7 +156,8 @@ class TestInstallation:
 import sys
 from scoring.cli import main
 assert main(["dr", "stop", {str(path)!r}]) == 0
-print([name for name in ("numpy", "tokenizers", "safetensors", "torch") if name in sys.modules], file=sys.stderr)
+heavy = ("numpy", "tokenizers", "safetensors", "torch")
+print([name for name in heavy if name in sys.modules], file=sys.stderr)
 """
         run = subprocess.run(
             [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
@@ -181,7 +182,7 @@ REFERENCE = {
     "word " * 400: (-0.0081237, -0.095586, -0.0759849, 0.0152406),
     "lower": (0.0474596, 0.052929, -0.0251218, -0.0240703),
 }
-"""Numbers 0, 1, 100 and 383 of the vectors that sentence-transformers 6.2.0 gives on PyTorch 2.13.0."""
+"""Numbers 0, 1, 100 and 383 of the vectors of sentence-transformers 6.2.0 on PyTorch 2.13.0."""
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +203,7 @@ class TestModel:
 
     @pytest.mark.slow
     def test_sees_no_case_and_no_more_than_256_tokens(self, real: Embedder) -> None:
-        """Texts of the same tokens differ by the rounding of sums alone, others by a hundred times that and more."""
+        """Texts of the same tokens differ by rounding alone, others by a hundred times that."""
         lower, upper, other = real(["lower case", "LOWER Case", "lower cases"])
         assert list(lower) == pytest.approx(list(upper), abs=2e-6)
         assert math.dist(lower, other) > 1e-3

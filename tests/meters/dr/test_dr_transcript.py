@@ -1,4 +1,4 @@
-"""The transcript: what is read from JSON and JSONL, and the one line that is said of what cannot be read."""
+"""The transcript: what is read from JSON and JSONL, and the one-line error for what cannot be."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from helpers.doors import ends, make_fifo
 from pydantic import ValidationError
 
 from scoring.errors import InputError, TranscriptError
-from scoring.meters.dr import Round, Transcript, parse_transcript, read_transcript
+from scoring.meters.dr import Outputs, Round, Transcript, parse_transcript, read_transcript
 from scoring.meters.dr.transcript import line_schema, transcript_schema
 
 HEADER = (
@@ -144,7 +144,8 @@ class TestErrors:
 
 class TestModel:
     def test_orders_rounds_and_refuses_a_number_that_is_given_twice(self) -> None:
-        one, two = (Round(round=n, outputs={"claims": ["a"]}) for n in (1, 2))  # type: ignore[arg-type]
+        one = Round(round=1, outputs=Outputs(claims=("a",)))
+        two = Round(round=2, outputs=Outputs(claims=("a",)))
         assert Transcript(rounds=(two, one)).rounds == (one, two)
         with pytest.raises(ValidationError, match="round 1 is given twice"):
             Transcript(rounds=(one, two, one))

@@ -16,7 +16,7 @@ NEWS = ["something else entirely", "and more of that kind", "plus this"]
 
 
 class TestNext:
-    """What the advice says to do next, in the first low round, in later ones and where something blocks."""
+    """What the advice says to do next: in the first low round, in later ones, and when blocked."""
 
     @pytest.mark.parametrize(
         ("rounds", "k", "hint", "follows"),

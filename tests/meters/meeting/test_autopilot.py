@@ -1,4 +1,4 @@
-"""meeting run as an autopilot: scripted experts and a judge, every end, every interruption, and what each is asked."""
+"""meeting run with scripted experts and a judge: every end, every interruption, every prompt."""
 
 import json
 import shlex
@@ -67,15 +67,24 @@ class Script:
         return run_rounds(path, state or open_state(path), self.experts, self.judge, most)
 
 
-ENDS: Mapping[str, tuple[list[dict[str, Any]], tuple[tuple[str, Any], ...], int, str]] = {
-    "ready": (rounds(), (), 3, "ready_to_decide"),
-    "stalled": (rounds(experts=A_AND_B), (), 5, "park_or_abort"),
+ENDS: Mapping[str, tuple[list[dict[str, Any]], dict[str, Any], int, str]] = {
+    "ready": (rounds(), {}, 3, "ready_to_decide"),
+    "stalled": (rounds(experts=A_AND_B), {}, 5, "park_or_abort"),
     "late_round": (
-        rounds(points=(9, 1)), (("rules.late_rounds.from_round", 4),), 4, "ready_to_decide",
+        rounds(points=(9, 1)),
+        {"rules.late_rounds.from_round": 4},
+        4,
+        "ready_to_decide",
     ),
-    "round_limit": (rounds(points=(9, 1)), (("round_limits.max_rounds", 6),), 6, "ready_to_decide"),
-    "round_limit by cost": (rounds(points=(9, 1)), (("cost_per_step", 1.0), ("cost_limit", 4.0)), 4, "ready_to_decide"),
-}  # fmt: skip
+    "round_limit": (rounds(points=(9, 1)), {"round_limits.max_rounds": 6}, 6, "ready_to_decide"),
+    "round_limit by cost": (
+        rounds(points=(9, 1)),
+        {"cost_per_step": 1.0, "cost_limit": 4.0},
+        4,
+        "ready_to_decide",
+    ),
+}
+"""By the rule that ends a meeting: its records, settings, last round, and status."""
 
 
 @pytest.mark.parametrize(("records", "settings", "last", "status"), ENDS.values(), ids=ENDS)
@@ -88,7 +97,7 @@ def test_a_meeting_ends_by_each_of_its_rules(
     status: str,
 ) -> None:
     state = Script(records).run(
-        tmp_path / "m.json", open_state(tmp_path / "m.json", config(*settings))
+        tmp_path / "m.json", open_state(tmp_path / "m.json", config(*settings.items()))
     )
     verdict = state.verdicts[-1]
     assert (state.phase, verdict.round_index, verdict.status) == ("needs_answer", last, status)

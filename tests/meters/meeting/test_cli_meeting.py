@@ -41,8 +41,8 @@ def test_a_meeting_is_a_table_and_its_reasons_in_words(da_score: DaScore, tmp_pa
     assert "  why        early consensus: convergence 0.8 in round 1" in lines
     assert "  next focus problem_clarity" in lines
     assert (
-        '  to say     We seem to be done: shall we decide on "A" (5 of 5 experts, mean confidence 0.8), '
-        in done.out
+        '  to say     We seem to be done: shall we decide on "A" '
+        "(5 of 5 experts, mean confidence 0.8), " in done.out
     )
 
 
@@ -185,9 +185,11 @@ def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(
 def test_help_and_other_commands_do_not_load_the_models() -> None:
     code = (
         "import sys\nfrom scoring.cli import main\n"
-        "for arguments in ('--help', 'meeting --help', 'rubric list', 'dr --help', 'dr stop --help'):\n"
+        "helps = ('--help', 'meeting --help', 'rubric list', 'dr --help', 'dr stop --help')\n"
+        "for arguments in helps:\n"
         "    main(arguments.split())\n"
-        "print([name for name in ('pydantic', 'matplotlib', 'numpy', 'rich') if name in sys.modules])"
+        "heavy = ('pydantic', 'matplotlib', 'numpy', 'rich')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     command = [sys.executable, "-W", "error", "-c", code]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.endswith(

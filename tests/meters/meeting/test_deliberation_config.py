@@ -1,4 +1,4 @@
-"""Configs: the presets against the contract's table, what a partial one inherits, and what is nonsense."""
+"""Configs: the presets, what a partial one inherits, and what is refused."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The page on the deliberation meter says what is so: its presets, rules, worked meeting, config and loop."""
+"""The page on the meeting meter is true: its presets, rules, worked meeting, config and loop."""
 
 import json
 import re
@@ -42,8 +42,9 @@ def test_the_numbers_of_the_rules_are_those_of_every_preset() -> None:
         )
         stalled = rules.stalled_debate_detection
         assert when["stalled"] == (
-            f"from round {stalled.rounds_before_check}, RECENT is at most {stalled.low_novelty_recent} and C gained "
-            f"less than {stalled.min_delta_convergence_over_2_rounds} over two rounds"
+            f"from round {stalled.rounds_before_check}, "
+            f"RECENT is at most {stalled.low_novelty_recent} and C gained less than "
+            f"{stalled.min_delta_convergence_over_2_rounds} over two rounds"
         )
         assert when["late_round"].startswith(f"from round {rules.late_rounds.from_round}, ")
 
@@ -140,7 +141,7 @@ def answers(*records: dict[str, Any]) -> Any:
 def hold(
     records: list[dict[str, Any]], confirmed: bool, config: str = "default"
 ) -> tuple[Any, list[Any]]:
-    """Run the page's loop on prepared records; return its outcome and the prompts that each round was given."""
+    """Run the page's loop on prepared records, and return its outcome and each round's prompts."""
     names: dict[str, Any] = {}
     exec(compile(code(PAGE, "python")[0], "DELIBERATION.md", "exec"), names)
     asked: list[Any] = []

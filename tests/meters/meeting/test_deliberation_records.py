@@ -1,4 +1,4 @@
-"""A judge's record as it is read: what it may leave out, what is refused, and the place that a message names."""
+"""A judge's record as it is read: what it may leave out, what is refused, and where."""
 
 import json
 import sys

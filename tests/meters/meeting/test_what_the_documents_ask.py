@@ -23,7 +23,8 @@ class TestADebateInCircles:
         verdict = last(circles(5))
         assert (verdict.rule, verdict.status) == ("stalled", "park_or_abort")
         assert verdict.facilitator_prompt == (
-            'We are repeating ourselves: decide between A and B now, or record "no decision" with these blockers: '
+            "We are repeating ourselves: decide between A and B now, "
+            'or record "no decision" with these blockers: '
             "convergence 0.3 is below its minimum of 0.6?"
         )
 
