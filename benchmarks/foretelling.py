@@ -1,16 +1,15 @@
 """``python -m benchmarks.foretelling REPO...`` tries what foretells defective work.
 
 For each repository a log is made with an entry for each commit of the trunk that names a
-checkpoint. Printed are the tables of docs/validity/foretelling.txt: what the scores of rubrics
+checkpoint. Printed are the tables of docs/validity/foretelling.txt: what the scores
 foretell; each candidate on the older two thirds of each log and on the newest third; what
 candidates foretell together, learnt from the older part and tried on the newest, and learnt from
 one repository and tried on the others; and how many cases it would take. Everything is seeded, so
-the tables are the same every time. Only numbers are printed. Needs the extra ``validity``.
+the tables are the same every time. Only numbers are printed. Needs the extra ``bench``.
 """
 
 import argparse
 import json
-import math
 import re
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.deeds import deeds_of
-from benchmarks.distribution import make_log, write_transcripts
+from benchmarks.distribution import make_log
 from benchmarks.history import files_of, history, texts
 from benchmarks.trial import (
     SHUFFLES,
@@ -47,11 +46,11 @@ from scoring.evidence.git.starter import as_text
 from scoring.evidence.rules import Sources, rules_of
 from scoring.log.load import load_iteration_log
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
-from scoring.outcomes.validity import Case, Foretold, OutcomeName, gain_over, log_cases, validity
+from scoring.outcomes.validity import Case, Foretold, OutcomeName, log_cases, validity
 from scoring.score import score_log_under
 from scoring.statistics import CONFIDENCE
 
-RUBRICS = ("2.3.0", "3.1.0")
+RUBRIC = "3.1.0"
 HORIZON = OutcomeRules()
 OLDER = 2 / 3
 """The part of a log, by its order, on which anything may be tuned."""
@@ -128,31 +127,28 @@ They were chosen before any was tried on the newest part.
 
 @dataclass(frozen=True)
 class Measured:
-    """A repository with its cases under each rubric, outcomes, candidates and texts.
-
-    All of them are by iteration, in order.
-    """
+    """A repository: its cases in order, and its outcomes, candidates and texts by iteration."""
 
     name: str
-    cases: Mapping[str, Sequence[Case]]
+    cases: Sequence[Case]
     outcomes: Mapping[int, Outcome]
     candidates: Mapping[int, Mapping[str, float | None]]
     texts: Mapping[int, tuple[str, str]]
 
     def seen(self, outcome: str) -> list[Case]:
-        """Return the cases under the newest rubric, for one way to see defects."""
-        cases = self.cases[RUBRICS[-1]]
+        """Return the cases for one way to see defects."""
         if outcome == DEFECTIVE:
-            return list(cases)
+            return list(self.cases)
         return [
             replace(case, truth=float(not self.outcomes[case.iteration].lines_fixed))
-            for case in cases
+            for case in self.cases
         ]
 
-    def surviving(self, cases: Sequence[Case]) -> list[Case]:
-        """Return cases whose outcome is the share of their lines that is left at the end."""
+    def surviving(self) -> list[Case]:
+        """Return the cases whose outcome is the share of their lines that is left at the end."""
         return [
-            replace(case, truth=self.outcomes[case.iteration].survival or 0.0) for case in cases
+            replace(case, truth=self.outcomes[case.iteration].survival or 0.0)
+            for case in self.cases
         ]
 
     def figures(self, name: str) -> Figures:
@@ -188,31 +184,23 @@ class Parts:
 
 def measured(repo: Path, folder: Path) -> Measured:
     """Make the log of a repository, score it, and find out what became of its work."""
-    log, transcripts = folder / "log", folder / "transcripts"
+    log = folder / "log"
     make_log(repo, log)
-    transcripts.mkdir()
-    write_transcripts(repo, transcripts)
-    found: dict[str, list[Case]] = {}
-    for version in RUBRICS:
-        rubric = released_rubric(version)
-        (found[version],) = log_cases(
-            [rubric], log, _sources(rubric, repo, transcripts), HORIZON, "defective"
-        )
-    sessions = {case.iteration: case.session for case in found[RUBRICS[-1]]}
-    cases = {
-        version: [replace(case, session=sessions.get(case.iteration, case.session)) for case in of]
-        for version, of in found.items()
-    }
+    rubric = released_rubric(RUBRIC)
+    rules = rules_of(rubric)
+    # Its transcripts are those of the checkpoints.
+    sources = {rules.name: Sources.under(rules, repo, (), {"transcripts": "none"})}
+    (cases,) = log_cases([rubric], log, sources, HORIZON, "defective")
     records = load_iteration_log(log)
     outcomes = {one.iteration: one for one in log_outcomes(records, repo, HORIZON)}
-    landed = {case.iteration: outcomes[case.iteration].commit or "" for case in cases[RUBRICS[-1]]}
+    landed = {case.iteration: outcomes[case.iteration].commit or "" for case in cases}
     opened = GitRepository(repo)
     before, people = history(opened, landed.values(), HORIZON.is_fix), _people(opened, landed)
-    deeds = _deeds(opened, log, _sources(rubric, repo, transcripts), rubric)
+    deeds = _deeds(opened, log, sources, rubric)
     files, said = files_of(opened, landed.values()), texts(opened, landed.values())
     order: Counter[str] = Counter()
     candidates: dict[int, dict[str, float | None]] = {}
-    for case in cases[RUBRICS[-1]]:
+    for case in cases:
         n, commit = case.iteration, landed[case.iteration]
         figures = _of_case(case) | before.get(commit, {}) | people.get(n, {})
         figures["iterations of its session before"] = (
@@ -224,13 +212,6 @@ def measured(repo: Path, folder: Path) -> Measured:
         order[case.session] += 1
     by_commit = {n: said[commit] for n, commit in landed.items() if commit in said}
     return Measured(repo.resolve().name, cases, outcomes, candidates, by_commit)
-
-
-def _sources(rubric: Rubric, repo: Path, transcripts: Path) -> dict[str, Sources]:
-    rules = rules_of(rubric)
-    if rules.as_observed:  # it reads the checkpoints themselves
-        return {rules.name: Sources.under(rules, repo, (), {"transcripts": "none"})}
-    return {rules.name: Sources.under(rules, repo, (transcripts,), {})}
 
 
 def _deeds(  # type: ignore[no-untyped-def]
@@ -317,15 +298,11 @@ def _table_row(name: str, cells: Iterable[str]) -> str:
 
 
 def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
-    """Yield what the scores of each rubric and their signals foretell, on whole logs."""
-    heads = [f"{one.name}, {version}" for one in repositories for version in RUBRICS]
+    """Yield what the scores and their signals foretell, on whole logs."""
+    heads = [f"{one.name}, {RUBRIC}" for one in repositories]
     yield f"| figure | {' | '.join(heads)} |"
     yield f"|---|{'---|' * len(heads)}"
-    found = [
-        validity(one.cases[v], "defective", v, HORIZON.horizon_days)
-        for one in repositories
-        for v in RUBRICS
-    ]
+    found = [validity(one.cases, "defective", RUBRIC, HORIZON.horizon_days) for one in repositories]
     yield _table_row("iterations, defective", [f"{one.score.n}, {one.positives}" for one in found])
     yield _table_row("verdict", [one.verdict for one in found])
     yield _table_row("score", [shown(one.score) for one in found])
@@ -340,20 +317,12 @@ def rubric_table(repositories: Sequence[Measured]) -> Iterator[str]:
     ]
     yield _table_row("sound, by band", bands)
     kept = [
-        validity(one.surviving(of), "survival", v, HORIZON.horizon_days)
-        for one in repositories
-        for v, of in one.cases.items()
+        validity(one.surviving(), "survival", RUBRIC, HORIZON.horizon_days) for one in repositories
     ]
     yield _table_row("survival, Spearman", [shown(one.score) for one in kept])
     yield _table_row(
         "survival, fewer lines added", [shown(one.baselines["lines_added"]) for one in kept]
     )
-    gains = [
-        gain_over(one.cases[RUBRICS[0]], one.cases[RUBRICS[-1]], DEFECTIVE) for one in repositories
-    ]
-    ends = [(gain["gain"], *(gain["interval"] or (math.nan, math.nan))) for gain in gains]
-    paired = [f"{gain:+.2f} ({low:+.2f} to {high:+.2f})" for gain, low, high in ends]
-    yield f"| gain over {RUBRICS[0]}, paired | {' | '.join(f'| {cell}' for cell in paired)} |"
 
 
 def candidate_table(parts: Parts) -> Iterator[str]:
@@ -443,7 +412,7 @@ def together_table(parts: Parts) -> Iterator[str]:
     scores = [
         (newest, {case.iteration: case.value for case in newest.cases}) for newest in parts.newest
     ]
-    yield _row(f"the score of {RUBRICS[-1]}", scores, None)
+    yield _row(f"the score of {RUBRIC}", scores, None)
 
 
 def _row(name: str, sample: Sample, across: Foretold | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scoring.outcomes.fitting import Weights, chosen_weights
+from benchmarks.weights import Weights, chosen_weights
 from scoring.outcomes.validity import Case, Foretold
 from scoring.statistics import DRAWS, SEED, GroupedDraws
 
@@ -190,7 +190,7 @@ def ranked(
 
 def learnt(cases: Sequence[Case], combination: Combination) -> Weights:
     """Return the weights of a logistic regression on ranked cases, none below 0."""
-    return chosen_weights(cases, dict.fromkeys(combination.signs, 1.0))[0] or {}
+    return chosen_weights(cases, dict.fromkeys(combination.signs, 1.0)) or {}
 
 
 def weighed(cases: Sequence[Case], weights: Weights) -> Figures:

@@ -1,4 +1,4 @@
-"""``da-score rubric``: list, show, validate, compare and fit rubrics."""
+"""``da-score rubric``: list, show, validate and compare rubrics."""
 
 import os
 from collections.abc import Iterator
@@ -19,23 +19,19 @@ from rubric import (
 )
 from scoring.cli import app
 from scoring.cli.output import reply
-from scoring.cli.reading import broken_entries, outcome_rules, sources_of_each
-from scoring.files import write_atomically
+from scoring.cli.reading import broken_entries, sources_of_each
+from scoring.errors import InputError
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
-from scoring.outcomes.fitting import fit_weights, fitted_rubric
-from scoring.outcomes.validity import OUTCOMES, OutcomeName, log_cases
 from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
-from scoring.views.fit_pages import fit_lines, rubric_text
-from scoring.views.formats import require
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
 def command() -> None:
-    """List, show, check, compare and fit rubrics."""
+    """List, show, check and compare rubrics."""
 
 
 @command.command("list", epilog="Example:  da-score rubric list --json")
@@ -113,43 +109,16 @@ def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     )
 
 
-NOT_BETTER = 3  # the exit status when fitted weights are no better than the old ones
-
-
 @command.command(
-    "fit", epilog="Example:  da-score rubric fit --outcome defective --rubric 3.1.0 -o mine.yaml"
+    "fit", hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []}
 )
-@app.settings_options(*app.SCORING_OPTIONS, *app.OUTCOME_OPTIONS)
-@click.option(
-    "--outcome",
-    type=click.Choice(OUTCOMES),
-    required=True,
-    help="What the weights are to foretell.",
-)
-@click.option(
-    "-o", "--out", type=app.PATH, required=True, metavar="FILE", help="Where the rubric goes."
-)
-@click.option(
-    "--anyway", is_flag=True, help="Write the rubric also when its weights are not clearly better."
-)
-def fit(settings: Settings, outcome: OutcomeName, out: Path, anyway: bool) -> int:
-    """Propose weights that foretell an outcome, and say what they are worth on newer sessions.
-
-    Exits with 3, and writes nothing, when the gain may be chance: its 95 % interval does not lie above 0, or is of
-    fewer than 30 iterations. Needs the extra 'validity'.
-    """
-    require("validity", "sklearn")
-    rubric, rules = find_rubric(settings.rubric), outcome_rules(settings)
-    sources = sources_of_each([rubric], settings)
-    (cases,) = log_cases([rubric], settings.iter_log_dir, sources, rules, outcome, broken_entries)
-    found = fit_weights(cases, rubric, outcome)
-    written = found.weights is not None and (found.holds or anyway)
-    if written:
-        text = rubric_text(fitted_rubric(rubric, found), rubric, found, rules.horizon_days)
-        write_atomically(out, text.encode(), mode=0o644)
-    value = {**found.as_dict(), "rubric": rubric.version, "written": str(out) if written else None}
-    reply(settings.json, value, map(Line, fit_lines(found, rubric, out if written else None)))
-    return 0 if written else NOT_BETTER
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def fit(arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - of the command that was removed
+    """Say what took the place of a command that was removed."""
+    raise InputError(
+        "rubric fit was removed; write your weights into a rubric file, and compare it with"
+        " da-score validate --rubric FILE"
+    )
 
 
 _DATA: dict[str, dict[object, str]] = {

@@ -120,7 +120,7 @@ class TestCompletion:
             ("da-score session ", {CODEX_SESSION, CLAUDE_SESSION}),
             ("da-score session 5", {CLAUDE_SESSION}),
             ("da-score ses", {"session"}),
-            ("da-score rubric ", {"list", "show", "validate", "diff", "fit"}),
+            ("da-score rubric ", {"list", "show", "validate", "diff"}),
             ("da-score completion ", {"bash", "zsh", "fish"}),
             ("da-score run --no-w", {"--no-write"}),
         ],

@@ -11,11 +11,8 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
-from helpers.extras import needs
 from helpers.repos import START, Repo
 
-from rubric import released_rubric
-from scoring.outcomes.fitting import Fit, fit_weights, fitted_rubric, fitted_weights
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
 from scoring.statistics import GroupedDraws, Interval, auc, spearman
 from scoring.views.validity_pages import validity_parts
@@ -398,88 +395,6 @@ class TestCommands:
             assert done.status == 0, done.err
         found = da_score("validate", "--outcome", "label", "--rubric", "3.0.0", "--json").json
         assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
-
-    @needs("sklearn")
-    @pytest.mark.slow
-    def test_fit_refuses_what_may_be_chance(self, da_score: DaScore) -> None:
-        done = da_score("rubric", "fit", "--outcome", "reverted", "-o", "fit.yaml")
-        assert done.status == 3
-        assert not Path("fit.yaml").exists()
-        assert "promise nothing" in done.out
-
-    @needs("sklearn")
-    @pytest.mark.slow
-    def test_fit_writes_a_rubric_with_where_it_comes_from(self, da_score: DaScore) -> None:
-        done = da_score(
-            "rubric", "fit", "--outcome", "defective", "-o", "fit.yaml", "--anyway", "--json"
-        )
-        if done.json["weights"]:
-            assert (
-                Path("fit.yaml")
-                .read_text()
-                .startswith("# Weights fitted by da-score rubric fit to the outcome")
-            )
-            assert da_score("rubric", "validate", "fit.yaml").status == 0
-
-
-@needs("sklearn")
-class TestFit:
-    RUBRIC = released_rubric("2.0.2")
-
-    def fit(self, cases: Sequence[Case]) -> Fit:
-        return fit_weights(cases, self.RUBRIC, "defective")
-
-    @pytest.mark.slow
-    def test_finds_the_signal_that_foretells(self) -> None:
-        found = self.fit(made(300, 0.5, 1, ("scope", "landed", "tests")))
-        assert (found.holds, replace(found, n=29).holds) == (True, False)
-        assert found.weights is not None
-        assert max(found.weights, key=lambda name: (found.weights or {})[name]) == "scope"
-        assert min(found.weights.values()) > 0
-        fitted = fitted_rubric(self.RUBRIC, found)
-        fitted.validate()
-        assert sum(spec.weight for spec in fitted.signals) == pytest.approx(1, abs=1e-9)
-
-    @pytest.mark.slow
-    def test_gives_no_weight_to_what_points_the_wrong_way(self) -> None:
-        cases = [
-            case(n, 0.5, float(n % 2), tests=1 - n % 2 + n % 7 / 7, landed=n % 2 + n % 5 / 5)
-            for n in range(80)
-        ]
-        weights = self.fit(cases).weights
-        assert weights is not None
-        assert "tests" not in weights
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("seed", range(4))
-    def test_is_the_best_that_has_no_weight_below_0(self, seed: int) -> None:
-        """Against a general optimiser with bounds, on the same loss; weights are scaled to sum 1."""
-        np, optimize = pytest.importorskip("numpy"), pytest.importorskip("scipy.optimize")
-        names = ("tests", "landed", "scope")
-        cases = made(120, 0.3, seed, names)
-        rows = np.array([[case.signals[name] for name in names] for case in cases])
-        signs = np.array([1.0 if case.truth else -1.0 for case in cases])
-
-        def loss(found: Sequence[float]) -> float:
-            margins = signs * (rows @ np.array(found[:3]) + found[3])
-            return float(np.logaddexp(0, -margins).sum() + sum(w * w for w in found[:3]) / 2)
-
-        best = optimize.minimize(
-            loss, [0.1] * 4, method="L-BFGS-B", bounds=[(0, None)] * 3 + [(None, None)]
-        ).x[:3]
-        weights = fitted_weights(cases, dict.fromkeys(names, 1.0), 1.0)
-        assert weights is not None
-        assert [weights.get(name, 0.0) for name in names] == pytest.approx(
-            list(best / best.sum()), abs=1e-3
-        )
-
-    def test_of_one_kind_promises_nothing(self) -> None:
-        found = self.fit([case(n, 0.5, 1.0, tests=n / 50) for n in range(50)])
-        assert (found.weights, found.holds) == (None, False)
-
-    @pytest.mark.slow
-    def test_refuses_noise(self) -> None:
-        assert sum(self.fit(made(150, 0, seed)).holds for seed in range(NOISES)) <= NOISES * 0.05
 
 
 @pytest.mark.slow

@@ -229,3 +229,8 @@ def test_a_profile_that_is_not_released_is_refused_with_those_that_are() -> None
 )
 def test_the_digest_sees_a_change_of(changes: Changes) -> None:
     assert digest(replace(VALID, **changes)) != digest(VALID)
+
+
+def test_a_removed_version_says_what_to_name_instead() -> None:
+    with pytest.raises(RubricError, match=r"^rubric 2\.3\.0 was removed; use 3\.1\.0$"):
+        released_rubric("2.3.0")
