@@ -1,10 +1,10 @@
-"""What there is to score from, and how much each signal gets of it; nothing is written, and nothing is cached."""
+"""What there is to score from, and how much of it each signal gets. Nothing is written."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -30,10 +30,20 @@ from scoring.signals.table import (
 )
 from scoring.text import trim
 
+NO_SESSION = "no session found for this iteration"
+
 
 @dataclass(frozen=True, slots=True)
-class LogFound:
-    """The iteration log: how many entries of which schema, and what is wrong with it or with some of them."""
+class LogSurvey:
+    """The iteration log.
+
+    Attributes:
+        path: its directory.
+        iterations: the numbers of its entries.
+        schema_versions: how many entries have each schema.
+        broken: why entries cannot be read.
+        problem: why the log cannot be read; "" if it can.
+    """
 
     path: Path
     iterations: tuple[int, ...] = ()
@@ -43,11 +53,21 @@ class LogFound:
 
 
 @dataclass(frozen=True, slots=True)
-class RepositoryFound:
-    """The repository, its trunk, the problem with either, and commits of the log it does not know.
+class RepositorySurvey:
+    """The repository.
 
-    ``branch`` is checked out ("": none), of so many local ``branches``; ``remotes`` have names and addresses, without
-    scheme, user and password.
+    Attributes:
+        path: the directory that was named.
+        top_level: the top of its work tree.
+        git_version: the version of git.
+        trunk: its trunk.
+        trunk_problem: why the trunk that was named cannot be used; "" if it can.
+        unresolved: the commits that entries name and that are not here, by iteration.
+        without_commit: the iterations that name no commit.
+        problem: why the repository cannot be read; "" if it can.
+        branch: the branch that is checked out; "" for none.
+        branches: how many local branches there are.
+        remotes: names and addresses, without scheme, user and password.
     """
 
     path: Path
@@ -64,8 +84,16 @@ class RepositoryFound:
 
 
 @dataclass(frozen=True, slots=True)
-class SignalFound:
-    """In how many iterations a signal is present, why absent in others, most frequent first, and advice."""
+class SignalPresence:
+    """In how many iterations a signal is present.
+
+    Attributes:
+        signal: its id.
+        present: in how many iterations it is present.
+        total: how many iterations there are.
+        absent: the reasons of its absence with their number, the most frequent first.
+        advice: what would make it present where the most frequent reason holds.
+    """
 
     signal: str
     present: int
@@ -79,76 +107,128 @@ class SignalFound:
         return self.present / self.total if self.total else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class AttributionFound:
-    """How lines of iterations were found, by method, and why the ones ``without`` have none."""
+class MethodCount(NamedTuple):
+    """For how many iterations one method found lines, in how many sessions."""
 
-    methods: dict[str, tuple[int, int]]
+    iterations: int
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionSurvey:
+    """How the transcript lines of iterations were found.
+
+    Attributes:
+        methods: the counts of each method, and of ``none``.
+        without: the iterations without lines, by reason, the most frequent first.
+    """
+
+    methods: dict[str, MethodCount]
     without: dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Everything that was looked at, under one rubric; ``attribution`` is None where its rules do not attribute."""
+    """Everything that was looked at, under one rubric.
+
+    Attributes:
+        rubric: the rubric.
+        sources: where evidence was looked for.
+        log: the iteration log.
+        repository: the repository.
+        transcripts: the transcripts.
+        signals: the signals of the rubric.
+        uncovered: the iterations in whose time there is no transcript line.
+        warnings: the warnings that reading gave, each once.
+        attribution: how lines were found; None under rules that do not attribute lines.
+    """
 
     rubric: Rubric
     sources: Sources
-    log: LogFound
-    repository: RepositoryFound
+    log: LogSurvey
+    repository: RepositorySurvey
     transcripts: TranscriptSurvey
-    signals: tuple[SignalFound, ...]
+    signals: tuple[SignalPresence, ...]
     uncovered: tuple[int, ...]
     warnings: tuple[str, ...]
-    attribution: AttributionFound | None = None
+    attribution: AttributionSurvey | None = None
 
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
-    """Look at all that a score would be computed from; what a user can act on comes back, with every warning."""
+    """Look at all that a score would be computed from, without raising what a user can act on.
+
+    Args:
+        iter_log_dir: the log.
+        sources: where to look for evidence.
+        rubric: the rubric under which to look.
+    """
     warnings: list[str] = []
-    noted = msgspec.structs.replace(
-        sources, reading={**sources.reading, "warn": warnings.append, "keep": False}
+    reading = {**sources.reading, "warn": warnings.append, "keep": False}
+    uncached = msgspec.structs.replace(sources, reading=reading)
+
+    log, records = _survey_log(iter_log_dir, sources)
+    iterations: list[IterationFacts] = []
+    with uncached.transcripts().start() as scan:
+        repository, evidence = _survey_repository(records, iter_log_dir, uncached, scan, rubric)
+        try:
+            if evidence is not None and records:
+                iterations = [evidence.of(record) for record in records]
+            else:
+                scan.facts([])  # transcripts are surveyed without iterations too
+        except DaScoreError as e:
+            repository = replace(repository, problem=repository.problem or str(e))
+        transcripts = scan.survey()
+
+    return Examination(
+        rubric=rubric,
+        sources=sources,
+        log=log,
+        repository=repository,
+        transcripts=transcripts,
+        signals=tuple(_signal_presences(rubric, iterations)) if iterations else (),
+        uncovered=_uncovered(iterations),
+        warnings=tuple(dict.fromkeys(warnings)),
+        attribution=survey_attribution(iterations) if sources.rules.as_observed else None,
     )
+
+
+def _survey_log(
+    iter_log_dir: Path, sources: Sources
+) -> tuple[LogSurvey, Sequence[IterationRecord]]:
     broken: list[LogError] = []
-    records: list[IterationRecord] = []
+    records: Sequence[IterationRecord] = []
     problem = ""
     try:
         records = load_iteration_log(iter_log_dir, sources.rules.true_flags, broken.append)
     except LogError as e:
         problem = str(e)
-    schemas = dict(sorted(Counter(record.schema_version for record in records).items()))
-    numbers = tuple(record.iteration for record in records)
-    log = LogFound(iter_log_dir, numbers, schemas, tuple(map(str, broken)), problem)
-    found: list[IterationFacts] = []
-    with noted.transcripts().start() as scan:
-        repository, evidence = _repository(records, iter_log_dir, noted, scan, rubric)
-        try:
-            if evidence is not None and records:
-                found = [evidence.of(record) for record in records]
-            else:
-                scan.facts([])  # transcripts are surveyed without windows too
-        except DaScoreError as e:
-            repository = replace(repository, problem=repository.problem or str(e))
-        survey = scan.survey()
-    signals = tuple(_signals(rubric, found)) if found else ()
-    windows = (
-        one for one in found if one.transcripts is not None and one.record.session_tokens is None
+
+    schemas = Counter(record.schema_version for record in records)
+    survey = LogSurvey(
+        path=iter_log_dir,
+        iterations=tuple(record.iteration for record in records),
+        schema_versions=dict(sorted(schemas.items())),
+        broken=tuple(str(error) for error in broken),
+        problem=problem,
     )
-    uncovered = tuple(
-        one.record.iteration for one in windows if one.transcripts and not one.transcripts.flags
-    )
-    attribution = attribution_found(found) if sources.rules.as_observed else None
-    once = tuple(dict.fromkeys(warnings))
-    return Examination(
-        rubric, sources, log, repository, survey, signals, uncovered, once, attribution
-    )
+    return survey, records
 
 
-def _repository(
-    records: Sequence[IterationRecord], log_dir: Path, sources: Sources, scan: Scan, rubric: Rubric
-) -> tuple[RepositoryFound, Evidence | None]:
-    """Look at the repository; a trunk that is not there is noted, and the one that would be found is taken."""
-    path, trunk_problem = Path(sources.repo_dir), ""
-    votes = meter_profile(rubric), labels_vote(rubric)
+def _survey_repository(
+    records: Sequence[IterationRecord],
+    log_dir: Path,
+    sources: Sources,
+    scan: Scan,
+    rubric: Rubric,
+) -> tuple[RepositorySurvey, Evidence | None]:
+    """Look at the repository.
+
+    Where the trunk that was named does not exist, that is noted, and the trunk that would be found
+    without a name is used.
+    """
+    path = Path(sources.repo_dir)
+    votes = (meter_profile(rubric), labels_vote(rubric))
+    trunk_problem = ""
     try:
         try:
             evidence = Evidence(records, log_dir, sources, scan, None, *votes)
@@ -156,67 +236,102 @@ def _repository(
             if sources.trunk is None or isinstance(e, NotARepositoryError):
                 raise
             trunk_problem = str(e)
-            evidence = Evidence(
-                records, log_dir, msgspec.structs.replace(sources, trunk=None), scan, None, *votes
-            )
-        opened = GitRepository(path)
-        named = [record for record in records if not record.known_from]
-        return RepositoryFound(
-            path,
-            opened.top_level,
-            git_version(opened),
-            evidence.git.trunk,
-            trunk_problem,
-            {
-                r.iteration: r.commit
-                for r in named
-                if trim(r.commit) and evidence.git.resolve(trim(r.commit)) is None
-            },
-            tuple(r.iteration for r in named if not trim(r.commit)),
-            branch=opened.branch,
-            branches=sum(ref.startswith("refs/heads/") for _, ref, _ in opened.branches),
-            remotes=tuple(
-                sorted((name, same_remote(url)) for name, url in opened.remote_urls.items())
-            ),
-        ), evidence
+            without_trunk = msgspec.structs.replace(sources, trunk=None)
+            evidence = Evidence(records, log_dir, without_trunk, scan, None, *votes)
+        return _described(path, evidence, records, trunk_problem), evidence
     except GitError as e:
-        return RepositoryFound(path, problem=str(e), trunk_problem=trunk_problem), None
+        return RepositorySurvey(path, problem=str(e), trunk_problem=trunk_problem), None
 
 
-def _signals(rubric: Rubric, found: Sequence[IterationFacts]) -> Iterator[SignalFound]:
+def _described(
+    path: Path, evidence: Evidence, records: Sequence[IterationRecord], trunk_problem: str
+) -> RepositorySurvey:
+    repository = GitRepository(path)
+    unresolved: dict[int, str] = {}
+    without_commit: list[int] = []
+    for record in records:
+        if record.known_from:
+            continue
+        commit = trim(record.commit)
+        if not commit:
+            without_commit.append(record.iteration)
+        elif evidence.git.resolve(commit) is None:
+            unresolved[record.iteration] = record.commit
+
+    remotes = [(name, same_remote(url)) for name, url in repository.remote_urls.items()]
+    local_branches = [name for _, name, _ in repository.branches if name.startswith("refs/heads/")]
+    return RepositorySurvey(
+        path=path,
+        top_level=repository.top_level,
+        git_version=git_version(repository),
+        trunk=evidence.git.trunk,
+        trunk_problem=trunk_problem,
+        unresolved=unresolved,
+        without_commit=tuple(without_commit),
+        branch=repository.branch,
+        branches=len(local_branches),
+        remotes=tuple(sorted(remotes)),
+    )
+
+
+def _uncovered(iterations: Sequence[IterationFacts]) -> tuple[int, ...]:
+    uncovered = []
+    for facts in iterations:
+        counts_tokens_itself = facts.record.session_tokens is not None
+        has_window = facts.transcripts is not None and not counts_tokens_itself
+        if has_window and facts.transcripts and not facts.transcripts.flags:
+            uncovered.append(facts.record.iteration)
+    return tuple(uncovered)
+
+
+def _signal_presences(
+    rubric: Rubric, iterations: Sequence[IterationFacts]
+) -> Iterator[SignalPresence]:
     wanted = optional_signals(rubric)
-    found = [as_read(facts, rubric) for facts in found]
-    sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in found]
+    read = [as_read(facts, rubric) for facts in iterations]
+    signal_sets = [signal_set(facts, wanted, rubric.claims_vote) for facts in read]
+
     for spec in rubric.signals:
-        values = [signals.value(spec.id) for signals in sets]
-        reasons = dict(Counter(value.reason for value in values if not value.present).most_common())
-        usual, pairs = next(iter(reasons), ""), zip(found, values, strict=True)
-        lacking = next(
-            (facts for facts, value in pairs if not value.present and value.reason == usual), None
-        )
+        values = [signals.value(spec.id) for signals in signal_sets]
+        reasons = Counter(value.reason for value in values if not value.present).most_common()
+
         signal = signal_of(spec.id)
-        advice = signal.advice(False, lacking) if signal and lacking else ""
-        yield SignalFound(
-            spec.id, sum(value.present for value in values), len(values), reasons, advice
+        advice = ""
+        if reasons and signal:
+            usual_reason, _ = reasons[0]
+            for facts, value in zip(read, values, strict=True):
+                if not value.present and value.reason == usual_reason:
+                    advice = signal.advice(False, facts)
+                    break
+
+        yield SignalPresence(
+            signal=spec.id,
+            present=sum(value.present for value in values),
+            total=len(values),
+            absent=dict(reasons),
+            advice=advice,
         )
 
 
-def attribution_found(found: Sequence[IterationFacts]) -> AttributionFound:
-    """Count how the lines of some iterations were found."""
-    counts = dict.fromkeys(get_args(Method), 0)
-    sessions: dict[Method, set[str]] = {method: set() for method in counts}
+def survey_attribution(iterations: Sequence[IterationFacts]) -> AttributionSurvey:
+    """Count how the transcript lines of some iterations were found."""
+    counts: dict[str, int] = dict.fromkeys(get_args(Method), 0)
+    sessions: dict[str, set[str]] = {method: set() for method in counts}
     without: dict[str, list[int]] = {}
-    for facts in found:
+
+    for facts in iterations:
         observed = facts.observed
         if observed is None or observed.method is None:
             reason = observed.problem if observed else ""
-            without.setdefault(reason or "no session found for this iteration", []).append(
-                facts.record.iteration
-            )
+            without.setdefault(reason or NO_SESSION, []).append(facts.record.iteration)
         else:
             counts[observed.method] += 1
             sessions[observed.method].update(observed.sessions)
-    methods = {method: (count, len(sessions[method])) for method, count in counts.items()}
-    reasons = sorted(without, key=lambda why: -len(without[why]))
-    none = sum(map(len, without.values())), 0
-    return AttributionFound(methods | {"none": none}, {why: tuple(without[why]) for why in reasons})
+
+    methods = {}
+    for method, count in counts.items():
+        methods[method] = MethodCount(count, len(sessions[method]))
+    methods["none"] = MethodCount(sum(len(numbers) for numbers in without.values()), 0)
+
+    most_first = sorted(without.items(), key=lambda item: -len(item[1]))
+    return AttributionSurvey(methods, {reason: tuple(n) for reason, n in most_first})

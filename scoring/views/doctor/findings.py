@@ -1,4 +1,4 @@
-"""What an examination means for the user, and what to do about each thing. Pure."""
+"""What an examination means for the user, and what to do about each thing."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,46 +12,41 @@ from scoring.evidence.git.facts import MERGE_GIT
 from scoring.log.find import commands_that_make_a_log
 from scoring.signals.table import is_chosen
 from scoring.text import counted, some_spans
-from scoring.views.doctor import Examination
+from scoring.views.doctor import Examination, SignalPresence
 
-Level = Literal[
-    "problem", "note"
-]  # A problem costs evidence or stops a run; a note is good to know
+Level = Literal["problem", "note"]
+"""A problem costs evidence or stops a run; a note is good to know."""
+
+BEST = newest_version(EVIDENCE_ATTRIBUTED)
+"""The rubric that da-score init chooses."""
 
 _MOST_REASONS = 3  # that one finding gives
-BEST = newest_version(EVIDENCE_ATTRIBUTED)  # the rubric that da-score init chooses
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found, and what to do about it."""
+    """One thing that was found, and what to do about it.
+
+    Attributes:
+        topic: what it is about.
+        level: how much it matters.
+        what: what was found.
+        advice: what to do; it begins with ``nothing`` where there is nothing to do.
+        change: what following the advice would change; "" for nothing.
+        gain: how much evidence it would bring, in iterations with all of the rubric's weight.
+    """
 
     topic: str
     level: Level
     what: str
     advice: str
-    change: str = ""  # what following the advice would change; "" where that is nothing
-    gain: float = (
-        0.0  # how much evidence it would bring, in iterations with all of the rubric's weight
-    )
+    change: str = ""
+    gain: float = 0.0
 
-
-def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
-    """Return problems, causes before the signals that lack them, then what changes most, then what needs nothing."""
-    known = (
-        one if one.change else replace(one, change=_CHANGES.get(one.topic, "")) for one in found
-    )
-
-    def rank(one: Finding) -> tuple[bool, bool, bool, float]:
-        is_problem = one.level == "problem"
-        return (
-            not is_problem,
-            one.advice.startswith("nothing"),
-            is_problem and one.topic == "signals",
-            -one.gain,
-        )
-
-    return sorted(known, key=rank)
+    @property
+    def needs_nothing(self) -> bool:
+        """Whether there is nothing to do about it."""
+        return self.advice.startswith("nothing")
 
 
 _CHANGES = {
@@ -65,242 +60,344 @@ _CHANGES = {
     "settings": "the settings are used",
     "rubric": "evidence is read where it is, and each response once",
 }
+"""What following advice on a topic would change, where the finding itself does not say it."""
 
 
-def findings(seen: Examination) -> list[Finding]:
+def most_useful_first(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings by how useful they are.
+
+    Problems come first, and their causes before the signals that lack evidence. Then comes what
+    would bring most evidence, and last what needs nothing.
+    """
+    with_change = []
+    for finding in found:
+        change = finding.change or _CHANGES.get(finding.topic, "")
+        with_change.append(replace(finding, change=change))
+    return sorted(with_change, key=_rank)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, bool, float]:
+    is_problem = finding.level == "problem"
+    is_consequence = is_problem and finding.topic == "signals"
+    return not is_problem, finding.needs_nothing, is_consequence, -finding.gain
+
+
+def findings(examination: Examination) -> list[Finding]:
     """Return everything worth saying of an examination, by topic."""
     rules = (
         _repository,
         _trunk,
         _log,
         _entries,
+        _transcript_roots,
         _transcripts,
-        _attribution,
-        _lines,
+        _checkpoints,
+        _iterations_without_session,
+        _sessions_without_iteration,
+        _skipped_lines,
         _signals,
-        _rules,
+        _reference_rules,
         _warnings,
     )
-    return [finding for rule in rules for finding in rule(seen)]
+    return [finding for rule in rules for finding in rule(examination)]
 
 
-def _log(seen: Examination) -> Iterator[Finding]:
-    log = seen.log
-    if log.problem:
-        what = f"there is no iteration log to read: {log.problem.partition(';')[0]}"
-        advice = (
-            f"make one with {commands_that_make_a_log(log.path)}, or name yours with --iter-log-dir"
-        )
-        yield Finding("log", "problem", what, advice)
-    elif not log.iterations and not log.broken:
-        advice = "da-score derive writes one for each commit of an agent, entry new one by hand; work needs none"
-        yield Finding("log", "problem", f"{log.path} holds no entry", advice)
-    strict = seen.rubric.loading == STRICT
-    stops = (
-        "a run stops at it" if strict else "it is left out of every run, which then exits with 1"
-    )
-    for text in log.broken:
-        advice = f"fix the entry, or move it out of the log: {stops}"
-        yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
-
-
-def _repository(seen: Examination) -> Iterator[Finding]:
-    repository = seen.repository
+def _repository(examination: Examination) -> Iterator[Finding]:
+    repository = examination.repository
     if repository.problem:
-        advice = "run da-score inside the repository, or name it with --repo-dir: without it nothing can be scored"
         yield Finding(
-            "repository", "problem", f"the repository cannot be read: {repository.problem}", advice
+            "repository",
+            "problem",
+            f"the repository cannot be read: {repository.problem}",
+            "run da-score inside the repository, or name it with --repo-dir: "
+            "without it nothing can be scored",
         )
-    if (
-        repository.git_version
-        and repository.git_version < MERGE_GIT
-        and seen.sources.rules.as_observed
-    ):
-        what = f"git is {'.'.join(map(str, repository.git_version))}, which cannot merge without a work tree"
+
+    version = repository.git_version
+    if version and version < MERGE_GIT and examination.sources.rules.as_observed:
+        text = ".".join(str(number) for number in version)
         yield Finding(
             "repository",
             "note",
-            what,
+            f"git is {text}, which cannot merge without a work tree",
             "with git 2.38 or newer more work is found that landed by squash",
         )
 
 
-def _trunk(seen: Examination) -> Iterator[Finding]:
-    repository, trunk = seen.repository, seen.repository.trunk
+def _trunk(examination: Examination) -> Iterator[Finding]:
+    repository = examination.repository
     if repository.trunk_problem:
         advice = "name a branch that is there, or fetch it; a run stops here"
         yield Finding("trunk", "problem", repository.trunk_problem, advice)
+
+    trunk = repository.trunk
     if trunk is None:
         return
-    if trunk.commit is None and not seen.sources.rules.as_observed:
-        what = "there is no local branch master, the only trunk that this rubric knows: nothing counts as landed"
+    if trunk.commit is None and examination.sources.rules.as_observed:
+        advice = "name it with --trunk, or in the settings"
+        yield Finding("trunk", "problem", f"no trunk was found: {trunk.how}", advice)
+    elif trunk.commit is None:
         yield Finding(
             "trunk",
             "problem",
-            what,
+            "there is no local branch master, the only trunk that this rubric knows: "
+            "nothing counts as landed",
             f"score under rubric {BEST}, which finds the trunk that is there",
         )
-    elif trunk.commit is None:
-        what = f"no trunk was found: {trunk.how}"
-        yield Finding("trunk", "problem", what, "name it with --trunk, or in the settings")
     if trunk.shallow:
-        what = "this is a shallow clone: what landed before its history begins cannot be known"
         yield Finding(
-            "trunk", "problem", what, "fetch the whole history with git fetch --unshallow"
+            "trunk",
+            "problem",
+            "this is a shallow clone: what landed before its history begins cannot be known",
+            "fetch the whole history with git fetch --unshallow",
         )
 
 
-def _entries(seen: Examination) -> Iterator[Finding]:
-    repository = seen.repository
+def _log(examination: Examination) -> Iterator[Finding]:
+    log = examination.log
+    if log.problem:
+        how = commands_that_make_a_log(log.path)
+        yield Finding(
+            "log",
+            "problem",
+            f"there is no iteration log to read: {log.problem.partition(';')[0]}",
+            f"make one with {how}, or name yours with --iter-log-dir",
+        )
+    elif not log.iterations and not log.broken:
+        yield Finding(
+            "log",
+            "problem",
+            f"{log.path} holds no entry",
+            "da-score derive writes one for each commit of an agent, entry new one by hand; "
+            "work needs none",
+        )
+
+    consequence = "it is left out of every run, which then exits with 1"
+    if examination.rubric.loading == STRICT:
+        consequence = "a run stops at it"
+    advice = f"fix the entry, or move it out of the log: {consequence}"
+    for text in log.broken:
+        yield Finding("log", "problem", f"an entry cannot be read: {text}", advice)
+
+
+def _entries(examination: Examination) -> Iterator[Finding]:
+    repository = examination.repository
     if repository.unresolved:
-        numbers = some_spans(repository.unresolved)
-        advice = "fetch the branches that held them (git fetch --all); where they were rewritten, name the new commits"
-        yield Finding(
-            "entries", "problem", f"the commits of these iterations are not here: {numbers}", advice
-        )
-    if repository.without_commit:
-        what = f"these iterations name no commit: {some_spans(repository.without_commit)}"
         yield Finding(
             "entries",
             "problem",
-            what,
+            f"the commits of these iterations are not here: {some_spans(repository.unresolved)}",
+            "fetch the branches that held them (git fetch --all); "
+            "where they were rewritten, name the new commits",
+        )
+    if repository.without_commit:
+        yield Finding(
+            "entries",
+            "problem",
+            f"these iterations name no commit: {some_spans(repository.without_commit)}",
             "write the SHA into the entry's commit when the iteration ends",
         )
 
 
-def _transcripts(seen: Examination) -> Iterator[Finding]:
-    found, places = seen.transcripts, seen.sources.places
-    for root in found.roots:
-        if root.problem and (
-            root.origin == "--transcript-dir" or root.problem != "no such directory"
-        ):
-            level: Level = "note" if root.harness else "problem"
-            of_harness = (
-                "make the folder readable"
-                if root.files
-                else "nothing, if that harness was not used"
-            )
-            advice = of_harness if root.harness else "name the folder that holds them"
-            yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
-    read = [file for file in found.files if not file.left_out]
-    if not found.roots:
-        how = f"name folders with --transcript-dir, or score under rubric {BEST}, which looks there by itself"
-        if seen.sources.rules.as_observed:
-            how = "set transcripts to auto, or name folders with --transcript-dir"
-        yield Finding("transcripts", "problem", "no transcripts are read", how)
-    elif not read:
-        how = "work with an agent here first, or name the folders of its transcripts with --transcript-dir"
-        if places.auto and found.files:
-            how = f"those that were found are of other folders; if this repository moved, {how.partition(', or ')[2]}"
-            if seen.attribution is not None:
-                how += ", or where its work trees were with the setting worktrees"
-        yield Finding(
-            "transcripts", "problem", "no transcript of work in this repository was found", how
-        )
-    if seen.uncovered and seen.attribution is None:
-        what = f"no transcript covers these iterations: {some_spans(seen.uncovered)}"
-        yield Finding("transcripts", "note", what, _IN_TIME)
-
-
-def _attribution(seen: Examination) -> Iterator[Finding]:
-    if seen.attribution is None:
-        return
-    survey = seen.transcripts
-    if missing := survey.checkpoints.missing:
-        count = counted(
-            len(missing), "transcript of a checkpoint is", "transcripts of checkpoints are"
-        )
-        what = f"{count} not in this clone, as {missing[0]}"
-        advice = "fetch them: git fetch --refetch --no-filter brings what a partial clone left out"
-        yield Finding("attribution", "problem", what, advice)
-    if names := survey.checkpoints.not_fetched:
-        count = counted(
-            len(names), "checkpoint that a commit names is", "checkpoints that commits name are"
-        )
-        advice = f"fetch them: git fetch origin '{REFS}*:{REFS}*'; a plain clone leaves them out"
-        yield Finding("attribution", "problem", f"{count} not in this clone, as {names[0]}", advice)
-    for why, numbers in seen.attribution.without.items():
-        what = f"no session was found for these iterations: {some_spans(numbers)} ({why})"
-        advice = _FOUND_AGAIN.get(why, _OVERLAP if why.endswith(OVERLAP) else _NOTHING_TO_DO)
-        yield Finding("attribution", "note", what, advice, gain=len(numbers) / 2)
-    if unclaimed := survey.unclaimed:
-        count = counted(
-            len(unclaimed), "session worked here and belongs", "sessions worked here and belong"
-        )
-        what = f"{count} to no iteration, as {unclaimed[0].session}"
-        advice = "nothing, if they committed nothing; else name their commits in entries, or the session in agent"
-        yield Finding("attribution", "note", f"{what} in {unclaimed[0].path}", advice)
-
-
-_NOTHING_TO_DO = "nothing: what is here does not say more"
 _IN_TIME = (
     "harnesses delete transcripts after some weeks: da-score hook install has them scored in time"
 )
-_OVERLAP = "name the session in the entry (agent.session_id), or the commit that it made: time alone cannot tell"
-_FOUND_AGAIN = {
-    NO_TRANSCRIPT: "fetch the branch of the checkpoints, if another clone has more of it; some are kept without one",
-    NO_WINDOW: "fetch the branches that held their commits (git fetch --all)",
-    NOT_COVERED: f"{_IN_TIME}; where work trees are gone, name their folders with the setting worktrees",
-}
-
-_LINES = {
-    "half-written last line": "nothing: it is being written, and read the next time",
-    "over 16 MiB": "nothing: lines of this size hold pictures or whole files, and hardly ever tokens",
-}
 
 
-def _lines(seen: Examination) -> Iterator[Finding]:
-    for reason, count in seen.transcripts.lines_skipped.items():
-        advice = _LINES.get(
-            reason, "nothing, if there are few; many point to a newer form of the harness's files"
+def _transcript_roots(examination: Examination) -> Iterator[Finding]:
+    for root in examination.transcripts.roots:
+        was_named = root.origin == "--transcript-dir"
+        if not root.problem or (root.problem == "no such directory" and not was_named):
+            continue
+
+        level: Level = "note" if root.harness else "problem"
+        if not root.harness:
+            advice = "name the folder that holds them"
+        elif root.files:
+            advice = "make the folder readable"
+        else:
+            advice = "nothing, if that harness was not used"
+        yield Finding("transcripts", level, f"{root.path}: {root.problem}", advice)
+
+
+def _transcripts(examination: Examination) -> Iterator[Finding]:
+    survey = examination.transcripts
+    if not survey.roots:
+        advice = "set transcripts to auto, or name folders with --transcript-dir"
+        if not examination.sources.rules.as_observed:
+            advice = (
+                f"name folders with --transcript-dir, or score under rubric {BEST}, "
+                "which looks there by itself"
+            )
+        yield Finding("transcripts", "problem", "no transcripts are read", advice)
+    elif all(file.left_out for file in survey.files):
+        what = "no transcript of work in this repository was found"
+        yield Finding("transcripts", "problem", what, _how_to_have_transcripts(examination))
+
+    if examination.uncovered and examination.attribution is None:
+        what = f"no transcript covers these iterations: {some_spans(examination.uncovered)}"
+        yield Finding("transcripts", "note", what, _IN_TIME)
+
+
+def _how_to_have_transcripts(examination: Examination) -> str:
+    name_folders = "name the folders of its transcripts with --transcript-dir"
+    if not examination.sources.places.auto or not examination.transcripts.files:
+        return f"work with an agent here first, or {name_folders}"
+
+    advice = f"those that were found are of other folders; if this repository moved, {name_folders}"
+    if examination.attribution is not None:
+        advice += ", or where its work trees were with the setting worktrees"
+    return advice
+
+
+def _checkpoints(examination: Examination) -> Iterator[Finding]:
+    if examination.attribution is None:
+        return
+
+    checkpoints = examination.transcripts.checkpoints
+    missing = checkpoints.missing
+    if missing:
+        transcripts = counted(
+            len(missing), "transcript of a checkpoint is", "transcripts of checkpoints are"
         )
         yield Finding(
-            "transcripts",
-            "note",
-            f"{counted(count, 'line was', 'lines were')} skipped: {reason}",
-            advice,
+            "attribution",
+            "problem",
+            f"{transcripts} not in this clone, as {missing[0]}",
+            "fetch them: git fetch --refetch --no-filter brings what a partial clone left out",
+        )
+
+    not_fetched = checkpoints.not_fetched
+    if not_fetched:
+        names = counted(
+            len(not_fetched),
+            "checkpoint that a commit names is",
+            "checkpoints that commits name are",
+        )
+        yield Finding(
+            "attribution",
+            "problem",
+            f"{names} not in this clone, as {not_fetched[0]}",
+            f"fetch them: git fetch origin '{REFS}*:{REFS}*'; a plain clone leaves them out",
         )
 
 
-def _signals(seen: Examination) -> Iterator[Finding]:
-    for signal in seen.signals:
-        if signal.present < signal.total:
-            why = sorted(signal.absent.items(), key=lambda one: -one[1])
-            reasons = ", ".join(f"{reason} ({count})" for reason, count in why[:_MOST_REASONS])
-            reasons += (
-                f" and {counted(len(why) - _MOST_REASONS, 'more reason')}"
-                if len(why) > _MOST_REASONS
-                else ""
-            )
-            absent = f"{signal.total - signal.present} of {counted(signal.total, 'iteration')}"
-            what = f"{signal.signal} is absent in {absent}: {reasons}"
-            level: Level = "note" if signal.present or is_chosen(signal.signal) else "problem"
-            spec, total = (
-                seen.rubric.signal(signal.signal),
-                sum(one.weight for one in seen.rubric.signals),
-            )
-            share, missing = (spec.weight / total if spec else 0.0), signal.total - signal.present
-            change = f"{share * 100:.0f} % more of the weight would vote in {counted(missing, 'iteration')} at most"
-            yield Finding(
-                "signals",
-                level,
-                what,
-                signal.advice or "see the rubric's document",
-                change,
-                share * missing,
-            )
+_ADVICE_WITHOUT_SESSION = {
+    NO_TRANSCRIPT: (
+        "fetch the branch of the checkpoints, if another clone has more of it; "
+        "some are kept without one"
+    ),
+    NO_WINDOW: "fetch the branches that held their commits (git fetch --all)",
+    NOT_COVERED: (
+        f"{_IN_TIME}; where work trees are gone, name their folders with the setting worktrees"
+    ),
+}
+_ADVICE_FOR_OVERLAP = (
+    "name the session in the entry (agent.session_id), or the commit that it made: "
+    "time alone cannot tell"
+)
+_NOTHING_TO_DO = "nothing: what is here does not say more"
 
 
-def _rules(seen: Examination) -> Iterator[Finding]:
-    if not seen.sources.rules.as_observed:
-        how = "folders named by hand without sub-folders, repeated responses counted again, a trunk called master"
-        what = f"rubric {seen.rubric.version} reads evidence as the reference does: {how}"
-        advice = f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric"
-        yield Finding("rubric", "note", what, advice)
+def _iterations_without_session(examination: Examination) -> Iterator[Finding]:
+    if examination.attribution is None:
+        return
+
+    for reason, numbers in examination.attribution.without.items():
+        default = _ADVICE_FOR_OVERLAP if reason.endswith(OVERLAP) else _NOTHING_TO_DO
+        yield Finding(
+            "attribution",
+            "note",
+            f"no session was found for these iterations: {some_spans(numbers)} ({reason})",
+            _ADVICE_WITHOUT_SESSION.get(reason, default),
+            gain=len(numbers) / 2,
+        )
 
 
-def _warnings(seen: Examination) -> Iterator[Finding]:
-    known = tuple(f"transcript directory {root.path}: " for root in seen.transcripts.roots)
-    for text in seen.warnings:
-        if not text.startswith(known):
+def _sessions_without_iteration(examination: Examination) -> Iterator[Finding]:
+    unclaimed = examination.transcripts.unclaimed
+    if examination.attribution is None or not unclaimed:
+        return
+
+    first = unclaimed[0]
+    sessions = counted(
+        len(unclaimed), "session worked here and belongs", "sessions worked here and belong"
+    )
+    yield Finding(
+        "attribution",
+        "note",
+        f"{sessions} to no iteration, as {first.session} in {first.path}",
+        "nothing, if they committed nothing; "
+        "else name their commits in entries, or the session in agent",
+    )
+
+
+_ADVICE_FOR_LINES = {
+    "half-written last line": "nothing: it is being written, and read the next time",
+    "over 16 MiB": (
+        "nothing: lines of this size hold pictures or whole files, and hardly ever tokens"
+    ),
+}
+
+
+def _skipped_lines(examination: Examination) -> Iterator[Finding]:
+    few = "nothing, if there are few; many point to a newer form of the harness's files"
+    for reason, count in examination.transcripts.lines_skipped.items():
+        lines = counted(count, "line was", "lines were")
+        advice = _ADVICE_FOR_LINES.get(reason, few)
+        yield Finding("transcripts", "note", f"{lines} skipped: {reason}", advice)
+
+
+def _signals(examination: Examination) -> Iterator[Finding]:
+    rubric = examination.rubric
+    total_weight = sum(spec.weight for spec in rubric.signals)
+
+    for signal in examination.signals:
+        missing = signal.total - signal.present
+        if not missing:
+            continue
+
+        spec = rubric.signal(signal.signal)
+        share = spec.weight / total_weight if spec else 0.0
+        iterations = counted(missing, "iteration")
+        absent = f"{missing} of {counted(signal.total, 'iteration')}"
+        may_be_absent = signal.present or is_chosen(signal.signal)
+        yield Finding(
+            topic="signals",
+            level="note" if may_be_absent else "problem",
+            what=f"{signal.signal} is absent in {absent}: {_reasons(signal)}",
+            advice=signal.advice or "see the rubric's document",
+            change=f"{share * 100:.0f} % more of the weight would vote in {iterations} at most",
+            gain=share * missing,
+        )
+
+
+def _reasons(signal: SignalPresence) -> str:
+    by_count = sorted(signal.absent.items(), key=lambda item: -item[1])
+    shown = [f"{reason} ({count})" for reason, count in by_count[:_MOST_REASONS]]
+    text = ", ".join(shown)
+    more = len(by_count) - len(shown)
+    if more:
+        text += f" and {counted(more, 'more reason')}"
+    return text
+
+
+def _reference_rules(examination: Examination) -> Iterator[Finding]:
+    if examination.sources.rules.as_observed:
+        return
+    yield Finding(
+        "rubric",
+        "note",
+        f"rubric {examination.rubric.version} reads evidence as the reference does: "
+        "folders named by hand without sub-folders, repeated responses counted again, "
+        "a trunk called master",
+        f"da-score doctor --rubric {BEST} shows what is found under the rules of the newest rubric",
+    )
+
+
+def _warnings(examination: Examination) -> Iterator[Finding]:
+    roots = examination.transcripts.roots
+    about_roots = tuple(f"transcript directory {root.path}: " for root in roots)
+    for text in examination.warnings:
+        if not text.startswith(about_roots):  # those are findings already
             yield Finding("reading", "note", text, "see what it names")

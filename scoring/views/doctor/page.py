@@ -1,246 +1,353 @@
-"""What ``doctor`` shows: what was found to score from and what to do about it, as lines, tables and JSON."""
+"""What ``doctor`` shows: what was found to score from, and what to do about it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
 from scoring.text import counted, short, some_spans, spans
-from scoring.views.doctor import AttributionFound, Examination
+from scoring.views.doctor import AttributionSurvey, Examination
 from scoring.views.doctor.findings import Finding
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table, pairs
 
-_COUNTS_OF = attrgetter("name", "sessions", "files", "turns", "tool_calls")
-_EXAMPLES, _MOST_SESSIONS, _MOST_ITERATIONS, _MOST_FINDINGS = 2, 5, 10, 5
+_MOST_EXAMPLES = 2  # folders of transcripts that are left out for one reason
+_MOST_SESSIONS = 5
+_MOST_ITERATIONS = 10
+_MOST_FINDINGS = 5
 
 
 def doctor_page(
-    seen: Examination, found: Sequence[Finding], every: bool, list_files: bool
+    examination: Examination, found: Sequence[Finding], every: bool, list_files: bool
 ) -> Iterator[Block]:
-    """Yield what was looked at and what to do, with ``every`` all of it; ``list_files`` lists every transcript."""
-    title = f"da-score doctor — rubric {seen.rubric.version}, {seen.rubric.evidence} evidence"
-    yield from (Line(title, "bold"), Line(), pairs(list(_heads(seen)), 12))
-    survey, lines = seen.transcripts, seen.attribution
-    unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
-    tables: dict[tuple[str, ...], Sequence[Sequence[AnyCell]]] = {
-        ("PLACE", "NAMED BY", "FILES", "STATE"): [
-            (str(root.path), root.origin, root.files, root.problem or "read")
-            for root in survey.roots
-        ],
-        ("HARNESS", "SESSIONS", "FILES", "TURNS", "TOOL CALLS", "FAILED", "DUPLICATES DROPPED"): [
-            (*_COUNTS_OF(h), "unknown" if h.ends_unknown else h.tool_errors, h.duplicates_dropped)
-            for h in survey.harnesses
-        ],
-        ("LINES FOUND BY", "ITERATIONS", "SESSIONS"): [(m, *n) for m, n in lines.methods.items()]
-        if lines
-        else [],
-        ("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"): [
-            (
-                len(numbers),
-                why,
-                some_spans(numbers, len(numbers) if list_files else _MOST_ITERATIONS),
-            )
-            for why, numbers in (lines.without if lines else {}).items()
-        ],
-        ("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"): [
-            (one.session, one.harness, one.lines, str(one.path)) for one in unclaimed
-        ],
-        ("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"): list(_left_out(survey.files)),
-        ("LINES", "SKIPPED BECAUSE"): [(count, why) for why, count in survey.lines_skipped.items()],
-        ("SIGNAL", "PRESENT", "OF"): [
-            (s.signal, f"{s.share * 100:.0f} %", f"{s.present}/{s.total}") for s in seen.signals
-        ],
-    }
-    if list_files:
-        columns = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
-        step = (
-            1 if _looked_into(survey.files) else len(columns) - 1
-        )  # else the first and the last say all
-        tables[columns[::step]] = [
-            (str(f.path), f.harness or "-", len(f.sessions), f.cwd or "-", f.left_out or "-")[
-                ::step
-            ]
-            for f in survey.files
-        ]
-    for heads, rows in tables.items():
-        if rows and (every or heads[0] == "SIGNAL"):
-            yield from (Line(), Table([Column(head) for head in heads], rows))
+    """Yield what was looked at and what to do.
+
+    Args:
+        examination: what was looked at.
+        found: the findings, the most useful first.
+        every: whether to show all of it, or the signals and the first findings.
+        list_files: whether to list every transcript.
+    """
+    rubric = examination.rubric
+    yield Line(f"da-score doctor — rubric {rubric.version}, {rubric.evidence} evidence", "bold")
     yield Line()
+    yield pairs(list(_heads(examination)), width=12)
+
+    for section in _sections(examination, list_files):
+        if section.rows and (every or section.heads[0] == "SIGNAL"):
+            yield Line()
+            yield Table([Column(head) for head in section.heads], section.rows)
+
+    yield Line()
+    yield from _what_to_do(found, every)
+
+
+def _what_to_do(found: Sequence[Finding], every: bool) -> Iterator[Line]:
     if not found:
         yield Line("Nothing is missing.")
         return
+
     yield Line("WHAT TO DO", "bold")
-    for number, finding in enumerate(found if every else found[:_MOST_FINDINGS], 1):
-        level = Cell(finding.level, style="bold red" if finding.level == "problem" else "yellow")
-        yield Line([f"{number:>3}. ", level, f": {finding.what}"])
+    shown = found if every else found[:_MOST_FINDINGS]
+    for number, finding in enumerate(shown, 1):
+        style = "bold red" if finding.level == "problem" else "yellow"
+        yield Line([f"{number:>3}. ", Cell(finding.level, style=style), f": {finding.what}"])
         yield Line(f"     → {finding.advice}")
-        if finding.change and not finding.advice.startswith("nothing"):
+        if finding.change and not finding.needs_nothing:
             yield Line(f"     → then {finding.change}", "dim")
-    if not every and len(found) > _MOST_FINDINGS:
-        yield Line(
-            f"{len(found) - _MOST_FINDINGS} more, and what was found: da-score doctor --all", "dim"
-        )
+
+    if len(shown) < len(found):
+        more = len(found) - len(shown)
+        yield Line(f"{more} more, and what was found: da-score doctor --all", "dim")
 
 
-def _heads(seen: Examination) -> Iterator[tuple[str, str]]:
-    log, repository = seen.log, seen.repository
-    schemas = ", ".join(
-        f"schema {version}: {count}" for version, count in log.schema_versions.items()
+class _Section(NamedTuple):
+    """One table of the page: its headings and its rows."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[AnyCell]]
+
+
+def _sections(examination: Examination, list_files: bool) -> Iterator[_Section]:
+    survey = examination.transcripts
+    roots = [
+        (str(root.path), root.origin, root.files, root.problem or "read") for root in survey.roots
+    ]
+    yield _Section(("PLACE", "NAMED BY", "FILES", "STATE"), roots)
+    yield _harness_section(survey)
+    if examination.attribution:
+        yield from _attribution_sections(examination.attribution, list_files)
+
+    unclaimed = survey.unclaimed if list_files else survey.unclaimed[:_MOST_SESSIONS]
+    sessions = [(one.session, one.harness, one.lines, str(one.path)) for one in unclaimed]
+    yield _Section(("SESSION OF NO ITERATION", "HARNESS", "LINES", "TRANSCRIPT"), sessions)
+
+    left_out = list(_left_out(survey.files))
+    yield _Section(("TRANSCRIPTS", "LEFT OUT BECAUSE", "FOR EXAMPLE"), left_out)
+    skipped = [(count, reason) for reason, count in survey.lines_skipped.items()]
+    yield _Section(("LINES", "SKIPPED BECAUSE"), skipped)
+
+    signals = []
+    for signal in examination.signals:
+        share = f"{signal.share * 100:.0f} %"
+        signals.append((signal.signal, share, f"{signal.present}/{signal.total}"))
+    yield _Section(("SIGNAL", "PRESENT", "OF"), signals)
+
+    if list_files:
+        yield _file_section(survey.files)
+
+
+def _harness_section(survey: TranscriptSurvey) -> _Section:
+    heads = (
+        "HARNESS",
+        "SESSIONS",
+        "FILES",
+        "TURNS",
+        "TOOL CALLS",
+        "FAILED",
+        "DUPLICATES DROPPED",
     )
-    broken = f", {len(log.broken)} that cannot be read" if log.broken else ""
-    found = f"{counted(len(log.iterations), 'iteration')} in {log.path}{broken}" + (
-        schemas and f" ({schemas})"
-    )
-    yield "LOG", log.problem or found
-    yield "REPOSITORY", repository.problem or f"{repository.top_level}"
-    if repository.branches:
-        on = repository.branch or "no branch"
-        yield "BRANCH", f"{on}, of {repository.branches} local"
-    if repository.remotes:
-        yield "REMOTES", ", ".join(f"{name}: {address}" for name, address in repository.remotes)
-    if trunk := repository.trunk:
-        tip = f" at {short(trunk.commit)}" if trunk.commit else ""
-        yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
-        yield "HISTORY", "shallow" if trunk.shallow else "complete"
-        count = len(repository.unresolved)
-        missing = f"{count} {'does' if count == 1 else 'do'} not resolve: {spans(sorted(repository.unresolved))}"
-        if log.iterations:
-            yield (
-                "COMMITS",
-                missing if repository.unresolved else "every one that the log names is here",
-            )
-    files = seen.transcripts.files
-    left_out = sum(bool(file.left_out) for file in files)
-    sessions = len({session for file in files if not file.left_out for session in file.sessions})
-    with_sessions = f", with {counted(sessions, 'session')}" if _looked_into(files) else ""
-    counting = counted(len(files) - left_out, "file counts", "files count")
-    yield (
-        "TRANSCRIPTS",
-        f"{counting}{with_sessions}; {left_out} {'is' if left_out == 1 else 'are'} left out",
-    )
-    if seen.attribution is not None:
-        held = seen.transcripts.checkpoints
-        missing = f"; {len(held.missing)} of these are not in this clone" if held.missing else ""
-        yield (
-            "CHECKPOINTS",
-            f"{held.count} in git, with {counted(held.transcripts, 'transcript')}{missing}",
-        )
-        without = len(seen.transcripts.unclaimed)
-        if sessions or held.transcripts:
-            belong = "belongs" if without == 1 else "belong"
-            some = f"{without} that worked in this repository {belong} to no iteration"
-            none = "every one that worked in this repository belongs to an iteration"
-            yield "SESSIONS", some if without else none
+    rows = []
+    for harness in survey.harnesses:
+        failed = "unknown" if harness.ends_unknown else harness.tool_errors
+        counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
+        rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
+    return _Section(heads, rows)
 
 
-def _looked_into(files: Sequence[FileFound]) -> bool:
-    """Return whether harness and sessions of transcripts are known, which the reference's rules do not ask for."""
-    return not files or any(file.harness or file.sessions or file.cwd for file in files)
+def _attribution_sections(attribution: AttributionSurvey, list_files: bool) -> Iterator[_Section]:
+    methods = [
+        (method, count.iterations, count.sessions) for method, count in attribution.methods.items()
+    ]
+    yield _Section(("LINES FOUND BY", "ITERATIONS", "SESSIONS"), methods)
+
+    without = []
+    for reason, numbers in attribution.without.items():
+        most = len(numbers) if list_files else _MOST_ITERATIONS
+        without.append((len(numbers), reason, some_spans(numbers, most)))
+    yield _Section(("ITERATIONS", "WITHOUT A SESSION BECAUSE", "WHICH"), without)
 
 
 def _left_out(files: Sequence[FileFound]) -> Iterator[Sequence[AnyCell]]:
     reasons = Counter(file.left_out for file in files if file.left_out)
     for reason, count in reasons.most_common():
-        examples = [file.cwd or str(file.path) for file in files if file.left_out == reason]
-        yield count, reason, ", ".join(list(dict.fromkeys(examples))[:_EXAMPLES])
+        places = [file.cwd or str(file.path) for file in files if file.left_out == reason]
+        examples = list(dict.fromkeys(places))[:_MOST_EXAMPLES]
+        yield count, reason, ", ".join(examples)
 
 
-def doctor_payload(seen: Examination, found: Sequence[Finding]) -> dict[str, Any]:
-    """Return everything as data."""
-    log, repository, survey = seen.log, seen.repository, seen.transcripts
+def _file_section(files: Sequence[FileFound]) -> _Section:
+    if not _sessions_known(files):
+        rows = [(str(file.path), file.left_out or "-") for file in files]
+        return _Section(("TRANSCRIPT", "LEFT OUT BECAUSE"), rows)
+
+    full_rows = []
+    for file in files:
+        session = (file.harness or "-", len(file.sessions), file.cwd or "-")
+        full_rows.append((str(file.path), *session, file.left_out or "-"))
+    heads = ("TRANSCRIPT", "HARNESS", "SESSIONS", "WORKED IN", "LEFT OUT BECAUSE")
+    return _Section(heads, full_rows)
+
+
+def _sessions_known(files: Sequence[FileFound]) -> bool:
+    """Return whether harness and sessions are known; the reference's rules do not look for them."""
+    return not files or any(file.harness or file.sessions or file.cwd for file in files)
+
+
+def _heads(examination: Examination) -> Iterator[tuple[str, str]]:
+    yield "LOG", _log_text(examination)
+    yield from _repository_heads(examination)
+    yield from _transcript_heads(examination)
+
+
+def _log_text(examination: Examination) -> str:
+    log = examination.log
+    if log.problem:
+        return log.problem
+
+    text = f"{counted(len(log.iterations), 'iteration')} in {log.path}"
+    if log.broken:
+        text += f", {len(log.broken)} that cannot be read"
+    schemas = [f"schema {version}: {count}" for version, count in log.schema_versions.items()]
+    if schemas:
+        text += f" ({', '.join(schemas)})"
+    return text
+
+
+def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
+    repository = examination.repository
+    yield "REPOSITORY", repository.problem or str(repository.top_level)
+    if repository.branches:
+        branch = repository.branch or "no branch"
+        yield "BRANCH", f"{branch}, of {repository.branches} local"
+    if repository.remotes:
+        yield "REMOTES", ", ".join(f"{name}: {address}" for name, address in repository.remotes)
+
+    trunk = repository.trunk
+    if not trunk:
+        return
+    tip = f" at {short(trunk.commit)}" if trunk.commit else ""
+    yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
+    yield "HISTORY", "shallow" if trunk.shallow else "complete"
+    if examination.log.iterations:
+        yield "COMMITS", _commits_text(sorted(repository.unresolved))
+
+
+def _commits_text(unresolved: Sequence[int]) -> str:
+    if not unresolved:
+        return "every one that the log names is here"
+    return f"{counted(len(unresolved), 'does', 'do')} not resolve: {spans(unresolved)}"
+
+
+def _transcript_heads(examination: Examination) -> Iterator[tuple[str, str]]:
+    survey = examination.transcripts
+    counting = [file for file in survey.files if not file.left_out]
+    sessions = {session for file in counting for session in file.sessions}
+
+    text = counted(len(counting), "file counts", "files count")
+    if _sessions_known(survey.files):
+        text += f", with {counted(len(sessions), 'session')}"
+    left_out = len(survey.files) - len(counting)
+    yield "TRANSCRIPTS", f"{text}; {counted(left_out, 'is', 'are')} left out"
+
+    if examination.attribution is None:
+        return
+    checkpoints = survey.checkpoints
+    text = f"{checkpoints.count} in git, with {counted(checkpoints.transcripts, 'transcript')}"
+    if checkpoints.missing:
+        text += f"; {len(checkpoints.missing)} of these are not in this clone"
+    yield "CHECKPOINTS", text
+    if sessions or checkpoints.transcripts:
+        yield "SESSIONS", _unclaimed_text(len(survey.unclaimed))
+
+
+def _unclaimed_text(count: int) -> str:
+    if not count:
+        return "every one that worked in this repository belongs to an iteration"
+    verb = "belongs" if count == 1 else "belong"
+    return f"{count} that worked in this repository {verb} to no iteration"
+
+
+def doctor_payload(examination: Examination, found: Sequence[Finding]) -> dict[str, Any]:
+    """Return everything as data for JSON.
+
+    Args:
+        examination: what was looked at.
+        found: the findings.
+    """
+    log = examination.log
+    repository = examination.repository
+    attribution = examination.attribution
     return {
-        "rubric_version": seen.rubric.version,
-        "evidence": seen.rubric.evidence,
+        "rubric_version": examination.rubric.version,
+        "evidence": examination.rubric.evidence,
         "log": _plain(log) | {"iterations": len(log.iterations), "broken": log.broken},
-        "repository": {
-            "path": str(repository.path),
-            "top_level": repository.top_level and str(repository.top_level),
-            "git_version": ".".join(map(str, repository.git_version)) or None,
-            "shallow": repository.trunk and repository.trunk.shallow,
-            "problem": repository.problem or None,
-            "branch": repository.branch or None,
-            "branches": repository.branches,
-            "remotes": dict(repository.remotes),
-        },
+        "repository": _repository_payload(examination),
         "trunk": repository.trunk and structs.asdict(repository.trunk),
         "trunk_problem": repository.trunk_problem or None,
         "commits": {
             "unresolved": [
-                {"iteration": n, "commit": commit} for n, commit in repository.unresolved.items()
+                {"iteration": number, "commit": commit}
+                for number, commit in repository.unresolved.items()
             ],
             "without": repository.without_commit,
         },
-        "transcripts": {
-            "auto": seen.sources.places.auto,
-            "roots": [_plain(root) | {"harness": root.harness} for root in survey.roots],
-            "files": [_file(file) for file in survey.files],
-            "lines_skipped": survey.lines_skipped,
-            "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
-            "harnesses": [
-                {key: n for key, n in structs.asdict(h).items() if key != "flags"}
-                | {"tool_errors": None if h.ends_unknown else h.tool_errors}
-                for h in survey.harnesses
-            ],
-            "uncovered_iterations": seen.uncovered,
-        },
-        "attribution": seen.attribution and _attribution(seen.attribution, survey),
+        "transcripts": _transcripts_payload(examination),
+        "attribution": attribution and _attribution_payload(attribution, examination.transcripts),
         "signals": [
             {
-                "signal": s.signal,
-                "present": s.present,
-                "iterations": s.total,
-                "share": s.share,
-                "absent": s.absent,
+                "signal": signal.signal,
+                "present": signal.present,
+                "iterations": signal.total,
+                "share": signal.share,
+                "absent": signal.absent,
             }
-            for s in seen.signals
+            for signal in examination.signals
         ],
-        "warnings": seen.warnings,
-        "findings": list(map(asdict, found)),
+        "warnings": examination.warnings,
+        "findings": [asdict(finding) for finding in found],
     }
 
 
-def _plain(found: Any) -> dict[str, Any]:
-    values = (structs.asdict(found) if isinstance(found, Struct) else asdict(found)).items()
+def _repository_payload(examination: Examination) -> dict[str, Any]:
+    repository = examination.repository
+    git_version = ".".join(str(number) for number in repository.git_version)
     return {
-        key: str(value) if isinstance(value, Path) else None if value == "" else value
-        for key, value in values
+        "path": str(repository.path),
+        "top_level": repository.top_level and str(repository.top_level),
+        "git_version": git_version or None,
+        "shallow": repository.trunk and repository.trunk.shallow,
+        "problem": repository.problem or None,
+        "branch": repository.branch or None,
+        "branches": repository.branches,
+        "remotes": dict(repository.remotes),
     }
 
 
-def _file(file: FileFound) -> dict[str, Any]:
-    fields = _plain(file)
-    left_out = fields.pop("left_out")
-    return fields | {"counts": not left_out, "left_out": left_out}
+def _transcripts_payload(examination: Examination) -> dict[str, Any]:
+    survey = examination.transcripts
+    harnesses = []
+    for harness in survey.harnesses:
+        data = structs.asdict(harness)
+        del data["flags"]
+        data["tool_errors"] = None if harness.ends_unknown else harness.tool_errors
+        harnesses.append(data)
+
+    return {
+        "auto": examination.sources.places.auto,
+        "roots": [_plain(root) | {"harness": root.harness} for root in survey.roots],
+        "files": [_file_payload(file) for file in survey.files],
+        "lines_skipped": survey.lines_skipped,
+        "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
+        "harnesses": harnesses,
+        "uncovered_iterations": examination.uncovered,
+    }
 
 
-def _attribution(found: AttributionFound, survey: TranscriptSurvey) -> dict[str, Any]:
+def _file_payload(file: FileFound) -> dict[str, Any]:
+    data = _plain(file)
+    left_out = data.pop("left_out")
+    return data | {"counts": not left_out, "left_out": left_out}
+
+
+def _attribution_payload(
+    attribution: AttributionSurvey, survey: TranscriptSurvey
+) -> dict[str, Any]:
     checkpoints = survey.checkpoints
     return {
-        "methods": {
-            name: {"iterations": n, "sessions": sessions}
-            for name, (n, sessions) in found.methods.items()
-        },
+        "methods": {method: count._asdict() for method, count in attribution.methods.items()},
         "iterations_without_session": [
-            {"reason": why, "iterations": n} for why, n in found.without.items()
+            {"reason": reason, "iterations": numbers}
+            for reason, numbers in attribution.without.items()
         ],
         "sessions_without_iteration": [
             {
-                "session": one.session,
-                "harness": one.harness,
-                "path": str(one.path),
-                "lines": one.lines,
+                "session": unclaimed.session,
+                "harness": unclaimed.harness,
+                "path": str(unclaimed.path),
+                "lines": unclaimed.lines,
             }
-            for one in survey.unclaimed
+            for unclaimed in survey.unclaimed
         ],
         "checkpoints": {
             "found": checkpoints.count,
             "transcripts": checkpoints.transcripts,
-            "missing": list(map(str, checkpoints.missing)),
+            "missing": [str(path) for path in checkpoints.missing],
             "not_fetched": list(checkpoints.not_fetched),
         },
     }
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """Return the fields of a struct or dataclass as plain data; an empty text becomes None."""
+    fields = structs.asdict(value) if isinstance(value, Struct) else asdict(value)
+    plain: dict[str, Any] = {}
+    for name, item in fields.items():
+        if isinstance(item, Path):
+            plain[name] = str(item)
+        else:
+            plain[name] = None if item == "" else item
+    return plain
