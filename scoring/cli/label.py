@@ -53,14 +53,16 @@ _AS = click.option(
     "--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up."
 )
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
-@click.option(
-    "--override", is_flag=True, help="As an admin: this label replaces those of all others."
-)
+@click.option("--override", is_flag=True, hidden=True)
 @app.settings_options(*app.SCORING_OPTIONS)
 def label_one(
     named: str, actor: str | None, override: bool, settings: Settings, **given: Any
 ) -> None:
     """Label one iteration."""
+    if override:
+        raise click.UsageError(
+            "--override was removed; write admin_override: true into the label by hand."
+        )
     asks = all(value is None for value in given.values())
     if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError(
@@ -76,7 +78,7 @@ def label_one(
             say("Nothing was answered, so nothing was written.\n")
             return
     note, judgement = given.pop("note"), Judgement(**given)
-    label = NewLabel(iteration, who, judgement, note, override)
+    label = NewLabel(iteration, who, judgement, note)
     if problem := label.problem():
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
@@ -134,7 +136,7 @@ def command() -> None:
 def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
     """Take labels from a CSV or JSONL file: all of them, or none.
 
-    Columns, or keys: iteration, actor, correctness, scope, hallucination, note, override, role. Every row that cannot
+    Columns, or keys: iteration, actor, correctness, scope, hallucination, note. Every row that cannot
     be taken is named with its line, and then nothing is written. A row without an actor is yours.
     """
     from scoring.jobs.label_import import read_rows  # pydantic

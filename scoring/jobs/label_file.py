@@ -20,7 +20,6 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 from scoring.errors import InputError, WriteError
 from scoring.evidence.beside import label_file_name
 from scoring.evidence.labels import (
-    ADMIN,
     READONLY,
     REVIEWER,
     SCHEMA_VERSION,
@@ -114,8 +113,6 @@ class NewLabel:
     actor: str
     judgement: Judgement = _NOTHING
     note: str | None = None  # at most NOTE_LIMIT bytes of UTF-8, "" for none
-    overrides: bool = False  # makes it the label of an admin that replaces those of all others
-    role: str | None = None
 
     def problem(self) -> str:
         """Return why it cannot be written; "" when it can."""
@@ -127,14 +124,12 @@ class NewLabel:
             )
         if len(self.actor.encode()) > ACTOR_LIMIT:
             return f"the name has more than {ACTOR_LIMIT} bytes"
-        if self.judgement.is_empty and self.note is None and not self.overrides:
+        if self.judgement.is_empty and self.note is None:
             return "it says nothing: give a value or a note"
         if self.note is not None and _NOT_TEXT.search(self.note):
             return "the note has a control character or is no UTF-8"
         if self.note is not None and (size := len(self.note.encode())) > NOTE_LIMIT:
             return f"the note has {size} bytes of UTF-8; at most {NOTE_LIMIT} fit"
-        if self.overrides and self.role not in (None, ADMIN):
-            return f"only an admin overrides, and the role is {self.role}"
         return ""
 
 
@@ -212,7 +207,7 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
         .isoformat(timespec="milliseconds")
         .replace("+00:00", "Z")
     )
-    role = ADMIN if label.overrides else label.role or (last.role if last else REVIEWER)
+    role = last.role if last else REVIEWER
     items = [
         node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)
     ]  # readers count no null
@@ -230,9 +225,6 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
         item |= {"role": role, "schema_version": Quoted(SCHEMA_VERSION), "created_at": Quoted(now)}
         item["updated_at"] = Quoted(now)
         nodes.append(item)
-    if label.overrides and not (last and last.overrides):
-        item.pop("admin_override", None)
-        item.insert(list(item).index("role") + 1, "admin_override", True)
     if not isinstance(item.get("history"), CommentedSeq):
         item["history"] = CommentedSeq()
     item["history"].append(_edit(label, last, role, now))

@@ -42,8 +42,6 @@ class _Row(BaseModel):
         None
     )
     note: str | None = Field(None, validation_alias=AliasChoices("note", "free_text"))
-    override: bool = Field(False, validation_alias=AliasChoices("override", "admin_override"))
-    role: Annotated[Literal["reviewer", "admin", "readonly"] | None, BeforeValidator(_word)] = None
 
 
 def read_rows(
@@ -119,6 +117,4 @@ def _label(given: Mapping[str, Any], iterations: Collection[int], actor: str) ->
     if row.iteration not in iterations:
         return f"iteration {row.iteration} is not in the log"
     judgement = Judgement(row.correctness, row.scope, row.hallucination)
-    return NewLabel(
-        row.iteration, (row.actor or actor).strip(), judgement, row.note, row.override, row.role
-    )
+    return NewLabel(row.iteration, (row.actor or actor).strip(), judgement, row.note)

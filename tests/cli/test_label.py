@@ -118,15 +118,6 @@ class TestWritten:
         assert [one["actor"] for one in labels_in(log)] == ["ann", "bob", "Ann"]
         assert len({one["id"] for one in labels_in(log)}) == 3
 
-    def test_an_override_is_that_of_an_admin(self, da_score: DaScore, log: Path) -> None:
-        da_score("label", 5, *ANN, "--correctness", "1")
-        da_score("label", 5, *ANN, "--correctness", "0", "--override")
-        (found,) = labels_in(log)
-        assert (found["role"], found["admin_override"]) == ("admin", True)
-        assert [one["role"] for one in found["history"]] == ["reviewer", "admin"]
-        da_score("label", 5, "--as", "bob", "--correctness", "3")
-        assert da_score("label", "list", "--json").json[1]["counts"] is False
-
     def test_a_clock_that_is_behind_does_not_make_an_edit_older(
         self, da_score: DaScore, log: Path
     ) -> None:
@@ -225,7 +216,12 @@ class TestRefused:
                 (5, "--hallucination", "lots"), 2, "--hallucination", id="an unknown hallucination"
             ),
             pytest.param((5,), 2, "Nothing to say", id="nothing, where there is no terminal"),
-            pytest.param((5, "--override"), 2, "Nothing to say", id="an override of nothing"),
+            pytest.param(
+                (5, "--correctness", "1", "--override"),
+                2,
+                "--override was removed; write admin_override: true into the label by hand",
+                id="an override",
+            ),
             pytest.param(("--correctness", "1"), 2, "N", id="no iteration"),
             pytest.param((5, "--nope"), 2, "'da-score label --help'", id="an unknown option"),
         ],
@@ -420,20 +416,20 @@ class TestImport:
             csv.writer(f).writerows(rows)
         return path
 
-    HEAD = ("iteration", "actor", "correctness", "scope", "hallucination", "note", "override")
+    HEAD = ("iteration", "actor", "correctness", "scope", "hallucination", "note")
 
     def test_of_a_table(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
         rows = (
-            (4, "ann", 3, "on-target", "none", "two\nlines", ""),
-            (5, "", "", "partial", "", "", ""),
+            (4, "ann", 3, "on-target", "none", "two\nlines"),
+            (5, "", "", "partial", "", ""),
         )
-        path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "", "", "", "true"))
+        path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "", "", ""))
         found = da_score("label", "import", path, "--as", "bob")
         assert (found.status, found.out) == (0, "Imported 3 labels into 2 files\n")
         assert labels_in(log, 4)[0]["history"][0]["free_text"] == "two\nlines"
         assert [(one["actor"], one["role"]) for one in labels_in(log)] == [
             ("bob", "reviewer"),
-            ("eve", "admin"),
+            ("eve", "reviewer"),
         ]
 
     def test_of_lines_of_json(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
@@ -485,11 +481,10 @@ class TestImport:
             pytest.param(
                 (5, "ann", 1, "", "", "n" * 5000), "5000 bytes of UTF-8", id="a note of 5,000 bytes"
             ),
-            pytest.param((5, "ann", 1, "", "", "", "maybe"), 'override "maybe"', id="a maybe"),
             pytest.param((5, "a\x07", 1), "control character", id="a name that rings"),
             pytest.param((5, "ann"), "it says nothing", id="nothing said"),
             pytest.param(
-                (5, "ann", 1, "", "", "", "", "x"), "8 cells under 7 names", id="a cell too many"
+                (5, "ann", 1, "", "", "", "x"), "7 cells under 6 names", id="a cell too many"
             ),
         ],
     )
