@@ -1,4 +1,7 @@
-"""Where the command ``da-score`` begins, and ``python -m scoring``; Ctrl-C ends it quietly while it loads."""
+"""Where the command ``da-score`` and ``python -m scoring`` begin.
+
+Ctrl-C ends the process quietly while the program is still loading.
+"""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""Every error da-score raises on purpose, as one tree.
+"""Every error that da-score raises on purpose, as one tree.
 
 ::
 
@@ -6,17 +6,17 @@
     ├── RubricError              a rubric that cannot be read or is not valid (rubric.datafiles)
     ├── InputError               a file that is not what it should be
     │   ├── NoFileError          there is no such file
-    │   ├── YamlError            text that is not YAML, or not the YAML a field takes
-    │   ├── LogError             an iteration log that cannot be loaded; ``faults`` lists every broken file
+    │   ├── YamlError            text that is not YAML, or not the YAML that a field takes
+    │   ├── LogError             a log that cannot be loaded; ``faults`` lists every broken file
     │   ├── TranscriptError      a transcript of a deliberation that cannot be read
-    │   └── MeetingError         a judge's records or a meeting's config; ``faults`` lists what is wrong
+    │   └── MeetingError         a judge's records or a config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
-    │   └── NotARepositoryError  a repository directory that is no git work tree
+    │   └── NotARepositoryError  a repository directory that is not a git work tree
     ├── FleetError               what keeps many repositories from being scored together
-    ├── NotFoundError            an iteration or session that is not there
+    ├── NotFoundError            an iteration or session that does not exist
     ├── SettingsError            a setting that cannot be used
     │   └── OptionError          an option that cannot be used as it was given: wrong usage
-    └── WriteError               a sidecar that could not be written; ``written`` lists those that were
+    └── WriteError               a sidecar that could not be written; ``written`` lists the others
 
 Anything else that escapes is a bug and must look like one.
 """
@@ -28,15 +28,15 @@ from rubric.datafiles import DaScoreError as DaScoreError
 from rubric.datafiles import RubricError as RubricError
 
 Warn = Callable[[str], None]
-"""Takes a warning: one line of text for people about what was skipped, or reads otherwise than it was meant."""
+"""Takes a warning: one line for people about what was skipped or may be read unexpectedly."""
 
 
 def silent(_: object) -> None:
-    """Drop a warning, or a broken entry."""
+    """Drop a warning, or the error of a broken entry."""
 
 
 class InputError(DaScoreError, ValueError):
-    """A file that cannot be read or is not what it should be."""
+    """A file that cannot be read, or is not what it should be."""
 
 
 class NoFileError(InputError, FileNotFoundError):
@@ -48,12 +48,19 @@ class YamlError(InputError):
 
 
 def installing(extra: str) -> str:
-    """Return how an extra is installed, in each of the ways in which da-score is; it is on no package index."""
-    return f"in a clone of da-score run pipx install --force '.[{extra}]', or likewise uv tool install or pip install"
+    """Return how to install an extra, for an error: da-score is not on a package index."""
+    return (
+        f"in a clone of da-score run pipx install --force '.[{extra}]', "
+        "or likewise uv tool install or pip install"
+    )
 
 
 class LogError(InputError):
-    """An iteration log that cannot be loaded: the first file at fault; ``faults`` has a line for each, in order."""
+    """A log that cannot be loaded. The text is about the first file at fault.
+
+    Attributes:
+        faults: a line for each file at fault, in order.
+    """
 
     def __init__(self, text: str, *others: str) -> None:
         super().__init__(text)
@@ -61,11 +68,18 @@ class LogError(InputError):
 
 
 class TranscriptError(InputError):
-    """A transcript that cannot be read; the text names the file, the line or round, and the field."""
+    """A transcript of a deliberation that cannot be read.
+
+    The text names the file, the line or round, and the field.
+    """
 
 
 class MeetingError(InputError):
-    """A judge's records or a meeting's config that are wrong; ``faults`` has a line for each, with its place."""
+    """A judge's records or a meeting's config that are wrong.
+
+    Attributes:
+        faults: a line for each fault, with its place.
+    """
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -81,7 +95,7 @@ class NotARepositoryError(GitError):
 
 
 class FleetError(DaScoreError):
-    """A data set that another fleet writes, or a scheduler that is lost; the text says what to do."""
+    """Another fleet writes this data set, or a scheduler is lost. The text says what to do."""
 
 
 class NotFoundError(DaScoreError, LookupError):
@@ -89,15 +103,22 @@ class NotFoundError(DaScoreError, LookupError):
 
 
 class SettingsError(DaScoreError, ValueError):
-    """A setting that cannot be used; the text names where it was set."""
+    """A setting that cannot be used. The text names where it was set."""
 
 
 class OptionError(SettingsError):
-    """A value that an option does not take, or options that do not go together; ``da-score`` ends with 2."""
+    """A value that an option does not take, or options that exclude each other.
+
+    ``da-score`` exits with 2 after it.
+    """
 
 
 class WriteError(DaScoreError, OSError):
-    """A sidecar that could not be written; ``written`` holds the paths that were written before, in order and whole."""
+    """A sidecar that could not be written.
+
+    Attributes:
+        written: the paths of the sidecars that were written before, whole and in order.
+    """
 
     def __init__(self, message: str, written: tuple[Path, ...] = ()) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The base of classes that have values and nothing else: frozen, compared by their fields, and quickly made."""
+"""The base of classes that have values and nothing else: frozen, compared by field, and small."""
 
 from typing import Any, ClassVar
 
@@ -6,23 +6,30 @@ import msgspec
 
 
 class Frozen(msgspec.Struct, frozen=True):
-    """A class of values: ``class Place(Frozen, frozen=True)`` with a line for each field; quickly made."""
+    """A class of values, which has a line for each field.
+
+    A subclass repeats the argument: ``class Place(Frozen, frozen=True)``. It is like a frozen
+    dataclass, but quicker to define and to make.
+    """
 
 
 class PartlyCompared(Frozen, frozen=True, eq=False):
-    """A class of values that are equal although the fields differ that are named in ``_aside``."""
+    """A class of values that are equal even if some fields differ.
 
-    _aside: ClassVar[frozenset[str]] = frozenset()
+    Attributes:
+        _ignored: the names of the fields that do not count.
+    """
 
-    def _compared(self) -> tuple[Any, ...]:
-        return tuple(
-            getattr(self, name) for name in self.__struct_fields__ if name not in self._aside
-        )
+    _ignored: ClassVar[frozenset[str]] = frozenset()
+
+    def _compared_values(self) -> tuple[Any, ...]:
+        names = [name for name in self.__struct_fields__ if name not in self._ignored]
+        return tuple(getattr(self, name) for name in names)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            self._compared() == other._compared() if type(other) is type(self) else NotImplemented
-        )
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._compared_values() == other._compared_values()
 
     def __hash__(self) -> int:
-        return hash(self._compared())
+        return hash(self._compared_values())

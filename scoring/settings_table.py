@@ -1,4 +1,4 @@
-"""The one checker for tables of settings: every key is known, every value is of its kind, and an error is one line."""
+"""The one checker of tables of settings: every key is known, and every value is of its kind."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
@@ -8,44 +8,60 @@ from scoring.files import size_in_words
 from scoring.text import shown
 
 SIZE_LIMIT = 128 << 10
-"""The largest file of settings or configuration, in bytes: people write them, and a few KiB are long."""
+"""The largest file of settings, in bytes: people write them, and a few KiB are long."""
 
 _MOST_DOTS = 1000
-"""How many dots a line of TOML may have: the time that a dotted key takes grows with the square of its parts."""
+"""How many dots a line of TOML may have, since the time of a dotted key grows with their square."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Return what TOML says; ValueError for none, too large, or too many dots in a line, RecursionError if too deep."""
+    """Return the table that TOML describes.
+
+    Raises:
+        ValueError: the text is not TOML, is too large, or has too many dots in a line.
+        RecursionError: it nests too deep.
+    """
     if len(text) > SIZE_LIMIT:
         raise ValueError(f"larger than {size_in_words(SIZE_LIMIT)}")
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > _MOST_DOTS:
             raise ValueError(f"more than {_MOST_DOTS} dots (at line {number})")
-    import tomllib  # a repository without settings does without
+
+    import tomllib  # a repository without settings does not need it
 
     return tomllib.loads(text)
 
 
 class Kind(NamedTuple):
-    """What a setting may be: in words, as errors say it, and whether a value is that."""
+    """What the value of a setting may be.
+
+    Attributes:
+        name: the kind in words, as errors say it: "text".
+        fits: tells whether a value is of this kind.
+    """
 
     name: str
     fits: Callable[[Any], bool]
 
 
 class ListOf(NamedTuple):
-    """A list of values of one kind, read as a tuple; a text alone is a list of one."""
+    """A list of values of one kind, which is read as a tuple. A text is a list of one.
+
+    Attributes:
+        name: the kind in words, as errors say it: "a list of texts".
+        item: the kind of each value.
+    """
 
     name: str
     item: Kind
 
 
 Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
-"""What the keys of a table may hold; a table in it has kinds of its own."""
+"""What the keys of a table may hold. A table inside of it has kinds of its own."""
 
 
 def is_whole(value: Any, least: int, most: float) -> bool:
-    """Return whether a value is a whole number from ``least`` to ``most``; true and false are none."""
+    """Return whether a value is a whole number from ``least`` to ``most``; True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
@@ -62,41 +78,66 @@ def checked_table(
     elsewhere: Collection[str] = (),
     whole: bool = False,
 ) -> dict[str, Any]:
-    """Return what a table of plain data sets, checked; SettingsError names ``where`` it is from, and its ``name``.
+    """Return the settings of a table, each checked.
 
-    Tables that something ``elsewhere`` checks are left out; with ``whole`` every key must be there.
+    Args:
+        table: the table as plain data.
+        kinds: what its keys may hold.
+        where: where the table comes from, for errors.
+        name: the name of the table there; "" for the outermost one.
+        elsewhere: names of tables that something else checks, and that are left out.
+        whole: whether every key must be there.
+
+    Raises:
+        SettingsError: a key is unknown or missing, or a value is not of its kind.
     """
-    at = f"{where}: {name}" if name else where
+    place = f"{where}: {name}" if name else where
     if not isinstance(table, Mapping):
-        raise SettingsError(f"{at}: {shown(table)} where a table belongs")
-    found: dict[str, Any] = {}
+        raise SettingsError(f"{place}: {shown(table)} where a table belongs")
+
+    settings: dict[str, Any] = {}
     for key, value in table.items():
         if key in elsewhere:
             continue
         if key not in kinds:
-            tables = [
-                *(known for known, kind in kinds.items() if isinstance(kind, Mapping)),
-                *elsewhere,
-            ]
-            known = [known for known in kinds if known not in tables] + [
-                f"[{known}]" for known in tables
-            ]
-            raise SettingsError(f"{at}: unknown setting {key!r}; known: {', '.join(known)}")
-        kind, full = kinds[key], f"{name}.{key}" if name else key
+            known_keys = _names_for_people(kinds, elsewhere)
+            raise SettingsError(f"{place}: unknown setting {key!r}; known: {known_keys}")
+
+        kind = kinds[key]
+        full_name = f"{name}.{key}" if name else key
         if isinstance(kind, Mapping):
-            found[key] = checked_table(value, kind, where, name=full, whole=whole)
+            settings[key] = checked_table(value, kind, where, name=full_name, whole=whole)
         else:
-            found[key] = _value(value, kind, where, full)
-    if whole and (missing := [key for key in kinds if key not in found]):
-        raise SettingsError(f"{at}: {', '.join(missing)} missing; nothing may be left out")
-    return found
+            settings[key] = _checked_value(value, kind, where, full_name)
+
+    missing = [key for key in kinds if key not in settings]
+    if whole and missing:
+        raise SettingsError(f"{place}: {', '.join(missing)} missing; nothing may be left out")
+    return settings
 
 
-def _value(value: Any, kind: Kind | ListOf, where: str, name: str) -> Any:
+def _names_for_people(kinds: Kinds, elsewhere: Collection[str]) -> str:
+    """Return the keys of a table, with the tables inside of it at the end and in brackets."""
+    keys = []
+    tables = []
+    for key, kind in kinds.items():
+        if isinstance(kind, Mapping):
+            tables.append(key)
+        elif key not in elsewhere:
+            keys.append(key)
+    tables += elsewhere
+    return ", ".join([*keys, *(f"[{table}]" for table in tables)])
+
+
+def _checked_value(value: Any, kind: Kind | ListOf, where: str, name: str) -> Any:
     if isinstance(kind, Kind):
         if kind.fits(value):
             return value
-    elif isinstance(value, str | list):
-        items = [value] if isinstance(value, str) else value
-        return tuple(_value(item, kind.item, where, f"{name}[{n}]") for n, item in enumerate(items))
+    elif isinstance(value, str):
+        return (_checked_value(value, kind.item, where, f"{name}[0]"),)
+    elif isinstance(value, list):
+        items = []
+        for index, item in enumerate(value):
+            items.append(_checked_value(item, kind.item, where, f"{name}[{index}]"))
+        return tuple(items)
     raise SettingsError(f"{where}: {name} is {shown(value)}, not {kind.name}")

@@ -1,4 +1,8 @@
-"""How sure a mean is, and how well a figure foretells: seeded 95 % bootstrap intervals, the same on every machine."""
+"""How sure a mean is, and how well a figure predicts a truth.
+
+Intervals are bootstrap intervals with 95 % confidence. Their seed is fixed, so that they are the
+same on every machine and in every run.
+"""
 
 import functools
 import math
@@ -13,18 +17,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DRAWS = 2000  # how many means an interval is taken from
+DRAWS = 2000
+"""From how many draws an interval is taken."""
 
 SEED = 20120607
 CONFIDENCE = 0.95
-_MOST_DRAWN = 1000  # of more values the means are drawn from the distribution that they follow, see :func:`_means`
-_MOST_CHOSEN, _LEAST_DRAWS = 20_000_000, 200  # of more than 10,000 groups fewer draws are made
-_AT_ONCE = 2_000_000  # how many weights are looked at together
-_FEW = 64  # of up to so many values the draws are kept: a log has many sessions of one size
+
+_MOST_RESAMPLED = 1000
+"""Of more values, means are drawn from their own distribution: see :func:`_resampled_means`."""
+
+_MOST_CHOICES = 20_000_000
+_FEWEST_DRAWS = 200
+"""Of so many groups that drawing them takes too many choices, fewer draws are made."""
+
+_WEIGHTS_AT_ONCE = 2_000_000
+"""How many weights numpy looks at together, which bounds the memory."""
+
+_MOST_KEPT = 64
+"""Draws of up to so many values are kept: a log has many sessions of one size."""
 
 
 class Interval(NamedTuple):
-    """The values between which a mean lies with 95 % confidence, both included."""
+    """The values between which a figure lies with 95 % confidence, both included."""
 
     low: float
     high: float
@@ -33,153 +47,282 @@ class Interval(NamedTuple):
         return f"{self.low:.2f}–{self.high:.2f}"
 
 
+# The interval of a mean
+
+
 def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the Wilson score interval that holds a true share with this confidence; (0, 1) without any answer."""
+    """Return the Wilson score interval of a share, as its lowest and highest value, 0 to 1.
+
+    Args:
+        agreed: how many answers agreed.
+        total: how many answers there were; without any, the interval is (0, 1).
+        confidence: how likely the interval holds the true share, between 0 and 1.
+    """
     if total == 0:
         return 0.0, 1.0
+
     from statistics import NormalDist  # loads fractions and random
 
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share, spread = agreed / total, z * z / total
+    share = agreed / total
+    spread = z * z / total
     centre = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / total + spread / (4 * total))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    half_width = z / (1 + spread) * math.sqrt(share * (1 - share) / total + spread / (4 * total))
+    return max(0.0, centre - half_width), min(1.0, centre + half_width)
 
 
 def bootstrap_interval(
     values: Sequence[float], draws: int = DRAWS, seed: int = SEED
 ) -> Interval | None:
-    """Return the bootstrap interval of the mean of finite values; None for fewer than two, no width if all equal."""
+    """Return the bootstrap interval of the mean of finite values.
+
+    None for fewer than two values. If all values are equal, so are both ends.
+    """
     if len(values) < 2:
         return None
-    if len(values) > _FEW or min(values) == max(values):
-        return _middle(_means(values, draws, _source(seed)))
-    return _middle(
-        [math.fsum(pick(values)) / len(values) for pick in _few(len(values), draws, seed)]
-    )
+    if len(values) > _MOST_KEPT or min(values) == max(values):
+        return _interval_of(_resampled_means(values, draws, _random_source(seed)))
+
+    pickers = _kept_pickers(len(values), draws, seed)
+    return _interval_of([math.fsum(pick(values)) / len(values) for pick in pickers])
 
 
 def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None]) -> Interval | None:
-    """Return the bootstrap interval of any statistic; None for fewer than two values, or where few draws have it."""
-    source = _source(SEED)
-    drawn = (
-        statistic(source.choices(values, k=len(values)))
-        for _ in range(DRAWS if len(values) > 1 else 0)
-    )
-    known = [value for value in drawn if value is not None]
-    return _middle(known) if 2 * len(known) > DRAWS else None
+    """Return the bootstrap interval of any statistic.
+
+    Args:
+        values: the cases.
+        statistic: computes the figure of some cases; None where they have none.
+
+    None for fewer than two values, and where most draws have no figure.
+    """
+    if len(values) < 2:
+        return None
+
+    source = _random_source(SEED)
+    figures = []
+    for _ in range(DRAWS):
+        figure = statistic(source.choices(values, k=len(values)))
+        if figure is not None:
+            figures.append(figure)
+
+    if 2 * len(figures) <= DRAWS:
+        return None
+    return _interval_of(figures)
 
 
 def difference_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
-    """Return the interval of the difference of the means of two groups; None where either has fewer than two."""
+    """Return the interval of the difference between the means of two groups.
+
+    None where a group has fewer than two values.
+    """
     if len(before) < 2 or len(after) < 2:
         return None
-    source = _source(SEED)
-    first, second = _means(before, DRAWS, source), _means(after, DRAWS, source)
-    return _middle([b - a for a, b in zip(first, second, strict=True)])
+
+    source = _random_source(SEED)
+    means_before = _resampled_means(before, DRAWS, source)
+    means_after = _resampled_means(after, DRAWS, source)
+    return _interval_of([b - a for a, b in zip(means_before, means_after, strict=True)])
 
 
-@functools.lru_cache(maxsize=_FEW)
-def _few(count: int, draws: int, seed: int) -> list[Callable[[Sequence[float]], Sequence[float]]]:
-    source = _source(seed)
-    return [operator.itemgetter(*source.choices(range(count), k=count)) for _ in range(draws)]
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _kept_pickers(
+    count: int, draws: int, seed: int
+) -> list[Callable[[Sequence[float]], Sequence[float]]]:
+    """Return a function for each draw, which picks what was drawn from so many values."""
+    source = _random_source(seed)
+    pickers: list[Callable[[Sequence[float]], Sequence[float]]] = []
+    for _ in range(draws):
+        indices = source.choices(range(count), k=count)
+        pickers.append(operator.itemgetter(*indices))
+    return pickers
 
 
-def _source(seed: int) -> "random.Random":
+def _random_source(seed: int) -> "random.Random":
     import random
 
     return random.Random(seed)  # noqa: S311 - the same numbers every time are the point of it
 
 
-def _means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
-    """Return means of resampled values; of many, drawn from the normal with the Cornish-Fisher correction for skew."""
+def _resampled_means(values: Sequence[float], draws: int, source: "random.Random") -> list[float]:
+    """Return the means of resampled values.
+
+    Of many values they are drawn from the normal distribution that they follow, with the
+    Cornish-Fisher correction for skew.
+    """
     count = len(values)
     if min(values) == max(values):
         return [values[0]] * draws
-    if count <= _MOST_DRAWN:
+    if count <= _MOST_RESAMPLED:
         return [math.fsum(source.choices(values, k=count)) / count for _ in range(draws)]
+
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / count
-    spread, third = (
-        math.sqrt(variance / count),
-        math.fsum((value - mean) ** 3 for value in values) / count,
-    )
-    skew = third / variance**1.5 / math.sqrt(count) if variance else 0.0
-    normal = (source.gauss(0, 1) for _ in range(draws))
-    return [mean + spread * (z + skew * (z * z - 1) / 6) for z in normal]
+    third_moment = math.fsum((value - mean) ** 3 for value in values) / count
+    spread = math.sqrt(variance / count)
+    skew = third_moment / variance**1.5 / math.sqrt(count) if variance else 0.0
+
+    means = []
+    for _ in range(draws):
+        z = source.gauss(0, 1)
+        means.append(mean + spread * (z + skew * (z * z - 1) / 6))
+    return means
 
 
-def _middle(means: Sequence[float]) -> Interval:
-    found = sorted(means)
-    tail = (1 - CONFIDENCE) / 2 * (len(found) - 1)
-    return Interval(found[round(tail)], found[-1 - round(tail)])
+def _interval_of(figures: Sequence[float]) -> Interval:
+    """Return the interval that holds the middle 95 % of some figures."""
+    ordered = sorted(figures)
+    tail = round((1 - CONFIDENCE) / 2 * (len(ordered) - 1))
+    return Interval(ordered[tail], ordered[-1 - tail])
+
+
+# How well a figure predicts a truth
 
 
 def auc(
     values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
 ) -> float | None:
-    """Return the chance, 0 to 1, that a truth of 1 has a higher value than one of 0, ties half; None without both."""
-    good, bad = Counter[float](), Counter[float]()
+    """Return how likely a case with truth 1 has a higher value than one with truth 0.
+
+    From 0 to 1; a tie counts as half. None where all truths are the same.
+
+    Args:
+        values: the figure of each case.
+        truths: 0 or 1 for each case.
+        weights: how often each case counts; once by default.
+    """
+    positive: Counter[float] = Counter()
+    negative: Counter[float] = Counter()
     for value, truth, weight in zip(values, truths, weights or [1] * len(values), strict=True):
-        (good if truth else bad)[value] += weight
-    above = below = 0
-    for value in sorted(good.keys() | bad.keys()):
-        above += good[value] * (2 * below + bad[value])
-        below += bad[value]
-    pairs = good.total() * below
-    return above / 2 / pairs if pairs else None
+        counts = positive if truth else negative
+        counts[value] += weight
+
+    twice_above = 0
+    below = 0
+    for value in sorted(positive.keys() | negative.keys()):
+        twice_above += positive[value] * (2 * below + negative[value])
+        below += negative[value]
+
+    pairs = positive.total() * below
+    return twice_above / 2 / pairs if pairs else None
 
 
 def spearman(
     values: Sequence[float], truths: Sequence[float], weights: Sequence[int] | None = None
 ) -> float | None:
-    """Return Spearman's correlation of ranks, -1 to 1, cases counted by weight; None where either side is all equal."""
+    """Return Spearman's correlation of ranks, -1 to 1.
+
+    None where all values or all truths are equal.
+
+    Args:
+        values: the figure of each case.
+        truths: the truth of each case.
+        weights: how often each case counts; once by default.
+    """
     weights = weights or [1] * len(values)
-    x, y = _ranks(values, weights), _ranks(truths, weights)
-    together = math.fsum(w * p * q for w, p, q in zip(weights, x, y, strict=True))
-    alone = math.prod(
-        math.fsum(w * p * p for w, p in zip(weights, ranks, strict=True)) for ranks in (x, y)
-    )
-    return together / math.sqrt(alone) if alone else None
+    value_ranks = _centred_ranks(values, weights)
+    truth_ranks = _centred_ranks(truths, weights)
+
+    def weighted_sum(first: Sequence[float], second: Sequence[float]) -> float:
+        return math.fsum(w * a * b for w, a, b in zip(weights, first, second, strict=True))
+
+    variances = weighted_sum(value_ranks, value_ranks) * weighted_sum(truth_ranks, truth_ranks)
+    if not variances:
+        return None
+    return weighted_sum(value_ranks, truth_ranks) / math.sqrt(variances)
 
 
-def _ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
+def _centred_ranks(values: Sequence[float], weights: Sequence[int]) -> list[float]:
     """Return how far the rank of each value is above the mean of all ranks."""
-    count = Counter[float]()
+    counts: Counter[float] = Counter()
     for value, weight in zip(values, weights, strict=True):
-        count[value] += weight
-    rank, below, mean = {}, 0, (count.total() + 1) / 2
-    for value in sorted(count):
-        rank[value] = below + (count[value] + 1) / 2 - mean
-        below += count[value]
-    return [rank[value] for value in values]
+        counts[value] += weight
+
+    mean = (counts.total() + 1) / 2
+    rank_of: dict[float, float] = {}
+    below = 0
+    for value in sorted(counts):
+        rank_of[value] = below + (counts[value] + 1) / 2 - mean
+        below += counts[value]
+    return [rank_of[value] for value in values]
+
+
+class _PairsOfGroup(NamedTuple):
+    """How many pairs of cases of one group compare, and how many are in the right order."""
+
+    right: float
+    compared: int
 
 
 def within(
     groups: Sequence[str], values: Sequence[float], truths: Sequence[float]
 ) -> tuple[float | None, Interval | None]:
-    """Return how often, of two cases of one group, the better one has the higher value, with a bootstrap of groups."""
+    """Return how often the better of two cases of one group has the higher value.
+
+    From 0 to 1, where a tie counts as half, with its interval from draws of whole groups. None
+    where no two cases of a group have different truths.
+
+    Args:
+        groups: the group of each case.
+        values: the figure of each case.
+        truths: the truth of each case; higher is better.
+    """
     members: dict[str, list[tuple[float, float]]] = {}
-    for group, *one in zip(groups, values, truths, strict=True):
-        members.setdefault(group, []).append((one[0], one[1]))
-    pairs = (
-        [(a > b) + (a == b) / 2 for a, better in own for b, worse in own if worse < better]
-        for own in members.values()
-    )
-    compared = [(sum(won), len(won)) for won in pairs if won]
+    for group, value, truth in zip(groups, values, truths, strict=True):
+        members.setdefault(group, []).append((value, truth))
+
+    compared = [pairs for pairs in map(_pairs_in, members.values()) if pairs.compared]
     if not compared:
         return None, None
-    source, figures = _source(SEED), []
-    for _ in range(DRAWS if len(compared) > 1 else 0):
-        drawn = source.choices(compared, k=len(compared))
-        figures.append(sum(one[0] for one in drawn) / sum(one[1] for one in drawn))
-    return sum(one[0] for one in compared) / sum(one[1] for one in compared), _middle(
-        figures
-    ) if figures else None
+    share = _share_of_right(compared)
+    if len(compared) < 2:
+        return share, None
+
+    source = _random_source(SEED)
+    shares = []
+    for _ in range(DRAWS):
+        shares.append(_share_of_right(source.choices(compared, k=len(compared))))
+    return share, _interval_of(shares)
+
+
+def _pairs_in(cases: Sequence[tuple[float, float]]) -> _PairsOfGroup:
+    right = 0.0
+    compared = 0
+    for value, truth in cases:
+        for other_value, other_truth in cases:
+            if other_truth < truth:
+                right += (value > other_value) + (value == other_value) / 2
+                compared += 1
+    return _PairsOfGroup(right, compared)
+
+
+def _share_of_right(groups: Sequence[_PairsOfGroup]) -> float:
+    right = sum(pairs.right for pairs in groups)
+    return right / sum(pairs.compared for pairs in groups)
+
+
+class Prediction(NamedTuple):
+    """How well a figure predicts a truth.
+
+    Attributes:
+        cases: how many cases have the figure.
+        figure: the area under the curve, or the correlation; None where nothing can be told.
+        interval: the interval of ``figure``.
+    """
+
+    cases: int
+    figure: float | None
+    interval: Interval | None
 
 
 class GroupedDraws:
-    """Measures figures of cases against their truths, with one set of draws of whole groups; ``binary`` by AUC."""
+    """Measures how well figures predict the truths of some cases, with one set of draws.
+
+    A draw resamples whole groups, since the cases of a group depend on each other.
+
+    Attributes:
+        truths: the truth of each case.
+    """
 
     def __init__(
         self,
@@ -188,107 +331,169 @@ class GroupedDraws:
         binary: bool = True,
         draws: int = DRAWS,
     ) -> None:
-        self.truths, self._how = truths, auc if binary else spearman
-        place = {name: n for n, name in enumerate(sorted(set(groups)))}
-        self._group, self._places, self._most = (
-            [place[name] for name in groups],
-            range(len(place)),
-            draws,
-        )
-        self._weights: Any = None
+        """Prepare to measure.
+
+        Args:
+            groups: the group of each case.
+            truths: the truth of each case.
+            binary: whether truths are 0 or 1, measured by :func:`auc`; else by :func:`spearman`.
+            draws: how many draws to make at most.
+        """
+        self.truths = truths
+        self._statistic = auc if binary else spearman
+        self._most_draws = draws
+
+        index_of = {name: index for index, name in enumerate(sorted(set(groups)))}
+        self._group_of_case = [index_of[name] for name in groups]
+        self._group_count = len(index_of)
+        self._draws_as_matrix: Any = None
 
     @functools.cached_property
     def _draws(self) -> "list[array[int]]":
         """How often each draw has each group."""
-        source, places = _source(SEED), self._places
-        draws = (
-            min(self._most, max(_MOST_CHOSEN // len(places), _LEAST_DRAWS))
-            if len(places) > 1
-            else 0
-        )
-        drawn = (Counter(source.choices(places, k=len(places))) for _ in range(draws))
-        return [array("H", [count[group] for group in places]) for count in drawn]
+        if self._group_count < 2:
+            return []
 
-    def measured(
-        self, figures: Sequence[float | None]
-    ) -> tuple[int, float | None, Interval | None]:
-        """Return of how many cases there is a figure, how well these tell, and the interval of that."""
-        there = [n for n, figure in enumerate(figures) if figure is not None]
-        values = [figure for figure in figures if figure is not None]
-        found = self._how(values, [self.truths[n] for n in there])
-        return (
-            len(there),
-            found,
-            None if found is None else self.interval(self.drawn(values, there)),
-        )
+        affordable = max(_MOST_CHOICES // self._group_count, _FEWEST_DRAWS)
+        source = _random_source(SEED)
+        groups = range(self._group_count)
+        draws = []
+        for _ in range(min(self._most_draws, affordable)):
+            counts = Counter(source.choices(groups, k=len(groups)))
+            draws.append(array("H", [counts[group] for group in groups]))
+        return draws
+
+    def measured(self, figures: Sequence[float | None]) -> Prediction:
+        """Return how well a figure predicts the truths.
+
+        Args:
+            figures: the figure of each case; a case with None does not count.
+        """
+        cases = []
+        values = []
+        for case, figure in enumerate(figures):
+            if figure is not None:
+                cases.append(case)
+                values.append(figure)
+
+        result = self._statistic(values, [self.truths[case] for case in cases])
+        interval = None
+        if result is not None:
+            interval = self.interval(self.drawn(values, cases))
+        return Prediction(len(cases), result, interval)
 
     def gain(
         self, before: Sequence[float], after: Sequence[float]
     ) -> tuple[float, Interval | None]:
-        """Return how much better one figure of all cases tells than another, and the interval of that: pairs draws."""
-        there = range(len(self.truths))
-        pairs = zip(self.drawn(before, there), self.drawn(after, there), strict=True)
-        known = [b - a for a, b in pairs if a is not None and b is not None]
-        gained = (self._how(after, self.truths) or 0.0) - (self._how(before, self.truths) or 0.0)
-        return gained, self.interval(known)
+        """Return how much better one figure predicts than another, and the interval of that.
+
+        Both are figures of all cases, and are compared draw by draw.
+        """
+        every_case = range(len(self.truths))
+        differences = []
+        for old, new in zip(
+            self.drawn(before, every_case), self.drawn(after, every_case), strict=True
+        ):
+            if old is not None and new is not None:
+                differences.append(new - old)
+
+        old_result = self._statistic(before, self.truths) or 0.0
+        new_result = self._statistic(after, self.truths) or 0.0
+        return new_result - old_result, self.interval(differences)
 
     @staticmethod
     def interval(figures: Sequence[float | None]) -> Interval | None:
-        """Return the interval of a figure from what it was in each draw; None where no draw has one."""
+        """Return the interval of a figure from what it was in each draw; None without any."""
         known = [figure for figure in figures if figure is not None]
-        return _middle(known) if known else None
+        return _interval_of(known) if known else None
 
-    def drawn(self, values: Sequence[float], there: Sequence[int]) -> list[float | None]:
-        """Return the figure of each draw; None where the cases of a draw leave nothing to tell."""
-        truths, groups = [self.truths[n] for n in there], [self._group[n] for n in there]
+    def drawn(self, values: Sequence[float], cases: Sequence[int]) -> list[float | None]:
+        """Return the figure of each draw; None where its cases leave nothing to tell.
+
+        Args:
+            values: the figure of each of these cases.
+            cases: the indices of the cases.
+        """
+        truths = [self.truths[case] for case in cases]
+        groups = [self._group_of_case[case] for case in cases]
         try:
-            import numpy as np  # where it is there, it is ten to thirty times as fast
+            import numpy  # where it is installed, it is ten to thirty times as fast
         except ImportError:
-            return [
-                self._how(values, truths, [count[group] for group in groups])
-                for count in self._draws
-            ]
+            figures = []
+            for counts in self._draws:
+                weights = [counts[group] for group in groups]
+                figures.append(self._statistic(values, truths, weights))
+            return figures
+        return self._drawn_by_numpy(numpy, values, truths, groups)
+
+    def _drawn_by_numpy(
+        self, np: Any, values: Sequence[float], truths: Sequence[float], groups: Sequence[int]
+    ) -> list[float | None]:
         if not self._draws:
             return []
-        if self._weights is None:
-            self._weights = np.array(self._draws)
-        how = _fast_auc if self._how is auc else _fast_spearman
+        if self._draws_as_matrix is None:
+            self._draws_as_matrix = np.array(self._draws)
+
+        statistic = _aucs if self._statistic is auc else _spearmans
+        rows_at_once = max(1, _WEIGHTS_AT_ONCE // max(len(groups), 1))
         figures: list[float | None] = []
-        rows = max(1, _AT_ONCE // max(len(groups), 1))
-        for n in range(0, len(self._weights), rows):
-            weights = self._weights[n : n + rows, groups].astype(np.int64)
-            figures += how(np, np.array(values), np.array(truths), weights)
+        for start in range(0, len(self._draws_as_matrix), rows_at_once):
+            rows = self._draws_as_matrix[start : start + rows_at_once, groups]
+            weights = rows.astype(np.int64)
+            figures += statistic(np, np.array(values), np.array(truths), weights)
         return figures
 
 
-def _fast_auc(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
-    good, bad = (
-        _by_level(np, weights * (truths.astype(bool) == kind), values)[0] for kind in (True, False)
-    )
-    below = np.cumsum(bad, axis=1) - bad
-    above = (good * (2 * below + bad)).sum(axis=1)
-    pairs = good.sum(axis=1) * bad.sum(axis=1)
-    return [None if not p else float(a) / 2 / float(p) for a, p in zip(above, pairs, strict=True)]
+# The same with numpy, for many draws together: a row of weights for each draw
 
 
-def _fast_spearman(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
-    def centred(figures: Any) -> Any:
-        count, place = _by_level(np, weights, figures)
-        ranks = np.cumsum(count, axis=1) - count + (count + 1) / 2
-        return ranks[:, place] - (weights.sum(axis=1, keepdims=True) + 1) / 2
+def _aucs(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
+    """Return what :func:`auc` returns for each row of weights."""
+    is_positive = truths.astype(bool)
+    positive, _ = _counts_by_level(np, weights * is_positive, values)
+    negative, _ = _counts_by_level(np, weights * ~is_positive, values)
 
-    x, y = centred(values), centred(truths)
-    together = (weights * x * y).sum(axis=1)
-    alone = (weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1)
-    return [
-        None if not a > 0 else float(t) / math.sqrt(float(a))
-        for t, a in zip(together, alone, strict=True)
-    ]
+    below = np.cumsum(negative, axis=1) - negative
+    twice_above = (positive * (2 * below + negative)).sum(axis=1)
+    pairs = positive.sum(axis=1) * negative.sum(axis=1)
+
+    figures: list[float | None] = []
+    for above, count in zip(twice_above, pairs, strict=True):
+        figures.append(float(above) / 2 / float(count) if count else None)
+    return figures
 
 
-def _by_level(np: Any, weights: Any, figures: Any) -> tuple[Any, Any]:
-    """Add up the columns of equal figures: a row for each draw, a column for each level; and the level of each case."""
-    levels, place = np.unique(figures, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[order], np.arange(len(levels)))
-    return np.add.reduceat(weights[:, order], starts, axis=1), place
+def _spearmans(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
+    """Return what :func:`spearman` returns for each row of weights."""
+
+    def centred_ranks(figures: Any) -> Any:
+        counts, level_of_case = _counts_by_level(np, weights, figures)
+        ranks = np.cumsum(counts, axis=1) - counts + (counts + 1) / 2
+        return ranks[:, level_of_case] - (weights.sum(axis=1, keepdims=True) + 1) / 2
+
+    value_ranks = centred_ranks(values)
+    truth_ranks = centred_ranks(truths)
+    covariances = (weights * value_ranks * truth_ranks).sum(axis=1)
+    value_variances = (weights * value_ranks * value_ranks).sum(axis=1)
+    truth_variances = (weights * truth_ranks * truth_ranks).sum(axis=1)
+
+    figures: list[float | None] = []
+    for covariance, variance in zip(covariances, value_variances * truth_variances, strict=True):
+        if variance > 0:
+            figures.append(float(covariance) / math.sqrt(float(variance)))
+        else:
+            figures.append(None)
+    return figures
+
+
+def _counts_by_level(np: Any, weights: Any, figures: Any) -> tuple[Any, Any]:
+    """Add up the weights of equal figures.
+
+    Returns:
+        The sums, a row for each draw and a column for each level of the figures; and the level of
+        each case.
+    """
+    levels, level_of_case = np.unique(figures, return_inverse=True)
+    order = np.argsort(level_of_case, kind="stable")
+    starts = np.searchsorted(level_of_case[order], np.arange(len(levels)))
+    return np.add.reduceat(weights[:, order], starts, axis=1), level_of_case

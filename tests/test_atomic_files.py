@@ -18,7 +18,8 @@ from helpers.doors import ends, make_fifo
 from helpers.privileges import no_privileges
 
 from scoring.errors import WriteError
-from scoring.files import STALE_AGE, remove_stale, write_atomically, write_together
+from scoring.files import write_atomically, write_together
+from scoring.temporary import STALE_AGE, remove_stale_files
 
 TEMPORARY = re.compile(r"\.da-score-[0-9]+-[0-9a-f]{16}\.tmp")
 
@@ -293,7 +294,7 @@ class TestSeveralProcesses:
         )
         assert done.returncode == -signal.SIGKILL
         assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (b"old", 1)
-        remove_stale(tmp_path)
+        remove_stale_files(tmp_path)
         assert os.listdir(tmp_path) == ["a"]
 
     @pytest.mark.slow
@@ -313,7 +314,7 @@ class TestSeveralProcesses:
             data = path.read_bytes()
             assert len(set(data)) == 1
             assert 60_000 <= len(data) < 60_040
-            remove_stale(tmp_path)  # takes nothing away from those that live
+            remove_stale_files(tmp_path)  # takes nothing away from those that live
         assert [writer.wait() for writer in writers] == [0] * 8
         assert path.read_text() in [letter * 60_039 for letter in "abcdefgh"]
         assert (mode(path), os.listdir(tmp_path)) == (0o600, ["a"])
@@ -338,7 +339,7 @@ class TestLitter:
         return path
 
     def left(self, directory: Path) -> list[str]:
-        remove_stale(directory, lambda: self.NOW)
+        remove_stale_files(directory, lambda: self.NOW)
         return os.listdir(directory)
 
     @pytest.mark.parametrize("age", [0.0, STALE_AGE, STALE_AGE + 1, 1e6, -1e6], ids=str)

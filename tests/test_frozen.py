@@ -10,7 +10,7 @@ def test_some_fields_are_not_compared() -> None:
         what: str
         why: str = ""
 
-        _aside = frozenset({"why"})
+        _ignored = frozenset({"why"})
 
     assert Said("a", "b") == Said("a", "c") != Said("b", "b")
     assert len({Said("a", "b"), Said("a", "c"), Said("b")}) == 2

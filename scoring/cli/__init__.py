@@ -1,4 +1,7 @@
-"""The command line, ``da-score``: a small file a command, which parses, calls a function and shows what it returns."""
+"""The command line, ``da-score``.
+
+Each command is a small module, which parses its options, calls a function, and shows the result.
+"""
 
 import contextlib
 import errno
@@ -12,41 +15,74 @@ from collections.abc import Callable, Sequence
 import click
 
 from rubric import DaScoreError
+from scoring.cli.catalog import COMMANDS, OLD_NAMES
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
-from scoring.cli.helptext import COMMANDS
 from scoring.cli.output import WARNINGS, complain, warn, write
 from scoring.errors import LogError, MeetingError, OptionError
 
-EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
 TRACEBACK_VARIABLE = "DA_SCORE_TRACEBACK"
-_OBJECTS = 400_000  # how many objects are made before cycles are looked for: a command makes many, and most have none
-_BREAK = re.compile(r"\s*\n\s*")
-HOOK = "close-task"  # a harness runs it and must not fail: there, an exit status of 2 means "block"
+
+HOOK_COMMAND = "close-task"
+"""Agent harnesses run this command as a hook, and take an exit status of 2 as an order to stop."""
+
+_OBJECTS_BETWEEN_COLLECTIONS = 400_000
+"""Commands make many objects, few of them in cycles, so Python looks for cycles rarely."""
+
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+
+Report = Callable[[str], None]
+"""Takes an error, in one line for people."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit status: 0 done, 1 an error, 2 wrong usage, 130 interrupted.
+    """Run a command line, by default that of this process, and return its exit status.
 
-    The hook returns 0 whatever happens, and 1 instead of any failure with ``--strict``.
+    The status is 0 for success, 1 for an error, 2 for wrong usage, 3 for a gate that does not
+    hold, and 130 after an interrupt. The hook returns 0 in every case, so that it never stops an
+    agent; with ``--strict`` it returns 1 after any failure.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if next((argument for argument in arguments if argument in COMMANDS), None) != HOOK:
-        return _run(arguments, complain)
-    strict = "--strict" in arguments
-    faults: list[str] = []
+    if _command_in(arguments) == HOOK_COMMAND:
+        return _run_hook(arguments)
+    return _run(arguments, complain)
+
+
+def _command_in(arguments: Sequence[str]) -> str | None:
+    """Return the first argument that is the name of a command."""
+    for argument in arguments:
+        if argument in COMMANDS or argument in OLD_NAMES:
+            return argument
+    return None
+
+
+def _run_hook(arguments: Sequence[str]) -> int:
+    is_strict = "--strict" in arguments
+    errors: list[str] = []
+
     try:
-        status = _run(arguments, faults.append)
-        if faults:
-            (complain if strict else warn)("; ".join(faults))
-    except Exception:  # even where a traceback was asked for, the harness must not fail
+        status = _run(arguments, errors.append)
+    except Exception:  # even where a traceback was asked for, the agent must not be stopped
         sys.excepthook(*sys.exc_info())
         status = EXIT_ERROR
-    return EXIT_ERROR if status and strict else EXIT_OK
+
+    if errors:
+        report = complain if is_strict else warn
+        report("; ".join(errors))
+    if status and is_strict:
+        return EXIT_ERROR
+    return EXIT_OK
 
 
-def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
-    WARNINGS.quiet = WARNINGS.verbose = False
+def _run(arguments: Sequence[str], report: Report) -> int:
+    WARNINGS.quiet = False
+    WARNINGS.verbose = False
     WARNINGS.holds = True
+
     try:
         status = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False)
         if sys.stdout is not None:
@@ -54,64 +90,95 @@ def _run(arguments: Sequence[str], report: Callable[[str], None]) -> int:
     except click.exceptions.NoArgsIsHelpError as e:
         write(e.format_message() + "\n")
         return EXIT_OK
-    except click.UsageError as e:
-        help_command = e.ctx.command_path if e.ctx else PROGRAM
-        message = _BREAK.sub(" ", e.format_message())  # click lists choices a line each
-        report(f"{message} (see '{help_command} --help')")
-        return EXIT_USAGE
-    except click.ClickException as e:
-        report(e.format_message())
-        return EXIT_ERROR
-    except (click.Abort, KeyboardInterrupt):
-        report("interrupted")
-        return EXIT_INTERRUPTED
-    except DaScoreError as e:
-        for fault in e.faults if isinstance(e, LogError | MeetingError) else [str(e)]:
-            report(fault)
-        return EXIT_USAGE if isinstance(e, OptionError) else EXIT_ERROR
-    except SystemExit as e:
-        if COMPLETION_VARIABLE in os.environ:  # the shell asked for completions
-            return e.code if isinstance(e.code, int) else EXIT_OK
-        _discard_output()  # click ends like this when the reader of its output is gone
-        return EXIT_OK
-    except BrokenPipeError:
-        _discard_output()
-        return EXIT_OK
-    except Exception as e:
-        if isinstance(e, OSError) and e.errno == errno.ENOSPC:
-            report("standard output: no space left on device")
-            return EXIT_ERROR
-        if isinstance(e, FileNotFoundError) and not e.filename:  # as tempfile says it
-            report(
-                "no folder for temporary files can be written to; make room, or set TMPDIR to one"
-            )
-            return EXIT_ERROR
-        if isinstance(e, PermissionError) and e.filename:
-            report(f"{e.filename}: permission denied")
-            return EXIT_ERROR
-        # A bug must be recognisable as one, without a traceback that a user cannot read.
-        if os.environ.get(TRACEBACK_VARIABLE) or WARNINGS.verbose:
-            raise
-        report(
-            f"internal error, please report it: {type(e).__name__}: {e} ({TRACEBACK_VARIABLE}=1 shows where)"
-        )
-        return EXIT_ERROR
+    except (Exception, SystemExit, KeyboardInterrupt) as e:
+        return _status_of_error(e, report)
     finally:
         WARNINGS.hold_no_longer()
+
     return status if isinstance(status, int) else EXIT_OK
 
 
+def _status_of_error(error: BaseException, report: Report) -> int:
+    """Report why a command ended early, and return its exit status.
+
+    Raises:
+        Exception: the error itself, if it is a bug and a traceback was asked for.
+    """
+    match error:
+        case click.UsageError():
+            report(_usage_message(error))
+            return EXIT_USAGE
+
+        case click.ClickException():
+            report(error.format_message())
+            return EXIT_ERROR
+
+        case click.Abort() | KeyboardInterrupt():
+            report("interrupted")
+            return EXIT_INTERRUPTED
+
+        case LogError() | MeetingError():
+            for fault in error.faults:
+                report(fault)
+            return EXIT_ERROR
+
+        case OptionError():
+            report(str(error))
+            return EXIT_USAGE
+
+        case DaScoreError():
+            report(str(error))
+            return EXIT_ERROR
+
+        case SystemExit() if COMPLETION_VARIABLE in os.environ:
+            return error.code if isinstance(error.code, int) else EXIT_OK
+
+        case SystemExit() | BrokenPipeError():  # the reader of the output is gone
+            _discard_output()
+            return EXIT_OK
+
+        case OSError() if problem := _problem_of_the_system(error):
+            report(problem)
+            return EXIT_ERROR
+
+    if os.environ.get(TRACEBACK_VARIABLE) or WARNINGS.verbose:
+        raise error
+    report(
+        f"internal error, please report it: {type(error).__name__}: {error} "
+        f"({TRACEBACK_VARIABLE}=1 shows where)"
+    )
+    return EXIT_ERROR
+
+
+def _usage_message(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx else PROGRAM
+    message = _LINE_BREAK.sub(" ", error.format_message())  # click lists choices on lines
+    return f"{message} (see '{command} --help')"
+
+
+def _problem_of_the_system(error: OSError) -> str:
+    """Return what is wrong with the disk or with permissions, or "" for anything else."""
+    if error.errno == errno.ENOSPC:
+        return "standard output: no space left on device"
+    if isinstance(error, FileNotFoundError) and not error.filename:  # the way tempfile says it
+        return "cannot write to any folder for temporary files; make room, or set TMPDIR to one"
+    if isinstance(error, PermissionError) and error.filename:
+        return f"{error.filename}: permission denied"
+    return ""
+
+
 def _discard_output() -> None:
-    """Point standard output at nothing: its reader is gone, and Python would complain when it flushes at the end."""
+    """Point standard output at nothing, since Python would complain when it flushes at the end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def run() -> None:
-    """Run the command line of this process, and end the process with its status."""
-    gc.set_threshold(_OBJECTS, 20, 20)
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it was while this was loaded
+    """Run the command line of this process, and end the process with its exit status."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # set while the program was loading
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
     status = main()
-    gc.freeze()  # all that is left goes with the process: no search for cycles in it
+    gc.freeze()  # the process ends: nothing has to look for cycles in what is left
     sys.exit(status)

@@ -12,45 +12,67 @@ from typing import Any
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import PATH, SCORING_OPTIONS, Whole, shared_options, swept
+from scoring.cli.options import (
+    PATH,
+    SCORING_OPTIONS,
+    Whole,
+    prepared_settings,
+    shared_options,
+)
 from scoring.cli.output import reply, say, warn
-from scoring.cli.reading import broken_entries, settings_of, without_effect
+from scoring.cli.reading import (
+    report_broken_entries,
+    settings_of_log,
+    settings_without_effect,
+)
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import parse_day
-from scoring.log.settings import cache_dir_of, resolve_settings
+from scoring.log.settings import cache_dir_of
 from scoring.text import printable, spans
 from scoring.views.table import Block, Column, Line, Table, pairs
+
+_ALL_BUT_LOG = [name for name in SCORING_OPTIONS if name != "iter-log-dir"]
+
+_ABSENT_COLUMNS = (
+    Column("ABSENT SIGNAL", width=20),
+    Column("ITERATIONS", width=10),
+    Column("REASON", prose=True, width=0),
+)
 
 
 @click.command(epilog="Example:  da-score backfill . --dry-run")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
-@shared_options(*(name for name in SCORING_OPTIONS if name != "iter-log-dir"))
-@click.option("--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one a line.")
+@shared_options(*_ALL_BUT_LOG)
+@click.option(
+    "--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one on each line."
+)
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing."
 )
 @click.option("--force", is_flag=True, help="Score what is up to date too.")
 @click.option(
-    "--refresh-git", is_flag=True, help="Score also where only git says something else now."
+    "--refresh-git", is_flag=True, help="Also score where only git says something else now."
 )
 @click.option(
-    "--allow-evidence-loss", is_flag=True, help="Replace sidecars where transcripts are gone."
+    "--allow-evidence-loss",
+    is_flag=True,
+    help="Replace sidecars even if their transcripts are gone.",
 )
 @click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
 @click.option(
     "--only",
     metavar="SIGNAL",
-    help="Only iterations where this signal is absent, or without a sidecar.",
+    help="Only iterations without a sidecar, or where this signal is absent.",
 )
 @click.option(
     "--jobs",
     "at_once",
     type=Whole(1, 64),
     metavar="K",
-    help="Logs at once.  [default: one per core]",
+    help="How many logs at once.  [default: one per core]",
 )
 def command(
     roots: tuple[Path, ...],
@@ -61,153 +83,229 @@ def command(
     at_once: int | None,
     **flags: bool,
 ) -> None:
-    """Score what is missing or out of date in the logs at ROOT: no sidecar, another rubric, or changed inputs.
+    """Score what is missing or out of date in one log or many.
 
-    A ROOT is a repository, a folder of repositories, or a log directory; by default the current directory. Skips what
-    is up to date, continues past a broken log, can be interrupted and started again. Exit 1 when a log failed.
+    A ROOT is a repository, a folder of repositories, or a log directory; by default it is the
+    current directory. Scores iterations without a sidecar, with one of another rubric, and with
+    one whose inputs changed. Skips what is up to date, continues after a broken log, and can be
+    interrupted and started again. Exits with 1 when a log failed.
     """
-    settings = swept(resolve_settings(options))
+    settings = prepared_settings(options)
     rubric = find_rubric(settings.rubric)
     if only is not None and rubric.signal(only) is None:
-        raise OptionError(f"--only {only!r} is no signal of rubric {rubric.version}")
-    found = find_logs(
-        [*roots, *(roots_from_file(from_file) if from_file else ())] or [settings.repo_dir]
-    )
-    wanted = min(at_once or os.cpu_count() or 1, len(found))
+        raise OptionError(f"--only {only!r} is not a signal of rubric {rubric.version}")
+
+    all_roots = list(roots)
+    if from_file:
+        all_roots += roots_from_file(from_file)
+    logs = find_logs(all_roots or [settings.repo_dir])
+
+    processes = min(at_once or os.cpu_count() or 1, len(logs))
     plan = BackfillPlan(
         rubric,
-        since=None if since is None else parse_day(since),
+        since=parse_day(since) if since is not None else None,
         only_absent=only,
         cache_dir=cache_dir_of(settings),
-        processes=settings.processes if wanted == 1 else 1,
+        processes=settings.processes if processes == 1 else 1,
         **flags,
     )
-    reports: list[LogReport] = []
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        jobs, broken = _jobs(found, options)
-        done: Iterable[LogReport] = itertools.chain(broken, backfill_logs(jobs, plan, wanted))
-        if drawn := sys.stderr is not None and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import track
+    reports = _backfill(logs, plan, processes, options, prints_progress=not settings.json)
 
-            done = track(done, "backfill", len(found), console=Console(stderr=True), transient=True)
-        for report in done:
-            reports.append(report)
-            if not (drawn or settings.json):
-                say(_log_line(report, plan.dry_run))
-            for text in report.warnings:
-                warn(text)
-            broken_entries(
-                *report.broken[report.error is not None :]
-            )  # the first is the error of a log that failed
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-    order = [log.iter_log_dir for log in found]
-    reports.sort(key=lambda report: order.index(report.iter_log_dir))
-    head = {
+    value = {
         "rubric_version": rubric.version,
         "dry_run": plan.dry_run,
-        "totals": _backfill_totals(reports),
+        "totals": _totals(reports),
+        "logs": [report.as_dict() for report in reports],
     }
-    reply(
-        settings.json,
-        {**head, "logs": [report.as_dict() for report in reports]},
-        _backfill_page(reports, plan),
-    )
-    if failed := [r for r in reports if r.error]:
+    reply(settings.json, value, _page(reports, plan))
+
+    failed = [report for report in reports if report.error]
+    if failed:
         raise DaScoreError(
             f"{len(failed)} of {len(reports)} logs failed; each is named above with its error"
         )
 
 
-def _jobs(found: list[FoundLog], options: dict[str, Any]) -> tuple[list[LogJob], list[LogReport]]:
+def _backfill(
+    logs: Sequence[FoundLog],
+    plan: BackfillPlan,
+    processes: int,
+    options: dict[str, Any],
+    prints_progress: bool,
+) -> list[LogReport]:
+    """Bring logs up to date, say how it goes, and return what was done, in their order.
+
+    A terminal gets a bar on standard error; otherwise there is a line for each log, where
+    ``prints_progress``.
+    """
+    draws_bar = sys.stderr is not None and sys.stderr.isatty()
+    reports: list[LogReport] = []
+
+    # SIGTERM acts like Ctrl-C, so that the processes of this one end with it.
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        jobs, failed = _jobs_for(logs, options)
+        finished: Iterable[LogReport] = itertools.chain(
+            failed, backfill_logs(jobs, plan, processes)
+        )
+        if draws_bar:
+            finished = _with_bar(finished, len(logs))
+
+        for report in finished:
+            reports.append(report)
+            if prints_progress and not draws_bar:
+                say(_line_of_log(report, plan.dry_run))
+            _report_problems(report)
+    finally:
+        signal.signal(signal.SIGTERM, previous_handler)
+
+    order = [log.iter_log_dir for log in logs]
+    reports.sort(key=lambda report: order.index(report.iter_log_dir))
+    return reports
+
+
+def _with_bar(reports: Iterable[LogReport], count: int) -> Iterable[LogReport]:
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(reports, "backfill", count, console=Console(stderr=True), transient=True)
+
+
+def _report_problems(report: LogReport) -> None:
+    for text in report.warnings:
+        warn(text)
+
+    broken = list(report.broken)
+    if report.error is not None:
+        del broken[0]  # the first is the error of the log that failed
+    report_broken_entries(*broken)
+
+
+def _jobs_for(
+    logs: Sequence[FoundLog], options: dict[str, Any]
+) -> tuple[list[LogJob], list[LogReport]]:
+    """Return a job for each log, and a report on each log whose settings cannot be used."""
     jobs: list[LogJob] = []
-    broken: list[LogReport] = []
-    for log in found:
+    failed: list[LogReport] = []
+    for log in logs:
         try:
-            settings = settings_of(log, options)
+            settings = settings_of_log(log, options)
             rubric = find_rubric(settings.rubric)
         except DaScoreError as e:
-            broken.append(LogReport(log.iter_log_dir, error=str(e)))
+            failed.append(LogReport(log.iter_log_dir, error=str(e)))
             continue
-        for text in without_effect(settings, rules_of(rubric)):
+
+        for text in settings_without_effect(settings, rules_of(rubric)):
             warn(f"{log.iter_log_dir}: {text}")
         jobs.append(LogJob(log.iter_log_dir, settings, rubric))
-    return jobs, broken
+    return jobs, failed
 
 
-def _log_line(report: LogReport, dry_run: bool) -> str:
-    place = printable(str(report.iter_log_dir))
+def _line_of_log(report: LogReport, dry_run: bool) -> str:
+    log = printable(str(report.iter_log_dir))
     if report.error:
-        return f"{place}: failed: {printable(report.error)}\n"
+        return f"{log}: failed: {printable(report.error)}\n"
+
     parts = [
         f"{len(report.scored)} {'to score' if dry_run else 'scored'}",
         f"{report.up_to_date} up to date",
     ]
-    more = {
-        "kept (evidence lost)": len(report.kept),
-        "with other answers of git": len(report.git_changed),
-    }
-    more |= {"passed over": report.passed_over}
-    return f"{place}: {', '.join([*parts, *(f'{count} {what}' for what, count in more.items() if count)])}\n"
+    if report.kept:
+        parts.append(f"{len(report.kept)} kept (evidence lost)")
+    if report.git_changed:
+        parts.append(f"{len(report.git_changed)} with other answers of git")
+    if report.passed_over:
+        parts.append(f"{report.passed_over} passed over")
+    return f"{log}: {', '.join(parts)}\n"
 
 
-def _backfill_page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
-    totals = _backfill_totals(reports)
-    counts = {
-        "LOGS": totals["logs"],
-        f"ITERATIONS {'would be scored' if plan.dry_run else 'scored'}": totals["scored"],
-        "           up to date": totals["up_to_date"],
-        "           kept": totals["kept"],
-        "           passed over": totals["passed_over"],
-        "LOGS failed": totals["failed"],
-        "TIME": f"{totals['seconds']:.1f} s",
-    }
-    head = f"Backfill — rubric {plan.rubric.version}{' (dry run)' if plan.dry_run else ''}"
-    yield from (Line(), Line(head, "bold"), Line())
-    yield pairs([(name, str(count)) for name, count in counts.items()], 26)
-    kept = [
-        (r, f"{iteration}: {' and '.join(lost)}")
-        for r in reports
-        for iteration, lost in r.kept.items()
+def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
+    title = f"Backfill — rubric {plan.rubric.version}"
+    if plan.dry_run:
+        title += " (dry run)"
+    yield Line()
+    yield Line(title, "bold")
+    yield Line()
+    yield pairs(_total_rows(reports, plan), 26)
+
+    if plan.dry_run:
+        yield from _list_of("Why", _reasons_to_score(reports))
+    yield from _list_of(
+        "Kept, because the transcripts no longer cover the window", _lost_evidence(reports)
+    )
+    yield from _list_of(
+        "Git answers differently (--refresh-git scores these)",
+        [(report, spans(report.git_changed)) for report in reports if report.git_changed],
+    )
+    yield from _list_of("Failed", [(report, report.error) for report in reports if report.error])
+    yield from _absent_signals(reports)
+
+
+def _total_rows(reports: Sequence[LogReport], plan: BackfillPlan) -> list[tuple[str, str]]:
+    totals = _totals(reports)
+    done = "would be scored" if plan.dry_run else "scored"
+    return [
+        ("LOGS", str(totals["logs"])),
+        (f"ITERATIONS {done}", str(totals["scored"])),
+        ("           up to date", str(totals["up_to_date"])),
+        ("           kept", str(totals["kept"])),
+        ("           passed over", str(totals["passed_over"])),
+        ("LOGS failed", str(totals["failed"])),
+        ("TIME", f"{totals['seconds']:.1f} s"),
     ]
-    by_git = [(r, spans(r.git_changed)) for r in reports if r.git_changed]
-    for title, texts in (
-        ("Why", [(r, text) for r in reports if plan.dry_run for text in _by_reason(r)]),
-        ("Kept, because the transcripts no longer cover the window", kept),
-        ("Git answers differently (--refresh-git scores these)", by_git),
-        ("Failed", [(r, r.error) for r in reports if r.error]),
-    ):
-        if texts:
-            yield from (Line(), Line(f"{title}:"))
-            yield from (Line(f"  {report.iter_log_dir}: {text}") for report, text in texts)
-    absent: Counter[tuple[str, str]] = sum((r.absent for r in reports), Counter())
-    if absent:
-        yield Line()
-        found = sorted(absent.items(), key=lambda item: (-item[1], item[0]))
-        columns = [
-            Column(head, width=width) for head, width in (("ABSENT SIGNAL", 20), ("ITERATIONS", 10))
-        ]
-        columns.append(Column("REASON", prose=True, width=0))
-        yield Table(columns, [(signal, count, reason) for (signal, reason), count in found])
 
 
-def _backfill_totals(reports: Sequence[LogReport]) -> dict[str, Any]:
+def _totals(reports: Sequence[LogReport]) -> dict[str, Any]:
     return {
         "logs": len(reports),
-        "scored": sum(len(r.scored) for r in reports),
-        "up_to_date": sum(r.up_to_date for r in reports),
-        "kept": sum(len(r.kept) for r in reports),
-        "git_changed": sum(len(r.git_changed) for r in reports),
-        "passed_over": sum(r.passed_over for r in reports),
-        "failed": sum(r.error is not None for r in reports),
-        "seconds": round(sum(r.seconds for r in reports), 3),
+        "scored": sum(len(report.scored) for report in reports),
+        "up_to_date": sum(report.up_to_date for report in reports),
+        "kept": sum(len(report.kept) for report in reports),
+        "git_changed": sum(len(report.git_changed) for report in reports),
+        "passed_over": sum(report.passed_over for report in reports),
+        "failed": sum(1 for report in reports if report.error is not None),
+        "seconds": round(sum(report.seconds for report in reports), 3),
     }
 
 
-def _by_reason(report: LogReport) -> list[str]:
-    reasons: dict[str, list[int]] = {}
-    for iteration, reason in report.scored.items():
-        reasons.setdefault(reason, []).append(iteration)
-    return [f"{spans(iterations)}: {reason}" for reason, iterations in reasons.items()]
+def _list_of(title: str, texts: Sequence[tuple[LogReport, str | None]]) -> Iterator[Block]:
+    """Yield a title with a list of texts about logs, if there are any."""
+    if not texts:
+        return
+    yield Line()
+    yield Line(f"{title}:")
+    for report, text in texts:
+        yield Line(f"  {report.iter_log_dir}: {text}")
+
+
+def _reasons_to_score(reports: Sequence[LogReport]) -> list[tuple[LogReport, str]]:
+    texts = []
+    for report in reports:
+        iterations_by_reason: dict[str, list[int]] = {}
+        for iteration, reason in report.scored.items():
+            iterations_by_reason.setdefault(reason, []).append(iteration)
+        for reason, iterations in iterations_by_reason.items():
+            texts.append((report, f"{spans(iterations)}: {reason}"))
+    return texts
+
+
+def _lost_evidence(reports: Sequence[LogReport]) -> list[tuple[LogReport, str]]:
+    texts = []
+    for report in reports:
+        for iteration, signals in report.kept.items():
+            texts.append((report, f"{iteration}: {' and '.join(signals)}"))
+    return texts
+
+
+def _absent_signals(reports: Sequence[LogReport]) -> Iterator[Block]:
+    """Yield a table of the signals that are absent and why, the most frequent first."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for report in reports:
+        counts.update(report.absent)
+    if not counts:
+        return
+
+    rows = [(signal, count, reason) for (signal, reason), count in counts.items()]
+    rows.sort(key=lambda row: (-row[1], row[0], row[2]))
+    yield Line()
+    yield Table(_ABSENT_COLUMNS, rows)

@@ -1,4 +1,4 @@
-"""``da-score close-task``: the hook. It never holds an agent up and never fails it."""
+"""``da-score close-task``: the hook of harnesses, which never stops an agent or holds it up."""
 
 import contextlib
 import os
@@ -10,24 +10,27 @@ from typing import Any
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import SCORING_OPTIONS, Number, shared_options
+from scoring.cli.options import SCORING_OPTIONS, Number, shared_options
 from scoring.cli.output import reply, warn
 from scoring.cli.reading import sources
-from scoring.errors import InputError, LogError, SettingsError
+from scoring.errors import InputError, LogError, SettingsError, Warn
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.jobs.close_task import close_task
+from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import band_text, number
 
-_AGAIN = 1.0  # after how many seconds the end of the time is signalled again
+_SECONDS_BETWEEN_SIGNALS = 1.0
+"""How often the deadline is signalled, since Python loses an exception raised in a callback."""
+
+_MOST_DIGITS = 19
 
 
 class _GaveUp(BaseException):
-    """The time that the hook may take is over."""
+    """The deadline of the hook has passed."""
 
 
 @click.command(
@@ -42,7 +45,7 @@ class _GaveUp(BaseException):
     default="current",
     show_default=True,
     metavar="current|recent-K|all",
-    help="Which iterations to score anew, beside members of the session that have no score.",
+    help="Which iterations to score again, in addition to those of the session without a score.",
 )
 @click.option(
     "--timeout",
@@ -58,60 +61,63 @@ def command(
     options: dict[str, Any],
     score_recompute: str,
     timeout: float,
-    strict: bool,
+    strict: bool,  # noqa: ARG001 - main() reads it, since it counts for wrong options too
 ) -> int:
-    """Score the iteration that was just closed (the highest, or N), and its session.
+    """Score the iteration that was just closed, and its session.
 
-    Meant to be run by an agent harness after every task. Takes the harness's JSON from standard input or as the last
-    argument: its cwd gives the repository, its transcript_path a folder of transcripts. Always exits 0, with one
-    warning line when something went wrong (with --strict, 1), and gives up after --timeout. With the setting derive
-    the commits of the session that ended get their entries first, where the log has none.
+    That is iteration N, by default the highest. Agent harnesses run this command after every
+    task. It reads the harness's JSON from standard input or from the last argument: "cwd" names
+    the repository, "transcript_path" a folder of transcripts. It always exits with 0, and prints
+    one line of warning when something went wrong; with --strict it then exits with 1. It gives up
+    after --timeout. With the setting derive, commits of the session without an entry get theirs
+    first.
     """
-    del strict  # main() reads it, because it is in force for wrong options too
     warnings: list[str] = []
     broken: list[LogError] = []
+
     with _deadline(timeout):
-        iteration, hook = _hook_input(arguments)
+        iteration, hook = _parse_arguments(arguments)
         if hook.stop_hook_active:
             return 0
-        settings = _settings(options, hook)
-        hinted = _hinted(settings, hook)
-        if (
-            settings.derive and iteration is None
-        ):  # a harness that does not name the session gets the entries of all
-            from scoring.jobs.derive import derive  # loads every harness, 0.04 s
 
-            places = sources(settings, ATTRIBUTED, warnings.append, hinted)
-            derived = derive(settings.iter_log_dir, places, session=hook.session_id).written
+        settings = _settings_for(hook, options)
+        hinted = _hinted_folders(hook, settings)
+        if settings.derive and iteration is None:
+            count = _derive_entries(settings, hook, hinted, warnings.append)
             if not holds_entries(settings.iter_log_dir):
                 return 0
-            if derived and score_recompute == "current":
-                score_recompute = f"recent-{len(derived)}"
-        rubric = find_rubric(settings.rubric)
-        places = sources(settings, warn=warnings.append, hinted=hinted)
+            if count and score_recompute == "current":
+                score_recompute = f"recent-{count}"
+
         closed = close_task(
-            settings.iter_log_dir, places, rubric, iteration, score_recompute, broken.append
+            settings.iter_log_dir,
+            sources(settings, warn=warnings.append, hinted=hinted),
+            find_rubric(settings.rubric),
+            iteration,
+            score_recompute,
+            broken.append,
         )
-    score, path = number(closed.value, closed.scored), printable(str(closed.sidecar_path))
-    text = f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n"
-    reply(settings.json, closed.as_dict(), text)
-    if said := [*warnings, *map(str, broken)]:
-        warn("; ".join(said))
+
+    reply(settings.json, closed.as_dict(), _text(closed))
+    problems = [*warnings, *map(str, broken)]
+    if problems:
+        warn("; ".join(problems))
     return 1 if broken else 0
 
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
+    """End the block with a SettingsError if it takes longer than so many seconds."""
+
     def give_up(*_: object) -> None:
         raise _GaveUp
 
-    before = signal.signal(signal.SIGALRM, give_up)
+    previous_handler = signal.signal(signal.SIGALRM, give_up)
     try:
         try:
-            # Repeated, because an exception that is raised within a callback of the interpreter is lost.
-            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, seconds, _SECONDS_BETWEEN_SIGNALS)
             yield
-        finally:  # the time may be over while it is switched off: that is caught below as well
+        finally:  # the timer may fire while it is switched off, so this is in a ``try`` as well
             signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt as e:
         raise click.Abort from e  # click would print an empty line first
@@ -120,40 +126,75 @@ def _deadline(seconds: float) -> Iterator[None]:
             f"close-task gave up after {seconds:g} s; allow it more with --timeout"
         ) from e
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)
 
 
-def _hook_input(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
+def _parse_arguments(arguments: tuple[str, ...]) -> tuple[int | None, HookInput]:
+    """Return the iteration, if one is named, and what the harness says.
+
+    Without JSON among the arguments, what the harness says is read from standard input.
+
+    Raises:
+        SettingsError: an argument is neither a number nor JSON.
+    """
     iteration: int | None = None
     hook: HookInput | None = None
+
     for argument in arguments:
         if argument.lstrip().startswith("{"):
             hook = parse_hook_input(argument)
-        elif (
-            iteration is None
-            and argument.isascii()
-            and argument.removeprefix("-").isdigit()
-            and len(argument) < 20
-        ):
+        elif iteration is None and _is_number(argument):
             iteration = int(argument)
         else:
             raise SettingsError(
                 f"argument {argument!r} is neither an iteration nor the harness's JSON"
             )
-    return iteration, hook or read_hook_input() or HookInput()
+
+    if hook is None:
+        hook = read_hook_input() or HookInput()
+    return iteration, hook
 
 
-def _settings(options: dict[str, Any], hook: HookInput) -> Settings:
+def _is_number(argument: str) -> bool:
+    digits = argument.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(argument) <= _MOST_DIGITS
+
+
+def _settings_for(hook: HookInput, options: dict[str, Any]) -> Settings:
+    """Return the settings for the repository that the harness or the command line names."""
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
     if not os.path.isdir(hook.cwd):  # unlike Path.is_dir, this takes whatever a harness may say
-        raise InputError(f"{hook.cwd}: the harness's cwd is no directory")
+        raise InputError(f"{hook.cwd}: the harness's cwd is not a directory")
     return resolve_settings(options | {"repo-dir": GitRepository(hook.cwd).top_level})
 
 
-def _hinted(settings: Settings, hook: HookInput) -> list[Path]:
-    known = set(map(os.path.realpath, settings.transcript_dirs))
-    found: dict[str, Path] = {}
-    for folder in filter(os.path.isdir, hook.transcript_dirs):
-        found.setdefault(os.path.realpath(folder), folder)
-    return [folder for real, folder in found.items() if real not in known]
+def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
+    """Return the transcript folders of the harness that the settings do not name."""
+    taken = {os.path.realpath(folder) for folder in settings.transcript_dirs}
+    hinted = []
+    for folder in hook.transcript_dirs:
+        real_path = os.path.realpath(folder)
+        if os.path.isdir(folder) and real_path not in taken:
+            taken.add(real_path)
+            hinted.append(folder)
+    return hinted
+
+
+def _derive_entries(
+    settings: Settings, hook: HookInput, hinted: list[Path], warn_later: Warn
+) -> int:
+    """Write the entries of the session's commits, and return how many were written.
+
+    Where the harness does not name the session, the commits of all sessions get entries.
+    """
+    from scoring.jobs.derive import derive  # loads every harness, which takes 0.04 s
+
+    evidence = sources(settings, ATTRIBUTED, warn_later, hinted)
+    return len(derive(settings.iter_log_dir, evidence, session=hook.session_id).written)
+
+
+def _text(closed: ClosedTask) -> str:
+    score = number(closed.value, closed.scored)
+    path = printable(str(closed.sidecar_path))
+    return f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n"

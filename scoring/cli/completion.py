@@ -17,11 +17,13 @@ from scoring.files import make_folder, read_file, write_atomically
 from scoring.log.find import names_in_log
 from scoring.log.settings import resolve_settings
 
-_ITERATION = re.compile(r"iter-([0-9]+)\.yaml")
-_SESSION = re.compile(r"session-(.+)\.score\.yaml")
+_ENTRY_NAME = re.compile(r"iter-([0-9]+)\.yaml")
+_SESSION_SIDECAR_NAME = re.compile(r"session-(.+)\.score\.yaml")
 
 _SHELLS = ("bash", "zsh", "fish")
-_NEEDS_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"  # what zsh starts without
+
+_LOAD_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
+"""Loads what the script needs and zsh starts without."""
 
 
 @click.command(epilog="Example:  da-score completion bash --install")
@@ -30,80 +32,120 @@ _NEEDS_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compi
     "--install", is_flag=True, help="Write the script, and have the shell read it when it starts."
 )
 def command(shell: str | None, install: bool) -> None:
-    """Print the completion script of a shell, to be evaluated in its start-up file, or install it.
+    """Print the completion script of a shell, or install it.
 
-    Without a name it is the shell of the variable SHELL.
+    Evaluate the printed script in the shell's start-up file. Without a name, the shell is that of
+    the variable SHELL.
     """
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in _SHELLS:
         raise OptionError(
-            f"no completion for the shell {name or 'without a name'}; name one of {', '.join(_SHELLS)}"
+            f"no completion for the shell {name or 'without a name'}; "
+            f"name one of {', '.join(_SHELLS)}"
         )
-    kind = get_completion_class(name)
-    assert kind is not None  # click knows the three shells
-    script = kind(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n"
+
+    completion_class = get_completion_class(name)
+    assert completion_class is not None  # click knows the three shells
+    script = completion_class(cli, {}, PROGRAM, COMPLETION_VARIABLE).source() + "\n"
     write(_install(name, script) if install else script)
 
 
 def _install(shell: str, script: str) -> str:
-    """Write the script to where the shell, or a line of its start-up file, reads it; return what was done, in words."""
-    home = Path.home()
-    if shell == "fish":
-        file = (
-            Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-            / "fish/completions"
-            / f"{PROGRAM}.fish"
+    """Write the script where the shell finds it, and return what was done, for people."""
+    if shell == "fish":  # it reads all scripts in its folder
+        path = _fish_script_path()
+        _write_script(path, script)
+        return (
+            f"wrote {path}\n"
+            "Completion begins in the next fish that you start; to undo it, remove the file.\n"
         )
-    else:
-        file = (
-            Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
-            / PROGRAM
-            / f"completion.{shell}"
-        )
-    make_folder(file.parent)
-    write_atomically(file, ((_NEEDS_COMPDEF if shell == "zsh" else "") + script).encode())
-    done = f"wrote {file}\n"
-    if shell != "fish":
-        start = (
-            home / ".bashrc"
-            if shell == "bash"
-            else Path(os.environ.get("ZDOTDIR") or home) / ".zshrc"
-        )
-        done += _add_line(start, f"[ ! -r {shlex.quote(str(file))} ] || . {shlex.quote(str(file))}")
-    added = "the file" if shell == "fish" else "the file and the line"
+
+    path = _data_home() / PROGRAM / f"completion.{shell}"
+    if shell == "zsh":
+        script = _LOAD_COMPDEF + script
+    _write_script(path, script)
+
+    name = shlex.quote(str(path))
+    added = _add_line(_start_up_file(shell), f"[ ! -r {name} ] || . {name}")
     return (
-        f"{done}Completion begins in the next {shell} that you start; to undo it, remove {added}.\n"
+        f"wrote {path}\n{added}"
+        f"Completion begins in the next {shell} that you start; to undo it, remove the file and "
+        "the line.\n"
     )
 
 
-def _add_line(file: Path, line: str) -> str:
-    """Add a line at the end of a start-up file, unless it has it; return what was done, in words."""
-    real, before, mode, owner = Path(os.path.realpath(file)), b"", 0o644, None
+def _fish_script_path() -> Path:
+    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return config_home / "fish" / "completions" / f"{PROGRAM}.fish"
+
+
+def _data_home() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def _start_up_file(shell: str) -> Path:
+    if shell == "bash":
+        return Path.home() / ".bashrc"
+    return Path(os.environ.get("ZDOTDIR") or Path.home()) / ".zshrc"
+
+
+def _write_script(path: Path, script: str) -> None:
+    make_folder(path.parent)
+    write_atomically(path, script.encode())
+
+
+def _add_line(path: Path, line: str) -> str:
+    """Add a line at the end of a start-up file, unless it is there, and return what was done.
+
+    Keeps the mode and the owner of the file, and follows links to it.
+    """
+    target = Path(os.path.realpath(path))
+    content = b""
+    mode = 0o644
+    owner = None
     with contextlib.suppress(FileNotFoundError):
-        before, found = read_file(real), os.stat(real)
-        mode, owner = found.st_mode & 0o7777, (found.st_uid, found.st_gid)
-    if line.encode() in before.splitlines():
-        return f"{file} reads it already\n"
-    end = b"" if not before or before.endswith(b"\n") else b"\n"
-    write_atomically(real, before + end + line.encode() + b"\n", mode, owner)
-    return f"added a line to {file} that reads it\n"
+        content = read_file(target)
+        status = os.stat(target)
+        mode = status.st_mode & 0o7777
+        owner = (status.st_uid, status.st_gid)
+
+    if line.encode() in content.splitlines():
+        return f"{path} reads it already\n"
+
+    if content and not content.endswith(b"\n"):
+        content += b"\n"
+    write_atomically(target, content + line.encode() + b"\n", mode, owner)
+    return f"added a line to {path} that reads it\n"
 
 
-def session_ids(log_dir: Path, pattern: re.Pattern[str] = _SESSION) -> list[str]:
-    """Return the sessions that have a sidecar in a log, sorted; or what another pattern finds in names of files."""
-    return [m[1] for name in names_in_log(log_dir) if (m := pattern.fullmatch(name))]
+def session_ids(log_dir: Path) -> list[str]:
+    """Return the ids of the sessions that have a sidecar in a log, sorted."""
+    return _names_matching(_SESSION_SIDECAR_NAME, log_dir)
 
 
-def _offered(
+def _names_matching(pattern: re.Pattern[str], log_dir: Path) -> list[str]:
+    """Return the first group of a pattern in the names of a log's files that match it."""
+    names = []
+    for file_name in names_in_log(log_dir):
+        if match := pattern.fullmatch(file_name):
+            names.append(match[1])
+    return names
+
+
+def _complete(
     pattern: re.Pattern[str], ctx: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    given = {"iter-log-dir": ctx.params.get("iter_log_dir"), "repo-dir": ctx.params.get("repo_dir")}
+    """Offer names from the log that the command line or the settings name, or none on an error."""
+    options = {
+        "iter-log-dir": ctx.params.get("iter_log_dir"),
+        "repo-dir": ctx.params.get("repo_dir"),
+    }
     try:
-        found = session_ids(resolve_settings(given).iter_log_dir, pattern)
+        names = _names_matching(pattern, resolve_settings(options).iter_log_dir)
     except Exception:
         return []
-    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-complete_iterations = functools.partial(_offered, _ITERATION)
-complete_sessions = functools.partial(_offered, _SESSION)
+complete_iterations = functools.partial(_complete, _ENTRY_NAME)
+complete_sessions = functools.partial(_complete, _SESSION_SIDECAR_NAME)

@@ -2,24 +2,25 @@
 
 import shlex
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from scoring.cli.app import PATH, settings_options
 from scoring.cli.iteration import hooks_behind
+from scoring.cli.options import PATH, settings_options
 from scoring.cli.output import on_terminal, say, show, warn, write_json
-from scoring.demo import build_demo
+from scoring.demo import Demo, build_demo
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import LogView
 from scoring.log.settings import Settings
-from scoring.score import score_log, write_scored_log
+from scoring.score import ScoredIteration, ScoredLog, score_log, write_scored_log
 from scoring.sidecars.scores import iteration_score_path
 from scoring.views.integrity import integrity_page, summarize_integrity
 from scoring.views.landing_text import landing_text, named_commit
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.score_pages import iteration_page
-from scoring.views.table import Line
+from scoring.views.table import Block, Line
 from scoring.views.work_rows import work_of
 
 
@@ -27,40 +28,65 @@ from scoring.views.work_rows import work_of
 @click.argument("directory", type=PATH, required=False)
 @settings_options()
 def command(directory: Path | None, settings: Settings) -> None:
-    """Make a small repository with an iteration log in DIRECTORY (a new one by default), score it, and show it."""
-    demo = build_demo(directory or Path(tempfile.mkdtemp(prefix="da-score-demo-")))
-    scored = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warn)
-    iterations, sessions = write_scored_log(demo.iter_log_dir, scored, warn)
+    """Make a small example repository with a log, score it, and show the scores.
+
+    The repository goes to DIRECTORY, by default a new temporary folder.
+    """
+    root = directory or Path(tempfile.mkdtemp(prefix="da-score-demo-"))
+    demo = build_demo(root)
+    log = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warn)
+    iteration_files, session_files = write_scored_log(demo.iter_log_dir, log, warn)
+
     if settings.json:
-        write_json(run_payload(scored.summary, map(run_item, scored.iterations)))
+        write_json(run_payload(log.summary, map(run_item, log.iterations)))
         return
-    written = len(iterations), len(sessions)
-    lowest = min(scored.iterations, key=lambda i: (not i.score.scored, i.score.value))
-    claims = summarize_integrity(i.signals for i in scored.iterations)
-    source = iteration_score_path(demo.iter_log_dir, lowest.score.iteration)
-    hooks = hooks_behind(lowest.persisted, demo.iter_log_dir)
-    rows = work_of(
-        LogView(demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None})
-    )
-    subjects = subjects_of(
-        demo.repo_dir, [one.commit for one in scored.summary.lines if one.commit]
-    )
-    more = RunShown(rows, subjects, terminal=on_terminal(), every=True, sessions=True)
-    show(run_page(scored.summary, demo.iter_log_dir, written, more))
-    why = f"Why iteration {lowest.score.iteration} scored lowest"
-    show([Line(), Line(why, only="terminal"), Line(only="terminal")])
-    landing = lowest.facts.landing
-    about = [
-        named_commit(landing.sha, more.subjects.get(lowest.record.commit, "")),
-        landing_text(landing),
-    ]
-    show(
-        iteration_page(
-            lowest.persisted, hooks, source, objectives=lowest.signals.objective, about=about
-        )
-    )
+
+    shown = _work_to_show(demo, log)
+    written = len(iteration_files), len(session_files)
+    show(run_page(log.summary, demo.iter_log_dir, written, shown))
+
+    lowest = min(log.iterations, key=_unscored_last)
+    show(_page_of_lowest(lowest, demo, shown))
+
+    claims = summarize_integrity(iteration.signals for iteration in log.iterations)
     show([Line(), *integrity_page(claims, demo.iter_log_dir)])
+
     say(
         f"\nThe demo is in {demo.root}. Try:\n"
         f"  cd {shlex.quote(str(demo.repo_dir))} && da-score iteration {lowest.score.iteration}\n"
+    )
+
+
+def _work_to_show(demo: Demo, log: ScoredLog) -> RunShown:
+    view = LogView(
+        demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None}
+    )
+    commits = [line.commit for line in log.summary.lines if line.commit]
+    return RunShown(
+        work_of(view),
+        subjects_of(demo.repo_dir, commits),
+        terminal=on_terminal(),
+        every=True,
+        sessions=True,
+    )
+
+
+def _unscored_last(iteration: ScoredIteration) -> tuple[bool, float]:
+    return not iteration.score.scored, iteration.score.value
+
+
+def _page_of_lowest(lowest: ScoredIteration, demo: Demo, shown: RunShown) -> Iterator[Block]:
+    number = lowest.score.iteration
+    yield Line()
+    yield Line(f"Why iteration {number} scored lowest", only="terminal")
+    yield Line(only="terminal")
+
+    landing = lowest.facts.landing
+    subject = shown.subjects.get(lowest.record.commit, "")
+    yield from iteration_page(
+        lowest.persisted,
+        hooks_behind(lowest.persisted, demo.iter_log_dir),
+        iteration_score_path(demo.iter_log_dir, number),
+        objectives=lowest.signals.objective,
+        about=[named_commit(landing.sha, subject), landing_text(landing)],
     )

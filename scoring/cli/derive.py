@@ -1,32 +1,53 @@
-"""``da-score derive``: write the entries that an agent's harness did not."""
+"""``da-score derive``: write the entries that nobody wrote."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from scoring.cli.app import EVIDENCE_OPTIONS, PATH, shared_options
-from scoring.cli.init import settings_as_here
+from scoring.cli.init import write_settings_as_found
+from scoring.cli.options import EVIDENCE_OPTIONS, PATH, shared_options
 from scoring.cli.output import reply, say, warn
-from scoring.cli.reading import settings_of_whole, sources
+from scoring.cli.reading import settings_of_whole_repository, sources
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.jobs.derive import Derivation, derive, derive_runs
+from scoring.jobs.derive import Derivation, DerivedEntry, derive, derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table
 
+_RUN_COLUMNS = {
+    "iteration": "ITER",
+    "source": "RUN",
+    "task": "TASK",
+    "harness": "HARNESS",
+    "reward": "REWARD",
+}
+
+_ENTRY_COLUMNS = (
+    Column("ITER", width=6),
+    Column("DATE", width=10),
+    Column("COMMIT", width=12),
+    Column("FOUND BY", width=10),
+    Column("SESSION", width=36),
+    Column("SUMMARY", width=0),
+)
+
+_SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose=True))
+
 
 @click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--since", metavar="DATE", help="Only commits of this day (YYYY-MM-DD) or later.")
+@click.option("--mine", is_flag=True, help="Only your work, by your name and address in git.")
 @click.option(
-    "--mine", is_flag=True, help="Only your own work, by the name and address that git has of you."
-)
-@click.option(
-    "--author", "authors", multiple=True, metavar="NAME|EMAIL", help="Only the work of an author."
+    "--author",
+    "authors",
+    multiple=True,
+    metavar="NAME|EMAIL",
+    help="Only the work of this author.",
 )
 @click.option(
     "--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches."
@@ -41,85 +62,116 @@ from scoring.views.table import Block, Column, Line, Table
 def command(
     options: dict[str, Any], since: str | None, jobs: Path | None, dry_run: bool, **which: Any
 ) -> None:
-    """Write an entry for every commit that an agent made and no entry names.
+    """Write an entry for every commit of an agent that has none.
 
-    An agent made a commit when the commit names a checkpoint, when a transcript shows a session making it, or when an
-    agent is its co-author. Looks at the commits of the trunk, without merges, and at what became no commit of it: on
-    any branch, in checkpoints that no commit names, and in transcripts alone. Fills in what git and the session say,
-    claims nothing. Never changes an entry that is there. Where there are no settings and no log yet, writes the
-    settings that 'init' would.
+    A commit is an agent's when it names a checkpoint, when a transcript shows a session making
+    it, or when an agent is its co-author. Looks at the commits of the trunk, without merges, and
+    at work that is on no trunk: on any branch, in checkpoints that no commit names, and in
+    transcripts alone. An entry says what git and the session show, and claims nothing. Never
+    changes an entry that exists. In a repository without settings and log, also writes the
+    settings that init would write.
     """
-    settings = settings_of_whole(options)
-    bare = settings == settings_of_whole(options, files=False) and not holds_entries(
-        settings.iter_log_dir
-    )
+    settings = settings_of_whole_repository(options)
     if jobs is not None:
-        runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
-        rows = [{"iteration": n, "kind": "run", **run._asdict()} for n, run in runs]
-        reply(
-            settings.json,
-            {"written": rows, "skipped": []},
-            _runs_page(rows, settings, jobs, dry_run),
-        )
+        _derive_runs(settings, jobs, dry_run)
         return
-    which["since"] = None if since is None else parse_day(since)
-    done = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED), dry_run=dry_run, **which)
-    for text in done.broken:
+
+    is_bare = _has_neither_settings_nor_entries(settings, options)
+    derivation = derive(
+        settings.iter_log_dir,
+        sources(settings, ATTRIBUTED),
+        since=parse_day(since) if since is not None else None,
+        dry_run=dry_run,
+        **which,
+    )
+    for text in derivation.broken:
         warn(f"{text}; left as it is")
-    made = settings_as_here(settings) if bare and done.written and not dry_run else None
-    if made and not settings.json:
-        say(f"Wrote {printable(str(made))}\n")
-    reply(settings.json, done.as_dict(), _page(done, settings, dry_run))
+
+    if is_bare and derivation.written and not dry_run:
+        settings_file = write_settings_as_found(settings)
+        if not settings.json:
+            say(f"Wrote {printable(str(settings_file))}\n")
+    reply(settings.json, derivation.as_dict(), _page(derivation, settings, dry_run))
+
+
+def _has_neither_settings_nor_entries(settings: Settings, options: dict[str, Any]) -> bool:
+    without_files = settings_of_whole_repository(options, files=False)
+    return settings == without_files and not holds_entries(settings.iter_log_dir)
+
+
+def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
+    """Write the entries of graded runs below a folder, and print them."""
+    runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
+    rows: list[dict[str, Any]] = []
+    for iteration, run in runs:
+        rows.append({"iteration": iteration, "kind": "run", **run._asdict()})
+
+    page = _runs_page(rows, settings, jobs, dry_run)
+    reply(settings.json, {"written": rows, "skipped": []}, page)
 
 
 def _runs_page(
-    rows: list[dict[str, Any]], settings: Settings, jobs: Path, dry_run: bool
+    rows: Sequence[dict[str, Any]], settings: Settings, jobs: Path, dry_run: bool
 ) -> Iterator[Block]:
     if rows:
-        heads = {
-            "iteration": "ITER",
-            "source": "RUN",
-            "task": "TASK",
-            "harness": "HARNESS",
-            "reward": "REWARD",
-        }
-        shown = [
-            ["-" if row[key] in (None, "") else printable(str(row[key])) for key in heads]
-            for row in rows
-        ]
-        yield from (Table([Column(name) for name in heads.values()], shown), Line())
+        columns = [Column(head) for head in _RUN_COLUMNS.values()]
+        cells = [[_run_cell(row[key]) for key in _RUN_COLUMNS] for row in rows]
+        yield Table(columns, cells)
+        yield Line()
+
     count = counted(len(rows), "entry", "entries")
-    score = (
-        "" if dry_run or not rows else f"; score them with: da-score run --transcript-dir {jobs}"
-    )
-    yield Line(f"{'Would write' if dry_run else 'Wrote'} {count} to {settings.iter_log_dir}{score}")
-
-
-def _page(done: Derivation, settings: Settings, dry_run: bool) -> Iterator[Block]:
-    if done.written:
-        heads = {"ITER": 6, "DATE": 10, "COMMIT": 12, "FOUND BY": 10, "SESSION": 36, "SUMMARY": 0}
-        rows = []
-        for n, commit, ids, found_by, *_ in done.written:
-            session = f"{ids[0]}{f' +{len(ids) - 1}' if len(ids) > 1 else ''}" if ids else "-"
-            rows.append(
-                (n, commit.date, commit.sha[:12] or "-", found_by, session, commit.subject or "-")
-            )
-        yield Table([Column(name, width=width) for name, width in heads.items()], rows)
-        yield Line()
-    if done.skipped:
-        columns = [Column("SKIPPED", width=12), Column("REASON", width=0, prose=True)]
-        yield Table(columns, [(one.commit[:12], one.reason) for one in done.skipped])
-        yield Line()
-    count = counted(len(done.written), "entry", "entries")
     if dry_run:
         yield Line(f"Would write {count} to {settings.iter_log_dir}")
-    elif done.written:
+    elif rows:
+        advice = f"score them with: da-score run --transcript-dir {jobs}"
+        yield Line(f"Wrote {count} to {settings.iter_log_dir}; {advice}")
+    else:
+        yield Line(f"Wrote {count} to {settings.iter_log_dir}")
+
+
+def _run_cell(value: object) -> str:
+    if value is None or value == "":
+        return "-"
+    return printable(str(value))
+
+
+def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Iterator[Block]:
+    if derivation.written:
+        yield Table(_ENTRY_COLUMNS, [_entry_row(entry) for entry in derivation.written])
+        yield Line()
+
+    if derivation.skipped:
+        skipped = [(each.commit[:12], each.reason) for each in derivation.skipped]
+        yield Table(_SKIPPED_COLUMNS, skipped)
+        yield Line()
+
+    count = counted(len(derivation.written), "entry", "entries")
+    if dry_run:
+        yield Line(f"Would write {count} to {settings.iter_log_dir}")
+    elif derivation.written:
         yield Line(f"Wrote {count} to {settings.iter_log_dir}; score them with: da-score run")
-    elif done.skipped:
+    elif derivation.skipped:
         yield Line("Every commit of an agent has its entry; nothing was written")
     else:
         yield Line(
-            "No commit of an agent was found: no commit names a checkpoint or an agent as co-author, and no transcript "
-            "shows one being made. da-score doctor shows which transcripts are found; da-score entry new writes an "
-            "entry by hand"
+            "No commit of an agent was found: no commit names a checkpoint or an agent as "
+            "co-author, and no transcript shows one being made. da-score doctor shows which "
+            "transcripts are found; da-score log entry new writes an entry by hand"
         )
+
+
+def _entry_row(entry: DerivedEntry) -> tuple[int | str, ...]:
+    sessions = "-"
+    if entry.session_ids:
+        sessions = entry.session_ids[0]
+    if len(entry.session_ids) > 1:
+        sessions += f" +{len(entry.session_ids) - 1}"
+
+    return (
+        entry.iteration,
+        entry.commit.date,
+        entry.commit.sha[:12] or "-",
+        entry.found_by,
+        sessions,
+        entry.commit.subject or "-",
+    )

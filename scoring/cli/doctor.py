@@ -1,4 +1,4 @@
-"""``da-score doctor``: what is found to score from, what is not, and what to do about it."""
+"""``da-score doctor``: what there is to score from, what is missing, and what to do about it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import RubricError, default_rubric, find_rubric
-from scoring.cli.app import SCORING_OPTIONS, shared_options
+from scoring.cli.options import SCORING_OPTIONS, shared_options
 from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
@@ -24,68 +24,70 @@ from scoring.views.doctor.page import doctor_page, doctor_payload
 @click.command(epilog="Example:  da-score doctor --rubric 3.1.0")
 @shared_options(*SCORING_OPTIONS)
 @click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help="Show all that was found, not only the five most useful things.",
+    "--all", "every", is_flag=True, help="Show all findings, not only the five most useful ones."
 )
 @click.option("--files", "list_files", is_flag=True, help="List every transcript too.")
 def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
-    """Show what there is to score from: log, repository, trunk, transcripts, and how much each signal gets of it.
+    """Show what there is to score from, and what would give more.
 
-    Says at most five things to do, causes before effects, and what each would change. Writes nothing.
+    Looks at log, repository, trunk and transcripts, and at how much each signal gets of them.
+    Says at most five things to do, causes before effects, and what each would change. Writes
+    nothing.
     """
-    broken: list[Finding] = []
-    settings = _settings(options, broken)
+    of_settings: list[Finding] = []
+    settings = _usable_settings(options, of_settings)
     try:
         rubric = find_rubric(settings.rubric)
     except RubricError as e:
         rubric = default_rubric()
         advice = f"name a released rubric with --rubric; this is what {rubric.version} would find"
-        broken.append(Finding("settings", "problem", str(e), advice))
+        of_settings.append(Finding("settings", "problem", str(e), advice))
         settings = replace(settings, rubric=rubric.version)
 
     def note(text: str) -> None:
-        broken.append(
-            Finding(
-                "settings", "note", text, f"leave the setting out, or score under rubric {BEST}"
-            )
-        )
+        advice = f"leave the setting out, or score under rubric {BEST}"
+        of_settings.append(Finding("settings", "note", text, advice))
 
-    found = examine(settings.iter_log_dir, sources(settings, rules_of(rubric), warn=note), rubric)
-    advice_on = most_useful_first([*broken, *_hooks(settings.repo_dir), *findings(found)])
-    reply(
-        settings.json,
-        doctor_payload(found, advice_on),
-        doctor_page(found, advice_on, every or list_files, list_files),
-    )
+    evidence = sources(settings, rules_of(rubric), warn=note)
+    examination = examine(settings.iter_log_dir, evidence, rubric)
+
+    of_hooks = _broken_hooks(settings.repo_dir)
+    by_use = most_useful_first([*of_settings, *of_hooks, *findings(examination)])
+    page = doctor_page(examination, by_use, every or list_files, list_files)
+    reply(settings.json, doctor_payload(examination, by_use), page)
 
 
-def _hooks(repository: Path) -> Iterator[Finding]:
-    known = [harness for harness, hook in HOOKS.items() if hook]
-    for path in (
-        hook_settings(harness, scope, repository)
-        for harness in known
-        for scope in ("project", "user")
-    ):
-        with contextlib.suppress(
-            InputError
-        ):  # a settings file that is not JSON is the harness's to complain of
-            for why in hooks_that_do_not_run(path):
-                advice = "'da-score hook install' repairs it, and writes the path of the da-score that is here"
-                yield Finding("hook", "problem", f"the hook in {path} does not run: {why}", advice)
+def _broken_hooks(repository: Path) -> Iterator[Finding]:
+    for harness, hook in HOOKS.items():
+        if not hook:
+            continue
+        for scope in ("project", "user"):
+            path = hook_settings(harness, scope, repository)
+            # Settings that are not JSON are for the harness to complain about.
+            with contextlib.suppress(InputError):
+                yield from _reasons_not_to_run(path)
 
 
-def _settings(options: dict[str, Any], broken: list[Any]) -> Settings:
-    """Return the settings; where they cannot be used, those of the command line alone."""
+def _reasons_not_to_run(path: Path) -> Iterator[Finding]:
+    advice = "'da-score hook install' repairs it, and writes the path of this da-score"
+    for reason in hooks_that_do_not_run(path):
+        yield Finding("hook", "problem", f"the hook in {path} does not run: {reason}", advice)
+
+
+def _usable_settings(options: dict[str, Any], problems: list[Finding]) -> Settings:
+    """Return the settings that can be used.
+
+    Where those of files and variables cannot, they are those of the command line alone, and what
+    is wrong is added to ``problems``.
+    """
     try:
         return resolve_settings(options)
     except SettingsError as e:
-        broken.append(
-            Finding("settings", "problem", str(e), "fix it; until then no other command works here")
-        )
-    repository = Path(options.get("repo-dir") or ".")
+        advice = "fix it; until then no other command works here"
+        problems.append(Finding("settings", "problem", str(e), advice))
+
     try:
-        return resolve_settings(options, {}, files=False)
+        return resolve_settings(options, environment={}, files=False)
     except SettingsError:
+        repository = Path(options.get("repo-dir") or ".")
         return Settings(repository / DEFAULT_LOG_DIR, repository, json=bool(options.get("json")))

@@ -1,17 +1,17 @@
-"""``da-score explain N``: one score in plain words."""
+"""``da-score explain ITERATION``: one score in plain words."""
 
 import click
 
-from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import full_text, on_terminal, reply
-from scoring.cli.reading import iteration_named, log_view, meaning_of, stop_if_left_out
-from scoring.examine import subject_of
+from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
+from scoring.cli.output import on_terminal, pipe_shows_everything, reply
+from scoring.cli.reading import exit_if_broken, iteration_named, log_view, meaning_of
+from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.sidecars.provenance import read_provenance
-from scoring.views.explain import explain
+from scoring.views.explain import Explanation, explain
 from scoring.views.explain_text import explanation_text
 
 
@@ -21,30 +21,47 @@ from scoring.views.explain_text import explanation_text
 @click.option(
     "--recompute",
     is_flag=True,
-    help="Explain the score that the evidence gives now, not the sidecar's.",
+    help="Explain the score that the evidence gives now, not that of the sidecar.",
 )
 def command(iteration: str, settings: Settings, recompute: bool) -> None:
-    """Say in plain words why an iteration scored what it did.
+    """Explain in plain words why an iteration has its score.
 
-    ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its last one).
-    Says which signals voted and where each was read, what would have raised the score, and what was claimed against
-    what was observed. Explains the sidecar's score where there is one. Writes nothing.
+    ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its
+    last iteration). Says which signals voted and where each was read, what would have raised the
+    score, and how claims compare with what was observed. Explains the score of the sidecar, if
+    there is one. Writes nothing.
     """
     number = iteration_named(iteration, settings)
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)
-    log_dir = view.iter_log_dir
-    for one in view.examine():
-        kept = read_provenance(log_dir, number)
-        horizon = view.outcomes.horizon_days if view.outcomes else 0
-        subject = subject_of(view.repo_dir, one.facts)
-        explanation = explain(
-            one, entry_places(log_dir, number), kept.own if kept else None, horizon, subject
-        )
-        drawn = on_terminal()
-        version = one.score.rubric_version
-        full = drawn or full_text(version, settings.rubric)
-        meaning = meaning_of(settings, version, [(one.score, one.facts)]) if full else None
-        reply(settings.json, explanation.as_dict(), explanation_text(explanation, drawn, meaning))
+
+    for examined in view.examine():
+        _print_explanation(examined, view, settings)
         return
-    stop_if_left_out(log_dir, number)
-    raise no_such_entry(log_dir, number)
+
+    exit_if_broken(view.iter_log_dir, number)
+    raise no_such_entry(view.iter_log_dir, number)
+
+
+def _print_explanation(examined: ExaminedIteration, view: LogView, settings: Settings) -> None:
+    version = examined.score.rubric_version
+    draws = on_terminal()
+
+    meaning = None
+    if draws or pipe_shows_everything(version, settings.rubric):
+        meaning = meaning_of(settings, version, [(examined.score, examined.facts)])
+
+    explanation = _explanation_of(examined, view)
+    text = explanation_text(explanation, draws, meaning)
+    reply(settings.json, explanation.as_dict(), text)
+
+
+def _explanation_of(examined: ExaminedIteration, view: LogView) -> Explanation:
+    iteration = examined.record.iteration
+    provenance = read_provenance(view.iter_log_dir, iteration)
+    return explain(
+        examined,
+        entry_places(view.iter_log_dir, iteration),
+        provenance.own if provenance else None,
+        view.outcomes.horizon_days if view.outcomes else 0,
+        subject_of(view.repo_dir, examined.facts),
+    )

@@ -1,12 +1,13 @@
 """``da-score export``: tidy tables of a log, for other tools."""
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import (
+from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
@@ -14,13 +15,17 @@ from scoring.cli.app import (
     shared_options,
 )
 from scoring.cli.output import on_terminal, say, show, write_json
-from scoring.cli.reading import rows_of
+from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.views.columns import TABLES
 from scoring.views.formats import FORMATS, require, write_directory, write_files, write_streams
 from scoring.views.table import Column, Line, Table
 
-_OUT = "A directory for several tables, a file for one.  [default: -, which is standard output, for one table]"
+if TYPE_CHECKING:
+    from scoring.views.columns import DataRow
+
+_STANDARD_OUTPUT = Path("-")
+_DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", width=0))
 
 
 @click.command(epilog="Example:  da-score export --format parquet --out tables")
@@ -37,9 +42,15 @@ _OUT = "A directory for several tables, a file for one.  [default: -, which is s
 @click.option(
     "--tables",
     metavar="NAMES",
-    help=f"Tables, with commas between.  [default: all: {', '.join(TABLES)}]",
+    help=f"Names of tables, separated by commas.  [default: all: {', '.join(TABLES)}]",
 )
-@click.option("--out", type=PATH, metavar="DIR|FILE", help=_OUT)
+@click.option(
+    "--out",
+    type=PATH,
+    metavar="DIR|FILE",
+    help="A directory for several tables, a file for one.  [default: -, which is standard "
+    "output, for one table]",
+)
 @selection_options
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option("--describe", is_flag=True, help="Say what the columns mean, and export nothing.")
@@ -51,28 +62,23 @@ def command(
     options: dict[str, Any],
     **which: Any,
 ) -> None:
-    """Write tables of the log, or of the logs at ROOT: a row per iteration, signal, claim, session, task and unit.
+    """Write tables of one log or many, in a choice of formats.
 
-    Scores are those of the sidecars; an iteration that has none is scored in memory.
+    Without ROOT it exports the log of this repository. There is a row for each iteration, signal,
+    claim, session, task and unit of work. Scores are those of the sidecars; an iteration without
+    one is scored in memory.
     """
-    names = _tables(tables)
+    names = _table_names(tables)
     if describe:
-        _describe(names, options["json"])
+        _describe(names, as_json=bool(options["json"]))
         return
+
     if needs := FORMATS[form].needs:
         require(*needs)
-    rows = rows_of(options=options, tables=names, **which)
-    if out is None or out == Path("-"):
-        if len(names) > 1:
-            raise OptionError(
-                "several tables need a directory: give --out DIR, or one table with --tables"
-            )
-        if (binary := FORMATS[form].binary) and on_terminal():
-            raise OptionError(f"{binary} is not for a terminal: give --out FILE")
-        if sys.stdout is not None:
-            sys.stdout.flush()
-            write_streams(rows, form, {names[0]: sys.stdout.buffer})
-            sys.stdout.buffer.flush()
+    rows = rows_of_logs(options=options, tables=names, **which)
+
+    if out is None or out == _STANDARD_OUTPUT:
+        _write_to_standard_output(rows, form, names)
     elif len(names) == 1 and not out.is_dir():
         write_files(rows, form, {names[0]: out})
         say(f"Wrote {out}\n")
@@ -81,29 +87,46 @@ def command(
             say(f"Wrote {path}\n")
 
 
-def _tables(text: str | None) -> list[str]:
-    names = (
-        list(dict.fromkeys(name.strip() for name in text.split(",")))
-        if text is not None
-        else list(TABLES)
-    )
+def _table_names(text: str | None) -> list[str]:
+    if text is None:
+        return list(TABLES)
+
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in TABLES:
-            raise OptionError(f"--tables: {name!r} is no table; known: {', '.join(TABLES)}")
+            raise OptionError(f"--tables: {name!r} is not a table; known: {', '.join(TABLES)}")
     return names
 
 
-def _describe(names: list[str], as_json: bool | None) -> None:
+def _write_to_standard_output(
+    rows: "Iterable[tuple[str, DataRow]]", form: str, names: Sequence[str]
+) -> None:
+    if len(names) > 1:
+        raise OptionError(
+            "several tables need a directory: give --out DIR, or one table with --tables"
+        )
+    binary = FORMATS[form].binary
+    if binary and on_terminal():
+        raise OptionError(f"{binary} is not for a terminal: give --out FILE")
+
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        write_streams(rows, form, {names[0]: sys.stdout.buffer})
+        sys.stdout.buffer.flush()
+
+
+def _describe(names: Sequence[str], as_json: bool) -> None:
     if as_json:
         write_json({name: [column.as_dict() for column in TABLES[name]] for name in names})
         return
-    shape = Column("", width=24), Column("", width=7), Column("", width=0)
+
     for name in names:
         rows = []
-        for c in TABLES[name]:
-            unit, missing = (
-                f" ({c.unit})" if c.unit else "",
-                ", may be missing" if c.may_miss else "",
-            )
-            rows.append((c.name, c.kind, f"{c.meaning}{unit}{missing}"))
-        show([Line(name), Table(shape, rows, heads=False, indent=2), Line()])
+        for column in TABLES[name]:
+            meaning = column.meaning
+            if column.unit:
+                meaning += f" ({column.unit})"
+            if column.may_miss:
+                meaning += ", may be missing"
+            rows.append((column.name, column.kind, meaning))
+        show([Line(name), Table(_DESCRIPTION_COLUMNS, rows, heads=False, indent=2), Line()])

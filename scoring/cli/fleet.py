@@ -1,4 +1,4 @@
-"""``da-score fleet``: many repositories on a cluster, and what is kept of them scored anew."""
+"""``da-score fleet``: many repositories on a cluster, and what is kept of them scored again."""
 
 import contextlib
 import os
@@ -10,40 +10,63 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, OwnCommand, OwnGroup, Whole
+from scoring.cli.default_command import DefaultCommand, GroupWithDefault
 from scoring.cli.group import loudness_options
+from scoring.cli.options import PATH, Whole, json_before_command
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table, pairs
 
-if TYPE_CHECKING:  # --help needs neither
+if TYPE_CHECKING:  # help needs none of them
     from scoring.fleet.coordinator import FleetEvent
     from scoring.fleet.dataset import DataSet, RepositoryState
     from scoring.fleet.run import Failed, FleetReport, Say
 
-_MOST_SHOWN = 50
+_MOST_FAILURES_SHOWN = 50
+
+_FAILURE_COLUMNS = (
+    Column("FAILED", width=0),
+    Column("TIMES", width=5),
+    Column("REASON", width=0, prose=True),
+)
+_STATUS_COLUMNS = (
+    Column("RUBRIC"),
+    Column("REPOSITORIES"),
+    Column("ITERATIONS"),
+    Column("BROKEN ENTRIES"),
+    Column("FAILED"),
+)
 
 
-def _json_option(function: Any) -> Any:
-    how: dict[str, Any] = {"is_flag": True, "help": "Print JSON."}
-    how["callback"] = lambda ctx, _, given: given or bool((ctx.find_root().obj or {}).get("json"))
-    return click.option("--json", "as_json", **how)(loudness_options(function))
+def _json_option(command: Any) -> Any:
+    """Add ``--json``, ``-q`` and ``-v`` to a command.
+
+    A fleet has no settings of a repository, so the options of settings are not for it.
+    """
+
+    def or_before_command(_: click.Context, __: click.Parameter, is_set: bool) -> bool:
+        return is_set or json_before_command()
+
+    option = click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON.", callback=or_before_command
+    )
+    return option(loudness_options(command))
 
 
-@click.command("fleet", cls=OwnCommand)
+@click.command("fleet", cls=DefaultCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
 @click.option(
-    "--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that runs already."
+    "--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that is running."
 )
 @click.option(
     "--workers",
     type=Whole(1, 1000),
     metavar="N",
-    help="How many processes on this machine.  [one per core]",
+    help="How many processes to start on this machine.  [one per core]",
 )
-@click.option("--rubric", metavar="VERSION|FILE", help="The rubric, instead of that of the file.")
+@click.option("--rubric", metavar="VERSION|FILE", help="Use this rubric, not that of the file.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option
 def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: Any) -> None:
@@ -58,33 +81,45 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
         raise click.UsageError(
             "--workers starts processes here, and --scheduler names some that run; give one."
         )
+
     require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_fleet(fleet)
-    config = replace(config, rubric=rubric) if rubric else config
-    with _sayer(as_json) as say_event:
-        report = run_fleet(config, say_event, force=force, **where)
+    if rubric:
+        config = replace(config, rubric=rubric)
+
+    with _event_printer(as_json) as print_event:
+        report = run_fleet(config, print_event, force=force, **where)
     if not as_json:
-        show(_page(report))
+        show(_report_page(report))
+
     if report.failed:
-        of = counted(report.repositories, "repository", "repositories")
+        repositories = counted(report.repositories, "repository", "repositories")
         raise DaScoreError(
-            f"{len(report.failed)} of {of} failed; 'da-score fleet status' lists them"
+            f"{len(report.failed)} of {repositories} failed; 'da-score fleet status' lists them"
         )
 
 
 @click.group(
-    "fleet", cls=OwnGroup, own=run, usage="FLEET.toml", epilog="Example:  da-score fleet FLEET.toml"
+    "fleet",
+    cls=GroupWithDefault,
+    default=run,
+    usage="FLEET.toml",
+    epilog="Example:  da-score fleet FLEET.toml",
 )
 def command() -> None:
     """Score many repositories on Dask, and keep their rows as Delta tables.
 
-    FLEET.toml lists the sources; 'da-score fleet init' writes one with comments. Started again, it scores what changed
-    since. Exit 1 when a repository failed, after all others are done. Needs the extra 'fleet'.
+    FLEET.toml lists the sources; da-score fleet init writes one with comments. If you run it
+    again, it scores what changed in the meantime. Exits with 1 when a repository failed, after
+    all others are done. Needs the extra 'fleet'.
     """
 
 
-def _page(report: "FleetReport") -> Iterator[Block]:
-    yield from (Line(), Line(f"Fleet — rubric {report.rubric}", "bold"), Line())
+def _report_page(report: "FleetReport") -> Iterator[Block]:
+    yield Line()
+    yield Line(f"Fleet — rubric {report.rubric}", "bold")
+    yield Line()
+
     rows = {
         "REPOSITORIES": report.repositories,
         "             scored": report.scored,
@@ -101,32 +136,40 @@ def _page(report: "FleetReport") -> Iterator[Block]:
 def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
     if not failed:
         return
+
+    rows = []
+    for failure in failed[:_MOST_FAILURES_SHOWN]:
+        rows.append((failure.repository, str(failure.attempts), failure.reason))
     yield Line()
-    columns = (
-        Column("FAILED", width=0),
-        Column("TIMES", width=5),
-        Column("REASON", width=0, prose=True),
-    )
-    yield Table(
-        columns, [(one.repository, str(one.attempts), one.reason) for one in failed[:_MOST_SHOWN]]
-    )
-    if (more := len(failed) - _MOST_SHOWN) > 0:
-        yield Line(f"and {more} more; --json lists all")
+    yield Table(_FAILURE_COLUMNS, rows)
+
+    if len(failed) > _MOST_FAILURES_SHOWN:
+        yield Line(f"and {len(failed) - _MOST_FAILURES_SHOWN} more; --json lists all")
 
 
-def opened(place: str) -> "DataSet":
-    """Return the data set of a FLEET.toml, or at a URL or path; InputError or SettingsError where there is none."""
+def open_dataset(place: str) -> "DataSet":
+    """Return the data set of a fleet.
+
+    Args:
+        place: a FLEET.toml, or the folder or URL of the data set.
+
+    Raises:
+        InputError: there is no such file or folder.
+        SettingsError: the FLEET.toml cannot be used.
+    """
     from scoring.fleet.dataset import DataSet
     from scoring.fleet.fleet_toml import is_url, read_fleet
 
-    if place.endswith(".toml") and not is_url(place):
+    if is_url(place):
+        return DataSet(place)
+    if place.endswith(".toml"):
         config = read_fleet(Path(place))
         return DataSet(config.results, config.storage)
-    if not is_url(place) and not Path(place).is_dir():
+    if not Path(place).is_dir():
         raise InputError(
             f"{place}: no such folder; name a FLEET.toml, or the folder or URL of a data set"
         )
-    return DataSet(place if is_url(place) else str(Path(place).absolute()))
+    return DataSet(str(Path(place).absolute()))
 
 
 _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
@@ -136,30 +179,49 @@ _PLACE = click.argument("place", metavar="FLEET.toml|URL", default="FLEET.toml")
 @_PLACE
 @_json_option
 def status(place: str, as_json: bool) -> None:
-    """Say what a data set has: repositories and iterations by rubric, and what failed last and why."""
-    dataset = opened(place)
-    failed, rubrics = [], []
+    """Say what a data set holds, and what failed.
+
+    Prints the number of repositories and iterations under each rubric, and why what failed last
+    did so.
+    """
+    dataset = open_dataset(place)
+    rubrics: list[dict[str, Any]] = []
+    rows = []
+    failed: list[RepositoryState] = []
+
     for rubric in dataset.rubrics:
         states = [state for _, state in sorted(dataset.of(rubric).items())]
-        of_it, keys = (
-            [state for state in states if state.reason],
-            ("repository", "attempts", "reason"),
-        )
-        failed += of_it
-        scored = [state for state in states if state.scored]
-        rubrics.append(
+        failed_here = [state for state in states if state.reason]
+        failed += failed_here
+
+        summary = _status_under(rubric, states, failed_here)
+        rubrics.append(summary)
+        rows.append([str(value) for value in (summary | {"failed": len(failed_here)}).values()])
+
+    page = [Table(_STATUS_COLUMNS, rows), *_failures(failed)]
+    reply(as_json, {"results": dataset.url, "rubrics": rubrics}, page)
+
+
+def _status_under(
+    rubric: str, states: "Sequence[RepositoryState]", failed: "Sequence[RepositoryState]"
+) -> dict[str, Any]:
+    scored = [state for state in states if state.scored]
+    failures = []
+    for state in failed:
+        failures.append(
             {
-                "rubric": rubric,
-                "repositories": len(scored),
-                "iterations": sum(state.iterations for state in scored),
-                "broken_entries": sum(state.broken for state in scored),
-                "failed": [{name: getattr(state, name) for name in keys} for state in of_it],
+                "repository": state.repository,
+                "attempts": state.attempts,
+                "reason": state.reason,
             }
         )
-    names = ("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
-    rows = [[str(len(v) if isinstance(v, list) else v) for v in one.values()] for one in rubrics]
-    page = [Table([Column(name) for name in names], rows), *_failures(failed)]
-    reply(as_json, {"results": dataset.url, "rubrics": rubrics}, page)
+    return {
+        "rubric": rubric,
+        "repositories": len(scored),
+        "iterations": sum(state.iterations for state in scored),
+        "broken_entries": sum(state.broken for state in scored),
+        "failed": failures,
+    }
 
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
@@ -175,17 +237,20 @@ def status(place: str, as_json: bool) -> None:
 def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
     """Score what is kept under another rubric, without git and transcripts.
 
-    That works where both rubrics have evidence read alike; where they do not it says so, with exit status 1.
+    Both rubrics must read evidence in the same way; otherwise it says so, and exits with 1.
     """
     from rubric import find_rubric
-    from scoring.fleet.rescore import rescore as score_anew
+    from scoring.fleet.rescore import rescore as rescore_dataset
 
-    done = score_anew(opened(place), find_rubric(rubric), source)
-    of = counted(done.repositories, "repository", "repositories")
-    page = [Line(f"{counted(done.iterations, 'iteration')} of {of} scored under {done.rubric}")]
-    reply(as_json, done.as_dict(), page)
-    for text in () if as_json else done.left_out:
-        warn(text)
+    result = rescore_dataset(open_dataset(place), find_rubric(rubric), source)
+
+    iterations = counted(result.iterations, "iteration")
+    repositories = counted(result.repositories, "repository", "repositories")
+    page = [Line(f"{iterations} of {repositories} scored under {result.rubric}")]
+    reply(as_json, result.as_dict(), page)
+    if not as_json:
+        for text in result.left_out:
+            warn(text)
 
 
 @command.command("init", epilog="Example:  da-score fleet init")
@@ -196,83 +261,101 @@ def init(file: Path) -> None:
 
     if os.path.lexists(file):
         raise InputError(f"{file}: is there already; name another file")
-    write_atomically(file, files("scoring.fleet").joinpath("FLEET.toml").read_bytes(), mode=0o644)
+
+    template = files("scoring.fleet").joinpath("FLEET.toml").read_bytes()
+    write_atomically(file, template, mode=0o644)
     name = printable(str(file))
     say(f"{name} is written; change the sources in it, then: da-score fleet {name}\n")
 
 
-def _sayer(as_json: bool) -> "contextlib.AbstractContextManager[Say]":
+# Events of a run
+
+
+def _event_printer(as_json: bool) -> "contextlib.AbstractContextManager[Say]":
+    """Return what prints the events of a run: JSON, a bar on a terminal, or lines."""
     if as_json:
-        return contextlib.nullcontext(_say_json)
-    return (
-        _bar()
-        if sys.stderr is not None and sys.stderr.isatty()
-        else contextlib.nullcontext(say_line)
-    )
+        return contextlib.nullcontext(_print_json_event)
+    if sys.stderr is not None and sys.stderr.isatty():
+        return _progress_bar()
+    return contextlib.nullcontext(_print_line_event)
 
 
-def _say_json(event: "FleetEvent", _: "FleetReport") -> None:
-    named = {"repository": event.repository} if event.repository else {}
-    write_json(
-        {"event": event.kind, "time": round(time.time(), 3), **named, **event.more}, indent=None
-    )
+def _print_json_event(event: "FleetEvent", _: "FleetReport") -> None:
+    value: dict[str, Any] = {"event": event.kind, "time": round(time.time(), 3)}
+    if event.repository:
+        value["repository"] = event.repository
+    write_json(value | event.more, indent=None)
 
 
-def say_line(event: "FleetEvent", report: "FleetReport") -> None:
-    """Write an event as a line for people, if it is for them."""
-    if text := _text(event, report):
+def _print_line_event(event: "FleetEvent", report: "FleetReport") -> None:
+    """Print an event as a line, if it is one for people, and its warnings."""
+    if text := _text_of(event, report):
         write(f"{text}\n")
-    for warning in event.more["warnings"] if event.kind == "done" else ():
-        warn(f"{printable(event.repository)}: {warning}")
+    if event.kind == "done":
+        for warning in event.more["warnings"]:
+            warn(f"{printable(event.repository)}: {warning}")
 
 
-def _text(event: "FleetEvent", report: "FleetReport") -> str:
-    place, more = printable(event.repository), event.more
+def _text_of(event: "FleetEvent", report: "FleetReport") -> str:
+    """Return an event as text for people, or "" if it is not for them."""
+    repository = printable(event.repository)
+    more = event.more
     match event.kind:
         case "begun":
-            return f"{counted(report.repositories, 'repository', 'repositories')}, {more['to_score']} to score"
+            count = counted(report.repositories, "repository", "repositories")
+            return f"{count}, {more['to_score']} to score"
         case "cluster":
             return f"scheduler {more['scheduler']}"
+        case "done" if more["broken"]:
+            broken = counted(more["broken"], "broken entry", "broken entries")
+            return f"{repository}: {more['iterations']} scored, {broken} left out"
         case "done":
-            left = (
-                f", {counted(more['broken'], 'broken entry', 'broken entries')} left out"
-                if more["broken"]
-                else ""
-            )
-            return f"{place}: {more['iterations']} scored{left}"
+            return f"{repository}: {more['iterations']} scored"
         case "retried":
-            return f"{place}: failed, will be tried again: {printable(more['reason'])}"
+            return f"{repository}: failed, will be tried again: {printable(more['reason'])}"
         case "failed":
-            return (
-                f"{place}: failed {counted(more['attempts'], 'time')}: {printable(more['reason'])}"
-            )
+            times = counted(more["attempts"], "time")
+            return f"{repository}: failed {times}: {printable(more['reason'])}"
     return ""
 
 
 @contextlib.contextmanager
-def _bar() -> "Iterator[Say]":
+def _progress_bar() -> "Iterator[Say]":
+    """Draw a bar on standard error, with what is running, what failed and what is left."""
     from rich import progress
     from rich.console import Console
 
-    counts = "{task.fields[running]} running, {task.fields[failed]} failed, {task.fields[rate]} a minute,"
-    shown = (progress.TextColumn("fleet"), progress.BarColumn(), progress.MofNCompleteColumn())
-    left = (
-        progress.TextColumn(counts),
+    bar = progress.Progress(
+        progress.TextColumn("fleet"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn(
+            "{task.fields[running]} running, {task.fields[failed]} failed, "
+            "{task.fields[rate]} a minute,"
+        ),
         progress.TimeRemainingColumn(),
         progress.TextColumn("left"),
+        console=Console(stderr=True),
+        transient=True,
     )
-    with progress.Progress(*shown, *left, console=Console(stderr=True), transient=True) as bar:
+    with bar:
         task = bar.add_task("fleet", total=None, running=0, failed=0, rate="-")
 
-        def say(event: "FleetEvent", report: "FleetReport") -> None:
+        def update(event: "FleetEvent", report: "FleetReport") -> None:
             if event.kind == "begun":
                 bar.update(task, total=event.more["to_score"])
             elif event.kind in ("cluster", "failed", "retried"):
-                bar.console.print(_text(event, report), markup=False, highlight=False)
-            done, minutes = report.scored + len(report.failed), (bar.tasks[0].elapsed or 0) / 60
-            rate = f"{done / minutes:.0f}" if done and minutes else "-"
+                bar.console.print(_text_of(event, report), markup=False, highlight=False)
+
+            completed = report.scored + len(report.failed)
+            minutes = (bar.tasks[0].elapsed or 0) / 60
+            rate = f"{completed / minutes:.0f}" if completed and minutes else "-"
             bar.update(
-                task, completed=done, failed=len(report.failed), rate=rate, running=report.running
+                task,
+                completed=completed,
+                failed=len(report.failed),
+                rate=rate,
+                running=report.running,
             )
 
-        yield say
+        yield update

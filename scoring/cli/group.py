@@ -1,14 +1,15 @@
-"""The command group: which commands there are, and the options of all."""
+"""The program ``da-score``: which commands it has, and the options that all of them share."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubric.datafiles import RUBRIC_VERSION
 from scoring import __version__
-from scoring.cli.helptext import COMMANDS, GROUPS, HelpfulContext, with_its_help
+from scoring.cli.catalog import OLD_NAMES, SECTIONS, commands_in, module_of
+from scoring.cli.helptext import HelpfulContext, with_help_layout
 from scoring.cli.output import WARNINGS
 from scoring.log.setting_rows import SETTINGS
 
@@ -18,66 +19,107 @@ if TYPE_CHECKING:
 PROGRAM = "da-score"
 COMPLETION_VARIABLE = "_DA_SCORE_COMPLETE"
 
+BROKEN_ENTRIES = "da-score.broken"
+"""Under this key the context of a command keeps the errors of entries that it left out."""
 
-class _LazyGroup(click.Group):
+
+class LazyGroup(click.Group):
+    """A group of commands that ``commands.txt`` lists, each of which is loaded when it runs.
+
+    Attributes:
+        path: the name of the group, as users type it after ``da-score``; "" for the program.
+    """
+
     context_class = HelpfulContext
 
+    def __init__(self, *arguments: Any, path: str = "", **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.path = path
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands, in the order of the help."""
+        return list(commands_in(self.path))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name, or by its name in an earlier version.
+
+        Raises:
+            click.UsageError: there is no such command.
+        """
+        if cmd_name in commands_in(self.path):
+            return _load(f"{self.path} {cmd_name}".strip())
+        if not self.path and cmd_name in OLD_NAMES:
+            return _load(OLD_NAMES[cmd_name])
+
+        if not cmd_name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(self._no_such_command(cmd_name))
+        return None
+
+    def _no_such_command(self, name: str) -> str:
+        """Return the error for a name that no command has, with the command that may be meant."""
+        from difflib import get_close_matches  # only a mistyped word needs it
+
+        old_names: Mapping[str, str] = {} if self.path else OLD_NAMES
+        candidates = [*commands_in(self.path), *old_names]
+
+        message = f"No such command {name!r}."
+        for match in get_close_matches(name, candidates, n=1):
+            message += f" Did you mean {old_names.get(match, match)!r}?"
+        return message
+
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their summaries, for the program in sections."""
+        if self.path:
+            with formatter.section("Commands"):
+                formatter.write_dl(list(commands_in(self.path).items()))
+            return
+
         formatter.write("\nCommands:\n")
-        for title, summaries in GROUPS.items():
+        for title, summaries in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(list(summaries.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer the commands that begin like the word, without loading any of them."""
         from click.shell_completion import CompletionItem  # only a shell asks
 
-        commands = [
-            CompletionItem(name, help=text)
-            for name, text in COMMANDS.items()
-            if name.startswith(incomplete)
-        ]
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            if cmd_name.startswith("-") or ctx.resilient_parsing:
-                return None
-            from difflib import get_close_matches  # only a word that is no command needs it
-
-            meant = "".join(
-                f" Did you mean {name!r}?" for name in get_close_matches(cmd_name, COMMANDS, 1)
-            )
-            ctx.fail(f"No such command {cmd_name!r}.{meant}")
-        command: click.Command = importlib.import_module(
-            f"scoring.cli.{cmd_name.replace('-', '_')}"
-        ).command
-        return with_its_help(command, {*SETTINGS, "quiet", "verbose"})
+        offers = []
+        for name, summary in commands_in(self.path).items():
+            if name.startswith(incomplete):
+                offers.append(CompletionItem(name, help=summary))
+        return offers + click.Command.shell_complete(self, ctx, incomplete)
 
 
-def _set_loudness(_: click.Context, param: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _load(command: str) -> click.Command:
+    """Return a command by its full name, such as "log lint"."""
+    module = importlib.import_module(module_of(command))
+    return with_help_layout(module.command, {*SETTINGS, "quiet", "verbose"})
+
+
+def _set_loudness(_: click.Context, param: click.Parameter, is_set: bool) -> None:
+    if is_set:
         setattr(WARNINGS, str(param.name), True)
 
 
 def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``-q`` and ``-v``, which act by themselves."""
-    how: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _set_loudness}
-    quiet = click.option("-q", "--quiet", help="Print no warnings.", **how)
-    return quiet(
-        click.option("-v", "--verbose", help="Print every warning by itself.", **how)(command)
-    )
+    """Add ``-q`` and ``-v``, which take effect by themselves: the command does not get them."""
+    declaration: dict[str, Any] = {
+        "is_flag": True,
+        "expose_value": False,
+        "callback": _set_loudness,
+    }
+    verbose = click.option("-v", "--verbose", help="Print every warning by itself.", **declaration)
+    quiet = click.option("-q", "--quiet", help="Print no warnings.", **declaration)
+    return quiet(verbose(command))
 
 
 @click.group(
-    cls=_LazyGroup,
+    cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Example:  da-score work",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON; may also be given after the command."
+    "--json", "as_json", is_flag=True, help="Print JSON; you can also give it after the command."
 )
 @click.version_option(
     __version__,
@@ -89,16 +131,17 @@ def loudness_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def cli(ctx: click.Context, as_json: bool) -> None:
     """Say what became of coding agents' work, what it cost, and how good the evidence says it was.
 
-    In your repository: da-score init, then da-score work. Facts come from git and the transcripts of agents; scores
-    also from an iteration log and what is beside it. Settings that are not given here are taken from DA_SCORE_*
-    variables, .agents/da-score.toml and [tool.da-score] in pyproject.toml.
+    Begin in your repository with da-score init, then da-score work. Facts come from git and from
+    the transcripts of agents; scores also use an iteration log and the files next to it. Settings
+    that you do not give here come from DA_SCORE_* variables, .agents/da-score.toml and
+    [tool.da-score] in pyproject.toml.
     """
     ctx.obj = {"json": as_json}
 
 
-BROKEN = "da-score.broken"  # where the context of a command keeps which entries it left out because they cannot be read
-
-
 @cli.result_callback()
 def _status(status: object, **_: object) -> object:
-    return 1 if click.get_current_context().meta.get(BROKEN) else status
+    """Return the exit status of the program: 1 where a command left out broken entries."""
+    if click.get_current_context().meta.get(BROKEN_ENTRIES):
+        return 1
+    return status

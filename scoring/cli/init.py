@@ -1,19 +1,19 @@
-"""``da-score init``: everything that a repository needs to be scored, after a look at it."""
+"""``da-score init``: look at a repository, and set up what scoring needs."""
 
 import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.cli.app import EVIDENCE_OPTIONS, shared_options
-from scoring.cli.hook import warn_of_tracked
+from scoring.cli.hook import warn_if_tracked
+from scoring.cli.options import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
-from scoring.cli.reading import settings_of_whole, sources
+from scoring.cli.reading import settings_of_whole_repository, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, rules_of
@@ -32,156 +32,287 @@ from scoring.log.settings import SETTINGS_FILE, Settings
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination, examine
 
-_BY_HAND = (
-    "entry new writes an entry by hand; da-score derive looks again once an agent has made a commit"
-)
+
+class Offers(NamedTuple):
+    """Whether what is offered is done.
+
+    Attributes:
+        accepts_all: whether everything is done without a question.
+        asks: whether a person is asked. Without both, nothing is done.
+    """
+
+    accepts_all: bool
+    asks: bool
+
+    def accepted(self, question: str) -> bool:
+        """Return whether something is to be done.
+
+        Asks the question if it is for a person to decide.
+        """
+        if self.accepts_all:
+            return True
+        return self.asks and _confirmed(question)
+
+
+def _confirmed(question: str) -> bool:
+    return click.confirm(question, default=True, err=True)
+
+
+class Setup(NamedTuple):
+    """What was set up in a repository.
+
+    Attributes:
+        settings_file: the settings file of the repository.
+        keeps_settings: whether the file was there before, and was kept.
+        settings: the settings that are in force now.
+        derivation: the entries that were written; None where none were to be.
+        exclude_file: the file that makes git ignore ``.agents/``; None without it.
+        hook_files: the settings files of harnesses that have the hook now.
+    """
+
+    settings_file: Path
+    keeps_settings: bool
+    settings: Settings
+    derivation: Derivation | None
+    exclude_file: Path | None
+    hook_files: list[Path]
 
 
 @click.command(epilog="Example:  da-score init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
-@click.option("--force", is_flag=True, help="Replace a settings file that is there.")
+@click.option("--force", is_flag=True, help="Replace a settings file that exists.")
 @click.option("--print", "only_print", is_flag=True, help="Print the settings and write nothing.")
-@click.option("--no-hook", is_flag=True, help="Install no hook, and do not offer it.")
+@click.option("--no-hook", is_flag=True, help="Do not offer or install the hook.")
 @click.option(
-    "--yes", is_flag=True, help="Do all that is offered, without a question; for scripts."
+    "--yes", is_flag=True, help="Do everything that is offered, without asking; for scripts."
 )
 def command(
     options: dict[str, Any], force: bool, only_print: bool, no_hook: bool, yes: bool
 ) -> None:
-    """Make a repository ready to be scored, after looking at it: settings, a log, the hook.
+    """Look at a repository, and set up what scoring needs: settings, a log, the hook.
 
-    Writes .agents/da-score.toml, with comments: it chooses the newest rubric for real work and notes what was found,
-    the log, the trunk, the transcripts. Options given here go into the file. Where there is no log, offers to
-    derive one from git and transcripts; where an agent works, offers to install the hook that scores its tasks.
+    Writes .agents/da-score.toml, with comments: it chooses the newest rubric for real work, and
+    notes what was found of log, trunk and transcripts. Options given here go into the file. If
+    there is no log, offers to derive one from git and transcripts. If an agent works here, offers
+    to install the hook that scores its tasks.
     """
-    settings = replace(settings_of_whole(options, files=False), derive=_derives_already(options))
+    settings = settings_of_whole_repository(options, files=False)
+    settings = replace(settings, derive=_has_derive_setting(options))
     with progress("Looking at git and transcripts"):
-        under, seen = _look(settings)
-    if seen.repository.trunk_problem:
-        raise SettingsError(seen.repository.trunk_problem)
+        settings, examination = _examine_under_newest_rubric(settings)
+
+    if examination.repository.trunk_problem:
+        raise SettingsError(examination.repository.trunk_problem)
     if only_print:
-        write(settings_text(seen, under))
+        write(settings_text(examination, settings))
         return
-    asks = not yes and on_terminal() and sys.stdin is not None and sys.stdin.isatty()
-    path, kept = (seen.repository.top_level or seen.repository.path) / SETTINGS_FILE, False
-    if (yes or asks) and not force and os.path.lexists(path):
-        under, kept = (
-            replace(settings_of_whole(options), json=settings.json),
-            True,
-        )  # a file that is no use stops here
-    derives = not seen.log.iterations and (
-        yes or (asks and _wanted("Write a log entry for each commit of an agent?"))
-    )
-    read = [file.path for file in seen.transcripts.files if not file.left_out]
-    offered = [] if no_hook else _harnesses(seen, read)
-    by_hook = "Score each task of {}, by a hook in {}?"
-    harnesses = [
-        one
-        for one in offered
-        if yes or (asks and _wanted(by_hook.format(one, (HOOKS[one] or USUAL).file)))
-    ]
-    if not kept:
-        write_settings(
-            seen, settings_text(seen, replace(under, derive=derives or under.derive)), force
-        )
-    ignored = asks and _wanted("Have git ignore .agents/? Say no to commit it.") and _ignore(seen)
-    with progress("Writing entries"):
-        done = derive(under.iter_log_dir, sources(under, ATTRIBUTED)) if derives else None
-    for text in done.broken if done else ():
-        warn(f"{text}; left as it is")
-    hooks = [str(hook) for name in harnesses for hook in _installed(name, path.parents[1])]
+
+    is_interactive = on_terminal() and sys.stdin is not None and sys.stdin.isatty()
+    offers = Offers(accepts_all=yes, asks=is_interactive and not yes)
+    setup = _set_up(settings, examination, options, offers, force, no_hook)
+
     if settings.json:
-        more = {"derived": done.as_dict()} if done else {}
-        write_json(
-            {
-                "path": str(path),
-                "rubric": under.rubric,
-                **more,
-                **({"hooks": hooks} if hooks else {}),
-            }
-        )
-        return
-    lines = [f"{path} is there already and stays" if kept else f"Wrote {path}"]
-    lines += [_of_entries(done, under.iter_log_dir)] if done else []
-    lines += [f"Wrote /.agents/ to {ignored}, so git leaves it alone"] if ignored else []
-    lines += [f"Wrote the hook to {hook}" for hook in hooks]
-    if done and not done.written and read:
-        make_folder(
-            under.iter_log_dir
-        )  # work shows what the sessions did, whose work a person has committed
-    some = seen.log.iterations or under.iter_log_dir.is_dir()
-    lines.append(f"Next: da-score {'work' if some else _BY_HAND if derives else 'derive'}")
-    say("".join(f"{printable(line)}\n" for line in lines))
+        _print_json(setup)
+    else:
+        _make_log_for_sessions(setup, examination)
+        _print_lines(setup, examination)
 
 
-def _look(settings: Settings) -> tuple[Settings, Examination]:
-    """Examine a repository under the newest rubric that gives each iteration its own evidence."""
-    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))
-    under = replace(settings, rubric=rubric.version)
-    return under, examine(settings.iter_log_dir, sources(under, rules_of(rubric)), rubric)
-
-
-def _of_entries(done: Derivation, log_dir: Path) -> str:
-    if not done.written:
-        return "No commit that an agent made was found: da-score doctor shows what is looked at"
-    wrote = counted(len(done.written), "entry", "entries")
-    return f"Wrote {wrote} to {log_dir}, one for each commit that an agent made"
-
-
-def _derives_already(options: dict[str, Any]) -> bool:
-    with contextlib.suppress(SettingsError):  # a file that is no use says nothing
-        return settings_of_whole(options).derive
+def _has_derive_setting(options: dict[str, Any]) -> bool:
+    """Return whether the settings file has the hook derive entries, which a new file then keeps."""
+    with contextlib.suppress(SettingsError):  # a file that cannot be used says nothing
+        return settings_of_whole_repository(options).derive
     return False
 
 
-def _wanted(question: str) -> bool:
-    return click.confirm(question, default=True, err=True)
+def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examination]:
+    """Examine a repository under the newest rubric that gives each iteration its own evidence."""
+    rubric = released_rubric(newest_version(EVIDENCE_ATTRIBUTED))
+    settings = replace(settings, rubric=rubric.version)
+    evidence = sources(settings, rules_of(rubric))
+    return settings, examine(settings.iter_log_dir, evidence, rubric)
 
 
-def settings_as_here(settings: Settings) -> Path:
-    """Write the settings file that this command writes, with what is found here, and return where."""
-    under, seen = _look(settings)
-    return write_settings(seen, settings_text(seen, replace(under, derive=True)), force=False)
+def _set_up(
+    settings: Settings,
+    examination: Examination,
+    options: dict[str, Any],
+    offers: Offers,
+    force: bool,
+    no_hook: bool,
+) -> Setup:
+    """Ask what is wanted, then write settings, entries and hooks."""
+    top_level = examination.repository.top_level or examination.repository.path
+    settings_file = top_level / SETTINGS_FILE
 
+    is_asked_or_accepts = offers.accepts_all or offers.asks
+    keeps_settings = is_asked_or_accepts and not force and os.path.lexists(settings_file)
+    if keeps_settings:  # a file that cannot be used ends the command here
+        settings = replace(settings_of_whole_repository(options), json=settings.json)
 
-def _ignore(seen: Examination) -> Path | None:
-    """Have git leave .agents/ alone in this clone, and return the file that says so; None where it does already."""
-    top = seen.repository.top_level
-    if top is None or GitRepository(top).ask("check-ignore", "-q", ".agents/x").returncode == 0:
-        return None
-    answer = GitRepository(top).ask("rev-parse", "--git-path", "info/exclude")
-    path = top / os.fsdecode(answer.stdout.strip())
-    before = path.read_bytes() if path.is_file() else b""
-    make_folder(path.parent)
-    write_atomically(
-        path, before + (b"" if not before or before.endswith(b"\n") else b"\n") + b"/.agents/\n"
+    derives = not examination.log.iterations and offers.accepted(
+        "Write a log entry for each commit of an agent?"
     )
-    return path
+    harnesses = [] if no_hook else _accepted_harnesses(examination, offers)
+
+    if not keeps_settings:
+        file_settings = replace(settings, derive=derives or settings.derive)
+        write_settings(examination, settings_text(examination, file_settings), force)
+
+    exclude_file = None
+    if offers.asks and _confirmed("Have git ignore .agents/? Say no to commit it."):
+        exclude_file = _ignore_agents_folder(examination)
+
+    derivation = _derive_entries(settings) if derives else None
+    hook_files = []
+    for harness in harnesses:
+        hook_files += _install_hook(harness, top_level)
+
+    return Setup(settings_file, keeps_settings, settings, derivation, exclude_file, hook_files)
 
 
-def _harnesses(seen: Examination, read: list[Path]) -> list[str]:
-    top = seen.repository.top_level
-    used = {word for path in read for word in path.parts}
-    found = []
-    for name, file in [(name, hook.file) for name, hook in HOOKS.items() if hook and top]:
+def _accepted_harnesses(examination: Examination, offers: Offers) -> list[str]:
+    harnesses = []
+    for harness in _harnesses_without_hook(examination):
+        file = (HOOKS[harness] or USUAL).file
+        if offers.accepted(f"Score each task of {harness}, by a hook in {file}?"):
+            harnesses.append(harness)
+    return harnesses
+
+
+def _harnesses_without_hook(examination: Examination) -> list[str]:
+    """Return the harnesses whose transcripts are of this repository and that lack the hook."""
+    top_level = examination.repository.top_level
+    if top_level is None:
+        return []
+
+    folder_names: set[str] = set()
+    for path in _transcripts_read(examination):
+        folder_names.update(path.parts)
+
+    harnesses = []
+    for harness, hook in HOOKS.items():
+        if not hook:
+            continue
         try:
-            places = [hook_settings(name, scope, top or Path()) for scope in ("project", "user")]
-            if file.partition("/")[0] in used and not any(map(installed_in, places)):
-                found.append(name)
+            files = [hook_settings(harness, scope, top_level) for scope in ("project", "user")]
+            settings_folder = hook.file.partition("/")[0]
+            if settings_folder in folder_names and not any(map(installed_in, files)):
+                harnesses.append(harness)
         except (DaScoreError, RuntimeError) as e:
             warn(str(e))
-    return found
+    return harnesses
 
 
-def _installed(harness: str, top: Path) -> list[Path]:
+def _transcripts_read(examination: Examination) -> list[Path]:
+    return [file.path for file in examination.transcripts.files if not file.left_out]
+
+
+def _derive_entries(settings: Settings) -> Derivation:
+    with progress("Writing entries"):
+        derivation = derive(settings.iter_log_dir, sources(settings, ATTRIBUTED))
+    for text in derivation.broken:
+        warn(f"{text}; left as it is")
+    return derivation
+
+
+def _install_hook(harness: str, top_level: Path) -> list[Path]:
+    """Install the hook in the project's settings, and return their file.
+
+    Where that cannot be done, warns and returns an empty list.
+    """
     try:
-        path = hook_settings(harness, "project", top)
-        refuse_outside(path, top)
-        warn_of_tracked(path, top)
-        done = install_command(path, HOOKS[harness] or USUAL)
-        if done.backup:  # what was added is one hook, which 'hook uninstall' takes out again
-            done.backup.unlink(missing_ok=True)
+        path = hook_settings(harness, "project", top_level)
+        refuse_outside(path, top_level)
+        warn_if_tracked(path, top_level)
+        change = install_command(path, HOOKS[harness] or USUAL)
+        if change.backup:  # only one hook was added, and 'hook uninstall' removes it again
+            change.backup.unlink(missing_ok=True)
     except DaScoreError as e:
         warn(str(e))
         return []
-    return [done.path]
+    return [change.path]
+
+
+def _ignore_agents_folder(examination: Examination) -> Path | None:
+    """Have git ignore ``.agents/`` in this clone, and return the file that says so.
+
+    None where git ignores it already, or where there is no repository.
+    """
+    top_level = examination.repository.top_level
+    if top_level is None:
+        return None
+
+    repository = GitRepository(top_level)
+    if repository.ask("check-ignore", "-q", ".agents/x").returncode == 0:
+        return None
+
+    answer = repository.ask("rev-parse", "--git-path", "info/exclude")
+    path = top_level / os.fsdecode(answer.stdout.strip())
+    content = path.read_bytes() if path.is_file() else b""
+    if content and not content.endswith(b"\n"):
+        content += b"\n"
+    make_folder(path.parent)
+    write_atomically(path, content + b"/.agents/\n")
+    return path
+
+
+def _print_json(setup: Setup) -> None:
+    value: dict[str, Any] = {"path": str(setup.settings_file), "rubric": setup.settings.rubric}
+    if setup.derivation:
+        value["derived"] = setup.derivation.as_dict()
+    if setup.hook_files:
+        value["hooks"] = [str(path) for path in setup.hook_files]
+    write_json(value)
+
+
+def _print_lines(setup: Setup, examination: Examination) -> None:
+    if setup.keeps_settings:
+        lines = [f"Kept {setup.settings_file}, which was there already"]
+    else:
+        lines = [f"Wrote {setup.settings_file}"]
+
+    if setup.derivation:
+        lines.append(_line_about_entries(setup.derivation, setup.settings.iter_log_dir))
+    if setup.exclude_file:
+        lines.append(f"Wrote /.agents/ to {setup.exclude_file}, so git leaves it alone")
+    for path in setup.hook_files:
+        lines.append(f"Wrote the hook to {path}")
+
+    lines.append(f"Next: da-score {_next_command(setup, examination)}")
+    say("".join(f"{printable(line)}\n" for line in lines))
+
+
+def _line_about_entries(derivation: Derivation, log_dir: Path) -> str:
+    if not derivation.written:
+        return "No commit that an agent made was found: da-score doctor shows what is looked at"
+    count = counted(len(derivation.written), "entry", "entries")
+    return f"Wrote {count} to {log_dir}, one for each commit that an agent made"
+
+
+def _make_log_for_sessions(setup: Setup, examination: Examination) -> None:
+    """Make an empty log where people committed the work of sessions: ``work`` shows it then."""
+    wrote_no_entry = setup.derivation is not None and not setup.derivation.written
+    if wrote_no_entry and _transcripts_read(examination):
+        make_folder(setup.settings.iter_log_dir)
+
+
+def _next_command(setup: Setup, examination: Examination) -> str:
+    if examination.log.iterations or setup.settings.iter_log_dir.is_dir():
+        return "work"
+    if setup.derivation is None:
+        return "derive"
+    return (
+        "log entry new writes an entry by hand; da-score derive looks again once an agent has "
+        "made a commit"
+    )
+
+
+def write_settings_as_found(settings: Settings) -> Path:
+    """Write the settings file that ``init`` would write here, and return its path.
+
+    The file has the hook derive entries from now on.
+    """
+    settings, examination = _examine_under_newest_rubric(settings)
+    text = settings_text(examination, replace(settings, derive=True))
+    return write_settings(examination, text, force=False)

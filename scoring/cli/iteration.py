@@ -1,6 +1,5 @@
-"""``da-score iteration N``: the breakdown of one iteration."""
+"""``da-score iteration ITERATION``: how the score of one iteration came about."""
 
-import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -9,16 +8,16 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric, rubric_behind
-from scoring.cli.app import SCORING_OPTIONS, shared_options, swept
 from scoring.cli.completion import complete_iterations
-from scoring.cli.output import full_text, on_terminal, show, warn, write_json
+from scoring.cli.options import SCORING_OPTIONS, prepared_settings, shared_options
+from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import (
-    broken_entries,
+    exit_if_broken,
     iteration_named,
     meaning_of,
+    report_broken_entries,
+    silent_view,
     sources,
-    stop_if_left_out,
-    view_under,
 )
 from scoring.errors import DaScoreError, NotFoundError
 from scoring.evidence.beside import (
@@ -30,10 +29,11 @@ from scoring.evidence.beside import (
 )
 from scoring.evidence.facts import IterationFacts
 from scoring.examine import ExaminedIteration, subject_of
+from scoring.frozen import Frozen
 from scoring.jobs.close_task import bring_session_up_to_date
 from scoring.log.load import no_such_entry
 from scoring.log.selection import Selection
-from scoring.log.settings import Settings, cache_dir_of, resolve_settings
+from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
 from scoring.score import ScoredIteration, score_iterations, write_iterations
@@ -54,136 +54,233 @@ from scoring.views.score_pages import (
 )
 
 
+class IterationToShow(Frozen, frozen=True):
+    """The score of one iteration, and what the evidence says about it today.
+
+    Attributes:
+        score: the score of the sidecar, or the one that was computed just now.
+        state: whether the evidence still gives the score of the sidecar.
+        facts: the evidence; None where it cannot be read.
+        deliberation: the readings of the diminishing-returns meter; None without a deliberation.
+        scored_now: everything that led to the score, where it was computed just now.
+    """
+
+    score: PersistedScore
+    state: State
+    facts: IterationFacts | None
+    deliberation: Deliberation | None
+    scored_now: ScoredIteration | None = None
+
+
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
 @click.option(
-    "--recompute", is_flag=True, help="Score the iteration again, write its sidecar, and show it."
+    "--recompute",
+    is_flag=True,
+    help="Score the iteration again, write its sidecar, and show the new score.",
 )
 def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about, as a table.
 
-    ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its last one).
-    Reads the iteration's sidecar, and says whether the evidence here gives the same. Where there is none, or
-    with --recompute, scores the iteration and brings its session's sidecar up to date.
+    ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its
+    last iteration). Shows the score in the iteration's sidecar, and says whether the evidence
+    still gives that score. Without a sidecar, or with --recompute, scores the iteration, writes
+    its sidecar, and updates the sidecar of its session.
     """
-    settings = swept(resolve_settings(options))
+    settings = prepared_settings(options)
     number = iteration_named(iteration, settings)
-    log_dir, state, kept = settings.iter_log_dir, CURRENT, None
-    with contextlib.suppress(NotFoundError):
-        kept = None if recompute else read_score(log_dir, number)
-    now = _score(settings, number) if kept is None else None
-    found: ExaminedIteration | ScoredIteration | None = now
-    objectives = now.signals.objective if now else None
-    if now:
-        score, deliberation = now.persisted, now.signals.deliberation
-    elif kept:
-        deliberation = None
-        if deliberation_file(log_dir, number) is not None:
-            rubric = rubric_behind(kept.rubric_version, settings.rubric)
-            measured = deliberation_facts(
-                log_dir, number, meter_profile(rubric, observe=True) or PROFILE
-            )
-            deliberation = deliberation_shown(measured, number)
-        state, found, score = _compared(
-            settings, kept, "" if options["rubric"] else kept.rubric_version
-        )
-    facts = found.facts if found else None
-    used = spending_of(facts) if facts else None
-    full = not on_terminal() and full_text(score.rubric_version, settings.rubric)
-    brief = not (
-        settings.json or full or on_terminal()
-    )  # the text of a reference rubric has no room for all
-    subject = subject_of(settings.repo_dir, facts) if facts and not brief else ""
+    sidecar = None if recompute else _sidecar_of(number, settings)
+
+    if sidecar is None:
+        shown = _score_and_write(number, settings)
+    else:
+        has_rubric_option = bool(options["rubric"])
+        shown = _compare_with_evidence(sidecar, settings, has_rubric_option)
+
     with stored_prices(cache_dir_of(settings)):
         if settings.json:
-            payload = (
-                scored_now_payload(now)
-                if now
-                else _payload(log_dir, score, deliberation, state, facts)
-            )
-            write_json(payload | {"subject": subject or None})
-            return
-        if brief and state.name != "current":
-            warn(f"iteration {number}: its sidecar is {state}")
-        hooks, source = hooks_behind(score, log_dir), iteration_score_path(log_dir, number)
-        about, meaning = [], NOT_MEASURED
-        if facts and not brief:
-            about = [
-                line
-                for line in (named_commit(facts.landing.sha, subject), landing_text(facts.landing))
-                if line
-            ]
-            meaning = meaning_of(settings, score.rubric_version, [(score, facts)])
-        page = iteration_page(
-            score, hooks, source, deliberation, objectives, full, state, used, about, meaning
-        )
-        show(page, not full)
+            write_json(_payload(shown, settings))
+        else:
+            _print_page(shown, settings)
 
 
-def _payload(
-    log_dir: Path,
-    score: PersistedScore,
-    deliberation: Deliberation | None,
-    state: State,
-    facts: IterationFacts | None,
-) -> dict[str, Any]:
-    own, used = read_provenance(log_dir, score.iteration), spending_of(facts) if facts else None
-    payload = score_payload(
-        score, deliberation, kept_payload(own.own if own else None), state, used
-    )
-    if payload.get("attribution") and facts and facts.observed:
-        payload["attribution"]["also_active"] = list(facts.observed.also_active)
-    return payload | (claims_payload(facts) if facts else {})
-
-
-def _compared(
-    settings: Settings, kept: PersistedScore, version: str
-) -> tuple[State, ExaminedIteration | None, PersistedScore]:
+def _sidecar_of(iteration: int, settings: Settings) -> PersistedScore | None:
     try:
-        found = next(
-            view_under(version, settings, Selection(only={kept.iteration})).examine(score=kept),
-            None,
-        )
-        if found is None:
-            raise no_such_entry(settings.iter_log_dir, kept.iteration)
-    except DaScoreError as e:
-        return State("unverified", f"its evidence cannot be looked at: {e}"), None, kept
-    rows = tuple(
-        dataclasses.replace(row, fact=fact_of(row, found.signals)) for row in kept.breakdown
-    )
-    return found.state, found, replace(kept, breakdown=rows)
+        return read_score(settings.iter_log_dir, iteration)
+    except NotFoundError:
+        return None
 
 
-def _score(settings: Settings, iteration: int) -> ScoredIteration:
-    """Score one iteration and write its sidecar and its session's; warns when the old one had more evidence."""
-    rubric, log_dir, evidence = (
-        find_rubric(settings.rubric),
-        settings.iter_log_dir,
-        sources(settings),
-    )
-    records = evidence.entries([rubric], log_dir, broken_entries)
+def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
+    """Score one iteration, and write its sidecar and that of its session.
+
+    Warns where the replaced sidecar rested on more evidence than is left.
+
+    Raises:
+        NotFoundError: the log has no such iteration.
+    """
+    rubric = find_rubric(settings.rubric)
+    log_dir = settings.iter_log_dir
+    evidence = sources(settings)
+
+    records = evidence.entries([rubric], log_dir, report_broken_entries)
     if records.index_of(iteration) is None:
-        stop_if_left_out(log_dir, iteration)
+        exit_if_broken(log_dir, iteration)
         raise no_such_entry(log_dir, iteration)
-    ((scored,),) = score_iterations(
-        records, log_dir, evidence, rubric, only={iteration}, observe=True
-    )
-    with fingerprints(evidence.cache_dir, log_dir, rubric) as known:
-        write_iterations(log_dir, [scored], warn, known)
+
+    scores = score_iterations(records, log_dir, evidence, rubric, only={iteration}, observe=True)
+    ((scored,),) = scores
+
+    with fingerprints(evidence.cache_dir, log_dir, rubric) as inputs_of_scores:
+        write_iterations(log_dir, [scored], warn, inputs_of_scores)
     bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
-    return scored
+
+    return IterationToShow(
+        score=scored.persisted,
+        state=CURRENT,
+        facts=scored.facts,
+        deliberation=scored.signals.deliberation,
+        scored_now=scored,
+    )
+
+
+def _compare_with_evidence(
+    sidecar: PersistedScore, settings: Settings, has_rubric_option: bool
+) -> IterationToShow:
+    """Compare the score of a sidecar with what the evidence gives now.
+
+    The evidence is read under the rubric of the sidecar, unless the command line names another.
+    """
+    deliberation = _deliberation_of(sidecar, settings)
+    version = "" if has_rubric_option else sidecar.rubric_version
+
+    try:
+        examined = _examine(sidecar, settings, version)
+    except DaScoreError as e:
+        unverified = State("unverified", f"its evidence cannot be read: {e}")
+        return IterationToShow(sidecar, unverified, facts=None, deliberation=deliberation)
+
+    rows_with_facts = tuple(
+        dataclasses.replace(row, fact=fact_of(row, examined.signals)) for row in sidecar.breakdown
+    )
+    return IterationToShow(
+        score=replace(sidecar, breakdown=rows_with_facts),
+        state=examined.state,
+        facts=examined.facts,
+        deliberation=deliberation,
+    )
+
+
+def _examine(sidecar: PersistedScore, settings: Settings, version: str) -> ExaminedIteration:
+    view = silent_view(settings, version, Selection(only={sidecar.iteration}))
+    for examined in view.examine(score=sidecar):
+        return examined
+
+    raise no_such_entry(settings.iter_log_dir, sidecar.iteration)
+
+
+def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberation | None:
+    """Return what the diminishing-returns meter says of the deliberation beside the entry."""
+    log_dir = settings.iter_log_dir
+    if deliberation_file(log_dir, sidecar.iteration) is None:
+        return None
+
+    rubric = rubric_behind(sidecar.rubric_version, settings.rubric)
+    profile = meter_profile(rubric, observe=True) or PROFILE
+    facts = deliberation_facts(log_dir, sidecar.iteration, profile)
+    return deliberation_shown(facts, sidecar.iteration)
+
+
+def _payload(shown: IterationToShow, settings: Settings) -> dict[str, Any]:
+    if shown.scored_now is not None:
+        payload = scored_now_payload(shown.scored_now)
+    else:
+        payload = _sidecar_payload(shown, settings.iter_log_dir)
+
+    subject = ""
+    if shown.facts is not None:
+        subject = subject_of(settings.repo_dir, shown.facts)
+    return payload | {"subject": subject or None}
+
+
+def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> dict[str, Any]:
+    provenance = read_provenance(log_dir, shown.score.iteration)
+    attribution = kept_payload(provenance.own if provenance else None)
+    spending = spending_of(shown.facts) if shown.facts else None
+
+    payload = score_payload(
+        shown.score,
+        deliberation=shown.deliberation,
+        attribution=attribution,
+        state=shown.state,
+        spending=spending,
+    )
+    if shown.facts is None:
+        return payload
+
+    if payload.get("attribution") and shown.facts.observed:
+        payload["attribution"]["also_active"] = list(shown.facts.observed.also_active)
+    return payload | claims_payload(shown.facts)
+
+
+def _print_page(shown: IterationToShow, settings: Settings) -> None:
+    """Print the page for people.
+
+    On a pipe, a rubric that fixes the text of the page leaves no room for the commit, the
+    meaning of the score, and the state of the sidecar: a state that matters is then a warning.
+    """
+    score = shown.score
+    in_full = not on_terminal() and pipe_shows_everything(score.rubric_version, settings.rubric)
+    has_room = on_terminal() or in_full
+    if not has_room and shown.state.name != "current":
+        warn(f"iteration {score.iteration}: its sidecar is {shown.state}")
+
+    hooks = hooks_behind(score, settings.iter_log_dir)
+    about: list[str] = []
+    meaning = NOT_MEASURED
+    if has_room and shown.facts is not None:
+        about = _lines_about_the_work(shown.facts, settings)
+        meaning = meaning_of(settings, score.rubric_version, [(score, shown.facts)])
+
+    page = iteration_page(
+        score,
+        hooks,
+        iteration_score_path(settings.iter_log_dir, score.iteration),
+        deliberation=shown.deliberation,
+        objectives=shown.scored_now.signals.objective if shown.scored_now else None,
+        full=in_full,
+        state=shown.state,
+        spending=spending_of(shown.facts) if shown.facts else None,
+        about=about,
+        meaning=meaning,
+    )
+    show(page, bound_to_reference=not in_full)
+
+
+def _lines_about_the_work(facts: IterationFacts, settings: Settings) -> list[str]:
+    subject = subject_of(settings.repo_dir, facts)
+    lines = [named_commit(facts.landing.sha, subject), landing_text(facts.landing)]
+    return [line for line in lines if line]
 
 
 def hooks_behind(score: PersistedScore, log_dir: Path) -> list[HookOutcome]:
-    """Return the hook records behind a score in which the hook signal is present, by the bytes of rule and sentinel."""
-    if not any(row.signal == "hook_outcomes" and row.present for row in score.breakdown):
+    """Return the hook outcomes that a score rests on, in byte order of rule and sentinel.
+
+    The list is empty where the hook signal is absent. Warns where the outcomes cannot be read.
+    """
+    hooks_vote = any(row.signal == "hook_outcomes" and row.present for row in score.breakdown)
+    if not hooks_vote:
         return []
-    found = hook_facts(log_dir, score.iteration)
-    if found.failed:
-        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {found.problem}")
-    records = found.records or ()
-    return sorted(
-        records,
-        key=lambda h: [i.encode("utf-8", "surrogateescape") for i in (h.rule_id, h.sentinel_id)],
+
+    facts = hook_facts(log_dir, score.iteration)
+    if facts.failed:
+        warn(f"the hook outcomes of iteration {score.iteration} cannot be shown: {facts.problem}")
+    return sorted(facts.records or (), key=_bytes_of_rule_and_sentinel)
+
+
+def _bytes_of_rule_and_sentinel(hook: HookOutcome) -> tuple[bytes, bytes]:
+    return (
+        hook.rule_id.encode("utf-8", "surrogateescape"),
+        hook.sentinel_id.encode("utf-8", "surrogateescape"),
     )

@@ -1,4 +1,4 @@
-"""``da-score label``: people judge iterations, and their judgements are imported, listed and compared."""
+"""``da-score label``: people judge iterations, and their judgements are imported and compared."""
 
 import os
 import sys
@@ -9,8 +9,16 @@ from typing import Any
 
 import click
 
-from scoring.cli import app
 from scoring.cli.completion import complete_iterations
+from scoring.cli.default_command import DefaultCommand, GroupWithDefault
+from scoring.cli.options import (
+    LOG_OPTIONS,
+    PATH,
+    SCORING_OPTIONS,
+    Whole,
+    selection_options,
+    settings_options,
+)
 from scoring.cli.output import complain, on_terminal, reply, say, show, warn, write, write_json
 from scoring.cli.reading import iteration_named, log_view
 from scoring.errors import GitError, InputError
@@ -27,9 +35,23 @@ from scoring.text import counted, cut, printable
 from scoring.views import labelled
 from scoring.views.score_pages import iteration_page
 
-_MOST_FAULTS = 50
+_MOST_FAULTS_SHOWN = 50
 
-_AS = click.option(
+_DIFF_BYTES = 1 << 20
+_DIFF_LINES = 200
+_DIFF_COLUMNS = 200
+"""How much of a change is read and shown: bytes, lines, and characters of a line."""
+
+_SHOW_OPTIONS = (
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--stat",
+    "--patch",
+    "--format=medium",
+)
+
+_AS_OPTION = click.option(
     "--as",
     "actor",
     metavar="NAME",
@@ -37,12 +59,12 @@ _AS = click.option(
 )
 
 
-@click.command("label", cls=app.OwnCommand)
-@click.argument("named", metavar="N", shell_complete=complete_iterations)
-@_AS
+@click.command("label", cls=DefaultCommand)
+@click.argument("name", metavar="N", shell_complete=complete_iterations)
+@_AS_OPTION
 @click.option(
     "--correctness",
-    type=app.Whole(0, 3),
+    type=Whole(0, 3),
     metavar="0..3",
     help="How correct the work is; 3 is best.",
 )
@@ -50,61 +72,177 @@ _AS = click.option(
     "--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that."
 )
 @click.option(
-    "--hallucination", type=click.Choice(HALLUCINATIONS[::-1]), help="How much of it is made up."
+    "--hallucination",
+    type=click.Choice(HALLUCINATIONS[::-1]),
+    help="How much of it is made up.",
 )
 @click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, hidden=True)
-@app.settings_options(*app.SCORING_OPTIONS)
+@settings_options(*SCORING_OPTIONS)
 def label_one(
-    named: str, actor: str | None, override: bool, settings: Settings, **given: Any
+    name: str, actor: str | None, override: bool, settings: Settings, **answers: Any
 ) -> None:
     """Label one iteration."""
     if override:
         raise click.UsageError(
             "--override was removed; write admin_override: true into the label by hand."
         )
-    asks = all(value is None for value in given.values())
-    if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
+    asks = _has_no_answer(answers)
+    if asks and not _is_interactive():
         raise click.UsageError(
-            "Nothing to say: give --correctness, --scope, --hallucination or --note; on a terminal it asks."
+            "Nothing to say: give --correctness, --scope, --hallucination or --note; "
+            "on a terminal it asks."
         )
-    iteration = iteration_named(named, settings)
+
+    iteration = iteration_named(name, settings)
     if iteration not in _iterations(settings):
         raise no_such_entry(settings.iter_log_dir, iteration)
-    who = _actor(actor, settings)
+    actor = _actor_or_default(actor, settings)
+
     if asks:
-        given = asked(iteration, who, settings)
-        if all(value is None for value in given.values()):
+        answers = _ask(iteration, actor, settings)
+        if _has_no_answer(answers):
             say("Nothing was answered, so nothing was written.\n")
             return
-    note, judgement = given.pop("note"), Judgement(**given)
-    label = NewLabel(iteration, who, judgement, note)
+
+    note = answers.pop("note")
+    label = NewLabel(iteration, actor, Judgement(**answers), note)
     if problem := label.problem():
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
+
     if settings.json:
-        rows = labelled.label_rows(
-            iteration, label_facts(settings.iter_log_dir, iteration).labels or ()
-        )
-        write_json([row for row in rows if row["actor"] == who][-1] | {"path": str(path)})
+        facts = label_facts(settings.iter_log_dir, iteration)
+        rows = labelled.label_rows(iteration, facts.labels or ())
+        newest = [row for row in rows if row["actor"] == actor][-1]
+        write_json(newest | {"path": str(path)})
     else:
-        say(f"{printable(str(path))}: labelled by {printable(who)}\n")
+        say(f"{printable(str(path))}: labelled by {printable(actor)}\n")
+
+
+@click.group(
+    "label",
+    cls=GroupWithDefault,
+    default=label_one,
+    usage="N",
+    epilog="Example:  da-score label 3 --correctness 3",
+)
+def command() -> None:
+    """Record your judgement of iteration N, or look at labels.
+
+    On a terminal, without a value, shows the change and the breakdown of the score, and asks. If
+    you label an iteration again, what you give is changed and the rest is kept; the file keeps
+    the history. Labels are in iter-N.labels.yaml next to the entry, and vote as human_label
+    since rubric 3.0.0.
+    """
+
+
+@command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
+@click.argument("file", type=PATH)
+@_AS_OPTION
+@settings_options(*LOG_OPTIONS)
+def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
+    """Take labels from a CSV or JSONL file: all of them, or none.
+
+    Columns, or keys: iteration, actor, correctness, scope, hallucination, note. A row without an
+    actor is yours. If a row cannot be taken, prints its line and why, and imports nothing.
+    """
+    from scoring.jobs.label_import import read_rows  # loads pydantic
+
+    labels, faults = read_rows(file, _iterations(settings), _actor_or_default(actor, settings))
+    if faults:
+        _complain_about(faults, file)
+        return 1
+
+    paths = add_labels(settings.iter_log_dir, labels)
+    value = {"labels": len(labels), "written": [str(path) for path in paths]}
+    text = f"Imported {counted(len(labels), 'label')} into {counted(len(paths), 'file')}\n"
+    reply(settings.json, value, text)
+    return None
+
+
+def _complain_about(faults: list[str], file: Path) -> None:
+    for fault in faults[:_MOST_FAULTS_SHOWN]:
+        complain(fault)
+
+    summary = f"{file}: {counted(len(faults), 'fault')}, so nothing was imported"
+    if len(faults) > _MOST_FAULTS_SHOWN:
+        summary += f"; {len(faults) - _MOST_FAULTS_SHOWN} more are not shown"
+    complain(summary)
+
+
+@command.command("list", epilog="Example:  da-score label list --json")
+@settings_options(*LOG_OPTIONS)
+@selection_options
+def list_(settings: Settings, selection: Selection) -> None:
+    """List the labels of the log."""
+    labels = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
+    rows: list[dict[str, Any]] = []
+    for iteration, of_iteration in labels.items():
+        rows += labelled.label_rows(iteration, of_iteration)
+    reply(settings.json, rows, labelled.list_page(rows))
+
+
+@command.command("next", epilog="Example:  da-score label next --as ann")
+@click.option(
+    "--as",
+    "actor",
+    metavar="NAME",
+    help="Also offer iterations that others have labelled and NAME has not.",
+)
+@settings_options(*SCORING_OPTIONS)
+def next_(actor: str | None, settings: Settings) -> None:
+    """Name the iteration without a label that teaches most.
+
+    That is one whose score is far from those of its neighbours. Of several, it is one that rests
+    on little evidence, and then the oldest.
+    """
+    scores = [(each.score, each.record.task_id) for each in log_view(settings).examine()]
+    iterations = [score.iteration for score, _ in scores]
+    labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
+    waiting = labelled.candidates(scores, labels, actor)
+
+    first = waiting[0] if waiting else {"iteration": None}
+    value = first | {"waiting": len(waiting), "total": len(scores)}
+    reply(settings.json, value, labelled.next_page(waiting, len(scores)))
+
+
+@command.command("agreement", epilog="Example:  da-score label agreement --json")
+@settings_options(*SCORING_OPTIONS)
+def agreement(settings: Settings) -> None:
+    """Measure how far people agree, and how far the score agrees with them.
+
+    Prints Krippendorff's alpha for each judgement, Cohen's weighted kappa for each two people,
+    and the rank correlation of the score with the labels, each with a 95 % bootstrap interval.
+    """
+    scores = [each.score for each in log_view(settings).examine()]
+    iterations = [score.iteration for score in scores]
+    labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
+
+    result = labelled.agreement_of(labels, scores)
+    reply(settings.json, result.as_dict(), labelled.agreement_page(result))
 
 
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:
+    """Return the iterations of the log, or those of the selection, in order."""
     records = load_iteration_log(settings.iter_log_dir, broken=lambda e: warn(str(e)))
-    return dict.fromkeys(
-        record.iteration for record in (selection.select(records) if selection else records)
-    )
+    if selection:
+        records = selection.select(records)
+    return dict.fromkeys(record.iteration for record in records)
 
 
-def _actor(given: str | None, settings: Settings) -> str:
-    if given is not None:
-        return given.strip()
-    try:
+def _actor_or_default(actor: str | None, settings: Settings) -> str:
+    """Return the given name, else git's name of the user, else the name in USER.
+
+    Raises:
+        click.UsageError: there is no name.
+    """
+    if actor is not None:
+        return actor.strip()
+
+    name = ""
+    with suppress(GitError):
         name = GitRepository(settings.repo_dir).user_name
-    except GitError:
-        name = ""
     name = name or os.environ.get("USER", "").strip()
     if not name:
         raise click.UsageError(
@@ -113,150 +251,82 @@ def _actor(given: str | None, settings: Settings) -> str:
     return name
 
 
-@click.group(
-    "label",
-    cls=app.OwnGroup,
-    own=label_one,
-    usage="N",
-    epilog="Example:  da-score label 3 --correctness 3",
-)
-def command() -> None:
-    """Say what you think of iteration N, or look at labels.
+# Asking on a terminal
 
-    On a terminal, without a value, shows the change and the breakdown of the score, and asks. Labelling again changes
-    what you give and keeps the rest; the file has the history. Labels are kept in iter-N.labels.yaml beside the entry,
-    and vote as human_label from rubric 3.0.0 on.
+
+def _is_interactive() -> bool:
+    return on_terminal() and sys.stdin is not None and sys.stdin.isatty()
+
+
+def _has_no_answer(answers: dict[str, Any]) -> bool:
+    return all(value is None for value in answers.values())
+
+
+def _ask(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
+    """Show an iteration, ask about it, and return the answers.
+
+    The answer to a skipped question is None.
     """
+    for examined in log_view(settings, selection=Selection(only=(iteration,))).examine():
+        _show_change(examined, settings)
+        sidecar = iteration_score_path(settings.iter_log_dir, iteration)
+        show(iteration_page(examined.score, (), sidecar))
 
-
-@command.command("import", epilog="Example:  da-score label import labels.csv --as ann")
-@click.argument("file", type=app.PATH)
-@_AS
-@app.settings_options(*app.LOG_OPTIONS)
-def import_(file: Path, actor: str | None, settings: Settings) -> int | None:
-    """Take labels from a CSV or JSONL file: all of them, or none.
-
-    Columns, or keys: iteration, actor, correctness, scope, hallucination, note. Every row that cannot
-    be taken is named with its line, and then nothing is written. A row without an actor is yours.
-    """
-    from scoring.jobs.label_import import read_rows  # pydantic
-
-    labels, faults = read_rows(file, _iterations(settings), _actor(actor, settings))
-    for fault in faults[:_MOST_FAULTS]:
-        complain(fault)
-    if faults:
-        more = (
-            f"; {len(faults) - _MOST_FAULTS} more are not shown"
-            if len(faults) > _MOST_FAULTS
-            else ""
-        )
-        complain(f"{file}: {counted(len(faults), 'fault')}, so nothing was imported{more}")
-        return 1
-    written = add_labels(settings.iter_log_dir, labels)
-    text = f"Imported {counted(len(labels), 'label')} into {counted(len(written), 'file')}\n"
-    reply(settings.json, {"labels": len(labels), "written": list(map(str, written))}, text)
-    return None
-
-
-@command.command("list", epilog="Example:  da-score label list --json")
-@app.settings_options(*app.LOG_OPTIONS)
-@app.selection_options
-def list_(settings: Settings, selection: Selection) -> None:
-    """List the labels of the log."""
-    found = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
-    rows = [row for n, labels in found.items() for row in labelled.label_rows(n, labels)]
-    reply(settings.json, rows, labelled.list_page(rows))
-
-
-@command.command("next", epilog="Example:  da-score label next --as ann")
-@click.option(
-    "--as", "actor", metavar="NAME", help="Also offer what others have labelled and NAME has not."
-)
-@app.settings_options(*app.SCORING_OPTIONS)
-def next_(actor: str | None, settings: Settings) -> None:
-    """Name the unlabelled iteration from which most can be learned.
-
-    One with a score far from those of its neighbours; of several, one that rests on little evidence, then an old one.
-    """
-    scores = [(one.score, one.record.task_id) for one in log_view(settings).examine()]
-    labels = labelled.labels_of(
-        settings.iter_log_dir, [score.iteration for score, _ in scores], warn
-    )
-    waiting = labelled.candidates(scores, labels, actor)
-    first = waiting[0] if waiting else {"iteration": None}
-    value = first | {"waiting": len(waiting), "total": len(scores)}
-    reply(settings.json, value, labelled.next_page(waiting, len(scores)))
-
-
-@command.command("agreement", epilog="Example:  da-score label agreement --json")
-@app.settings_options(*app.SCORING_OPTIONS)
-def agreement(settings: Settings) -> None:
-    """Measure how far people agree, and the score with them.
-
-    Krippendorff's alpha per judgement, Cohen's weighted kappa per two people, and the rank correlation of the score
-    with the labels, each with a 95 % bootstrap interval.
-    """
-    scores = [one.score for one in log_view(settings).examine()]
-    labels = labelled.labels_of(settings.iter_log_dir, [score.iteration for score in scores], warn)
-    found = labelled.agreement_of(labels, scores)
-    reply(settings.json, found.as_dict(), labelled.agreement_page(found))
-
-
-_DIFF_LIMIT, _DIFF_LINES, _LINE_WIDTH = (
-    1 << 20,
-    200,
-    200,
-)  # of a change: bytes read, lines shown, characters of a line
-
-
-def asked(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
-    """Show an iteration, and return the answers; None where a question is passed over."""
-    for one in log_view(settings, selection=Selection(only=(iteration,))).examine():
-        _show_change(one, settings)
-        show(iteration_page(one.score, (), iteration_score_path(settings.iter_log_dir, iteration)))
     say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter skips a question.\n")
-    correctness = _choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
+    correctness = _ask_choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
     return {
         "correctness": None if correctness is None else int(correctness),
-        "scope": _choice("Scope", SCOPES[::-1]),
-        "hallucination": _choice("Hallucination", HALLUCINATIONS[::-1]),
-        "note": _answer("Note"),
+        "scope": _ask_choice("Scope", SCOPES[::-1]),
+        "hallucination": _ask_choice("Hallucination", HALLUCINATIONS[::-1]),
+        "note": _ask_text("Note"),
     }
 
 
-def _show_change(one: ExaminedIteration, settings: Settings) -> None:
-    if not (sha := one.facts.landing.sha):
+def _show_change(examined: ExaminedIteration, settings: Settings) -> None:
+    sha = examined.facts.landing.sha
+    if not sha:
         say(
-            "The commit of this iteration is not in this repository; there is no change to show.\n\n"
+            "The commit of this iteration is not in this repository; "
+            "there is no change to show.\n\n"
         )
         return
-    how = ("--no-color", "--no-ext-diff", "--no-textconv", "--stat", "--patch", "--format=medium")
-    shown = b""
-    with (
-        suppress(GitError),
-        closing(GitRepository(settings.repo_dir).chunks("show", *how, sha)) as pieces,
-    ):
-        while len(shown) < _DIFF_LIMIT and (piece := next(pieces, b"")):
-            shown += piece
-    lines = as_text(shown[:_DIFF_LIMIT]).split("\n")
+
+    lines = as_text(_start_of_change(sha, settings)).split("\n")
     for line in lines[:_DIFF_LINES]:
-        write(cut(printable(line.expandtabs(4)), _LINE_WIDTH) + "\n")
+        write(cut(printable(line.expandtabs(4)), _DIFF_COLUMNS) + "\n")
     if len(lines) > _DIFF_LINES:
         say(f"… cut after {_DIFF_LINES} lines; 'git show {sha[:12]}' shows all of it\n")
     write("\n")
 
 
-def _choice(question: str, words: tuple[str, ...]) -> str | None:
+def _start_of_change(sha: str, settings: Settings) -> bytes:
+    """Return what git shows of a commit, up to a size.
+
+    If git fails, that is what it printed before.
+    """
+    repository = GitRepository(settings.repo_dir)
+    data = b""
+    with suppress(GitError), closing(repository.chunks("show", *_SHOW_OPTIONS, sha)) as pieces:
+        for piece in pieces:
+            data += piece
+            if len(data) >= _DIFF_BYTES:
+                break
+    return data[:_DIFF_BYTES]
+
+
+def _ask_choice(question: str, words: tuple[str, ...]) -> str | None:
+    """Ask until the answer is one of some words, the beginning of one of them, or empty."""
     while True:
-        answer = _answer(f"{question} [{'/'.join(words)}]")
+        answer = _ask_text(f"{question} [{'/'.join(words)}]")
         if answer is None or answer in words:
             return answer
+
         meant = [word for word in words if word.startswith(answer)]
         if len(meant) == 1:
             return meant[0]
         say(f"One of {', '.join(words)}, or nothing.\n")
 
 
-def _answer(question: str) -> str | None:
+def _ask_text(question: str) -> str | None:
     text: str = click.prompt(question, default="", show_default=False)
     return text.strip() or None

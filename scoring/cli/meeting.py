@@ -2,81 +2,96 @@
 
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from scoring.cli.app import PATH, Number, OwnGroup, Whole, settings_options
+from scoring.cli.default_command import GroupWithDefault
+from scoring.cli.options import PATH, Number, Whole, settings_options
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.meters.plaindata import read_standard_input
 from scoring.text import printable
 
+if TYPE_CHECKING:
+    from scoring.meters.meeting.config import MeetingConfig
+    from scoring.meters.meeting.state_file import MeetingState
+
 _FILE = click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-_CONFIG = click.option(
+_CONFIG_OPTION = click.option(
     "--config",
     metavar="NAME|FILE",
     help="default, tactical, strategic, or a file: .json, .yaml or .toml, whole or partial."
-    "  [default: default, or what a state of meeting run has]",
+    "  [default: default, or that of a state of meeting run]",
 )
 
 
 @click.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @_FILE
-@_CONFIG
+@_CONFIG_OPTION
 @click.option(
     "--semantic",
     is_flag=True,
-    help="Compare messages by meaning as well; needs the extra 'semantic'.",
+    help="Also compare messages by meaning; needs the extra 'semantic'.",
 )
 @settings_options()
 def score(file: str, config: str | None, semantic: bool, settings: Settings) -> None:
-    """Score the rounds of a meeting; the same as "meeting FILE"."""
+    """Score the rounds of a meeting, as "meeting FILE" does."""
     from scoring.meters.dr import open_embedder
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.records import read_meeting
     from scoring.views.meter_pages import meeting_view
 
     records, state = read_meeting(file)
-    judged_by = _config(config or state.get("config", "default"))
-    verdicts = score_meeting(
-        records, judged_by, open_embedder(cache_dir_of(settings)) if semantic else None
-    )
-    named = next((record.meeting_id for record in records if record.meeting_id), None)
-    title = named or ("standard input" if file == "-" else file)
-    page = meeting_view(verdicts, judged_by, title, config or judged_by.meeting_type)
+    meeting_config = _config(config or state.get("config", "default"))
+    embed = open_embedder(cache_dir_of(settings)) if semantic else None
+    verdicts = score_meeting(records, meeting_config, embed)
+
+    title = "standard input" if file == "-" else file
+    for record in records:
+        if record.meeting_id:
+            title = record.meeting_id
+            break
+
+    page = meeting_view(verdicts, meeting_config, title, config or meeting_config.meeting_type)
     reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
 
 
 @click.group(
     "meeting",
-    cls=OwnGroup,
-    own=score,
+    cls=GroupWithDefault,
+    default=score,
     usage="FILE",
     epilog="Example:  da-score meeting rounds.jsonl",
 )
 def command() -> None:
-    """Score each round of a deliberation of several experts, and say whether it may end.
+    """Score each round of a meeting of experts, and say whether it may end.
 
-    FILE holds one judge's record per round: a JSON object, a JSON list or JSONL; - is standard input. "meeting FILE" is
-    short for "meeting score FILE". docs/DELIBERATION.md explains scores and rules. It says nothing about whether what
-    was agreed is right.
+    FILE holds a judge's record of each round: a JSON object, a JSON list or JSONL; - is standard
+    input. "meeting FILE" is short for "meeting score FILE". docs/DELIBERATION.md explains scores
+    and rules. The command says nothing about whether the experts agreed on the right thing.
     """
 
 
 command.add_command(score)
 
 
-def _config(name: Any) -> Any:
+def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
+    """Return a config by its name or file, or the one that a state holds.
+
+    Warns of keys that have no meaning.
+    """
     from scoring.meters.meeting.config import find_meeting_config, meeting_config, unknown_keys
 
-    if not isinstance(name, str):
-        return meeting_config(name)
-    found = find_meeting_config(name)
+    if not isinstance(config, str):
+        return meeting_config(config)
+
+    found = find_meeting_config(config)
     for key in unknown_keys(found):
-        warn(f"{name}: {key} is no key of a config and is ignored")
+        warn(f"{config}: {key} is not a key of a config and is ignored")
     return found
 
 
@@ -98,22 +113,24 @@ def _config(name: Any) -> Any:
     "experts",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Answers a prompt; give one for each.",
+    help="An expert: the command answers a prompt. Give it once for each expert.",
 )
 @click.option(
     "--judge",
     metavar="COMMAND",
-    help="Writes a record when it is given, as JSON, what to ask next.",
+    help="The judge: the command gets the next question as JSON, and answers with a record.",
 )
 @click.option(
     "--timeout",
     type=Number(0.01, 86400),
     default=600,
     show_default=True,
-    help="Seconds for one answer.",
+    help="How many seconds one answer may take.",
 )
 @click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")
-@click.option("--example", is_flag=True, help="Scripted experts and judge, to see how it goes.")
+@click.option(
+    "--example", is_flag=True, help="Let scripted experts and a scripted judge show how it goes."
+)
 @click.option(
     "--answer",
     type=click.Choice(["yes", "no", "park", "end"]),
@@ -138,12 +155,13 @@ def run(
     option: str | None,
     settings: Settings,
 ) -> None:
-    """Drive a meeting between commands: experts speak, a judge writes a record, and people answer where they must.
+    """Hold a meeting between commands: experts speak, and a judge writes records.
 
-    A command gets a prompt on standard input and answers on standard output: experts text, the judge a record. They are
-    asked until a question is open or the meeting is over. Every answer is kept in the state at once, so that the same
-    command takes it up again wherever it was stopped. Without a judge a record may come from standard input; without
-    anything it says what the meeting needs next.
+    A command gets a prompt on standard input and answers on standard output, an expert with text
+    and the judge with a record. They go on until people must answer a question, or the meeting is
+    over. The state keeps every answer at once, so the same command continues wherever it was
+    stopped. Without a judge, a record may come from standard input. Without any of these, the
+    command says what the meeting needs next.
     """
     from scoring.meters.meeting import driver, scripted
     from scoring.meters.meeting.autopilot import ask_command, run_rounds
@@ -153,84 +171,111 @@ def run(
     if option is not None and answer != "yes":
         raise OptionError("--option goes with --answer yes")
     if example and (experts or judge):
-        raise OptionError(
-            "--example has experts and a judge of its own; leave --expert and --judge out"
-        )
-    given_by = _experts(experts).items()
-    asked = {name: ask_command(f"--expert {name}:", text, timeout) for name, text in given_by}
-    judging = None if judge is None else ask_command("--judge", judge, timeout)
+        raise OptionError("--example has its own experts and judge; leave --expert and --judge out")
+
+    commands_of_experts = {}
+    for name, text in _experts(experts).items():
+        commands_of_experts[name] = ask_command(f"--expert {name}:", text, timeout)
+    command_of_judge = None
+    if judge is not None:
+        command_of_judge = ask_command("--judge", judge, timeout)
+
     state = open_state(path, _config(config) if config else None)
     if example:
-        asked = scripted.scripted_experts()
-        judging = scripted.scripted_judge
+        commands_of_experts = scripted.scripted_experts()
+        command_of_judge = scripted.scripted_judge
         topic = topic or state.topic or scripted.TOPIC
     if topic is not None:
         state = state.model_copy(update={"topic": topic})
-    if answer in ("yes", "no"):
-        state = save_state(path, driver.take_answer(state, answer == "yes", option))
-    elif answer == "park":
-        state = save_state(path, driver.park(state))
+
     missing = driver.missing_for_end(state) if answer == "end" else []
-    if answer == "end" and not missing:
-        state = save_state(path, driver.wish_to_end(state))
-    if (asked or judging) and not missing:
-        previous = signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # ends what was asked, too
+    if answer is not None and not missing:
+        state = _save_answer(path, state, answer, option)
+
+    has_commands = bool(commands_of_experts or command_of_judge)
+    if has_commands and not missing:
+        # SIGTERM acts like Ctrl-C, so that the commands end with this one.
+        previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            state = run_rounds(path, state, asked, judging, rounds)
+            state = run_rounds(path, state, commands_of_experts, command_of_judge, rounds)
         finally:
-            signal.signal(signal.SIGTERM, previous)
-    elif (
-        answer is None
-        and sys.stdin
-        and not sys.stdin.isatty()
-        and (given := read_standard_input()).strip()
-    ):
-        state = save_state(path, driver.take_record(state, given, "standard input"))
-    question = what_next(state) | ({"missing": missing} if missing else {})
-    reply(settings.json, question, "".join(f"{line}\n" for line in lines_of_question(question)))
+            signal.signal(signal.SIGTERM, previous_handler)
+    elif answer is None and sys.stdin and not sys.stdin.isatty():
+        record = read_standard_input()
+        if record.strip():
+            state = save_state(path, driver.take_record(state, record, "standard input"))
+
+    question = what_next(state)
+    if missing:
+        question = question | {"missing": missing}
+    text = "".join(f"{line}\n" for line in lines_of_question(question))
+    reply(settings.json, question, text)
 
 
-def _experts(given: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for expert in given:
-        name, equals, asked = expert.partition("=")
-        if not (name.strip() and equals and asked.strip()) or name in found:
-            raise OptionError(f"--expert {expert}: give each expert once, as NAME=COMMAND")
-        found[name] = asked
-    return found
+def _experts(arguments: tuple[str, ...]) -> dict[str, str]:
+    """Return the command of each expert, by name."""
+    experts: dict[str, str] = {}
+    for argument in arguments:
+        name, _, command_line = argument.partition("=")
+        if not name.strip() or not command_line.strip() or name in experts:
+            raise OptionError(f"--expert {argument}: give each expert once, as NAME=COMMAND")
+        experts[name] = command_line
+    return experts
+
+
+def _save_answer(
+    path: Path, state: "MeetingState", answer: str, option: str | None
+) -> "MeetingState":
+    """Apply what people answered to a meeting, and save its state."""
+    from scoring.meters.meeting import driver
+    from scoring.meters.meeting.state_file import save_state
+
+    if answer == "park":
+        state = driver.park(state)
+    elif answer == "end":
+        state = driver.wish_to_end(state)
+    else:
+        state = driver.take_answer(state, answer == "yes", option)
+    return save_state(path, state)
 
 
 @command.command(
     "no-decision", epilog="Example:  da-score meeting no-decision rounds.jsonl > no-decision.md"
 )
 @_FILE
-@_CONFIG
+@_CONFIG_OPTION
 @settings_options()
 def without_decision(file: str, config: str | None, settings: Settings) -> None:
-    """Write down a meeting that ends without a decision: options, positions and blockers, as Markdown or JSON."""
+    """Write down a meeting that ends without a decision, as Markdown or JSON.
+
+    Says what the options, the positions and the blockers were.
+    """
     from scoring.meters.meeting import score_meeting
     from scoring.meters.meeting.records import read_meeting
     from scoring.meters.meeting.undecided import as_markdown, no_decision
 
     records, state = read_meeting(file)
-    if state.get("phase") == "decided":
+    phase = state.get("phase")
+    if phase == "decided":
         raise InputError(
             f"{file}: the meeting ended with a decision: {printable(str(state.get('decision')))}"
         )
+
     verdicts = score_meeting(records, _config(config or state.get("config", "default")))
-    found = no_decision(
-        records, verdicts, may_go_on=False if state.get("phase") == "no_decision" else None
-    )
-    write_json(found) if settings.json else write(as_markdown(found))
+    may_go_on = False if phase == "no_decision" else None
+    document = no_decision(records, verdicts, may_go_on=may_go_on)
+
+    if settings.json:
+        write_json(document)
+    else:
+        write(as_markdown(document))
 
 
 @command.command("schema", epilog="Example:  da-score meeting schema record > record.schema.json")
 @click.argument("kind", type=click.Choice(["record", "config"]))
 @settings_options()
-def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON anyway
-    """Print the JSON schema of a judge's record or of a config."""
+def schema(kind: str, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
+    """Print the JSON Schema of a judge's record or of a config."""
     from scoring.meters.meeting.config import config_schema
     from scoring.meters.meeting.records import record_schema
 

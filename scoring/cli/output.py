@@ -1,4 +1,7 @@
-"""What leaves the program: text and JSON on standard output, warnings and errors on standard error, a line each."""
+"""What leaves the program.
+
+Text and JSON go to standard output. Warnings and errors go to standard error, one line each.
+"""
 
 import contextlib
 import os
@@ -16,25 +19,35 @@ from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 if TYPE_CHECKING:
     from scoring.views.table import Block
 
+_PIECE = 1 << 20
+"""How many bytes of a long output are copied at a time."""
 
-def write(text: str, bound: bool = False) -> None:
-    """Write text to standard output as UTF-8, whatever the locale; nothing in it is hidden.
+_DELETE = b"\x7f"
 
-    That is otherwise on a pipe where it is ``bound`` to the bytes of the reference.
+
+def write(text: str, bound_to_reference: bool = False) -> None:
+    """Write text to standard output as UTF-8, whatever the locale.
+
+    Invisible characters become escapes, except on a pipe where the text is
+    ``bound_to_reference``: its bytes must be those of the reference.
     """
-    write_bytes(
-        (text if bound and not on_terminal() else show_hidden(text)).encode(
-            "utf-8", "backslashreplace"
-        )
-    )
+    if not bound_to_reference or on_terminal():
+        text = show_hidden(text)
+    write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(data: bytes) -> None:
-    """Write bytes, which are UTF-8, to standard output."""
+    """Write UTF-8 to standard output, if it is open.
+
+    Raises:
+        BrokenPipeError: the reader is gone.
+        WriteError: the bytes cannot be written.
+    """
     if sys.stdout is None:  # it was closed before the program began
         return
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
+
     try:
         if binary is None:
             sys.stdout.write(data.decode())
@@ -48,12 +61,17 @@ def write_bytes(data: bytes) -> None:
 
 
 def say(text: str) -> None:
-    """Write lines for people to standard output; on a terminal they are folded between words."""
-    write(_folded(text, sys.stdout) if on_terminal() else text)
+    """Write lines for people to standard output.
+
+    A terminal gets them folded between words.
+    """
+    if on_terminal():
+        text = _folded(text, sys.stdout)
+    write(text)
 
 
 def _folded(text: str, stream: TextIO) -> str:
-    from scoring.views.drawing import folded_text  # rich, which a pipe does not need
+    from scoring.views.drawing import folded_text  # loads rich, which a pipe does not need
 
     width = 0
     with contextlib.suppress(OSError, ValueError):
@@ -62,15 +80,25 @@ def _folded(text: str, stream: TextIO) -> str:
 
 
 def write_json(value: Any, indent: int | None = 1) -> None:
-    """Write a value as JSON, on one line without ``indent``; what is not UTF-8 becomes replacement characters."""
+    """Write a value as JSON, on one line without ``indent``.
+
+    What is not UTF-8 in it becomes replacement characters.
+    """
     write_bytes(_json(value, indent) + b"\n")
 
 
 def put_item(items: IO[bytes], value: Any) -> None:
-    """Add a value to the items that :func:`write_json_around` takes from a file: memory does not hold a whole log."""
-    item = _json([[value]])[len(b"[\n [\n") : -len(b"\n ]\n]")]
+    """Append a value, as JSON, to the file that :func:`write_json_around` reads.
+
+    A long list goes through a file, so that memory does not hold the whole of it.
+
+    Raises:
+        WriteError: there is no room for temporary files.
+    """
+    item = _json([[value]]).removeprefix(b"[\n [\n").removesuffix(b"\n ]\n]")
+    separator = b",\n" if items.tell() else b"\n"
     try:
-        items.write((b",\n" if items.tell() else b"\n") + item)
+        items.write(separator + item)
     except OSError as e:
         raise WriteError(
             f"temporary file: cannot write: {e.strerror}; set TMPDIR to a folder with room"
@@ -78,20 +106,27 @@ def put_item(items: IO[bytes], value: Any) -> None:
 
 
 def write_json_around(value: Mapping[str, Any], key: str, items: IO[bytes]) -> None:
-    """Write a value as :func:`write_json` does, with these items in its empty list under ``key``."""
-    place = f'"{key}": ['.encode()
-    before, _, after = _json(value).partition(place + b"]")
-    write_bytes(before + place)
-    end = b"\n ]" if items.tell() else b"]"
+    """Write a value as JSON, with items from a file in place of an empty list.
+
+    Args:
+        value: an object with an empty list under ``key``.
+        key: where the items belong.
+        items: the items, which :func:`put_item` wrote.
+    """
+    start_of_list = f'"{key}": ['.encode()
+    head, _, tail = _json(value).partition(start_of_list + b"]")
+    write_bytes(head + start_of_list)
+
+    end_of_list = b"\n ]" if items.tell() else b"]"
     items.seek(0)
-    while piece := items.read(1 << 20):
+    while piece := items.read(_PIECE):
         write_bytes(piece)
-    write_bytes(end + after + b"\n")
+    write_bytes(end_of_list + tail + b"\n")
 
 
 def _json(value: Any, indent: int | None = 1) -> bytes:
     data = _encoded(value)
-    if not data.isascii() or b"\x7f" in data:
+    if not data.isascii() or _DELETE in data:
         data = json_escaped(data.decode()).encode()
     return msgspec.json.format(data, indent=indent or 0)
 
@@ -99,39 +134,55 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 def _encoded(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except (
-        UnicodeEncodeError,
-        TypeError,
-    ):  # Python's own encoder takes text that is no UTF-8, and more kinds of keys
-        import json
-
-        text = as_utf8(json.dumps(value, ensure_ascii=False))
-        return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
+    except (UnicodeEncodeError, TypeError):
+        return _encoded_by_python(value)
 
 
-def show(page: "Iterable[Block]", bound: bool = False) -> None:
-    """Show lines and tables: drawn on a terminal, as text on a pipe, where it may be ``bound`` as in :func:`write`."""
-    if not on_terminal():
-        from scoring.views.table import pipe_text  # the version and JSON need none
+def _encoded_by_python(value: Any) -> bytes:
+    """Encode what msgspec refuses: text that is not UTF-8, and keys of other types."""
+    import json
 
-        write(pipe_text(page), bound)
+    text = as_utf8(json.dumps(value, ensure_ascii=False))
+    return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
+
+
+def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:
+    """Show lines and tables: drawn on a terminal, and as text on a pipe.
+
+    Args:
+        page: the blocks, in order.
+        bound_to_reference: whether a pipe gets exactly the bytes of the reference, as in
+            :func:`write`.
+    """
+    if on_terminal():
+        _draw(page)
         return
+
+    from scoring.views.table import pipe_text  # the version and JSON do not need it
+
+    write(pipe_text(page), bound_to_reference)
+
+
+def _draw(page: "Iterable[Block]") -> None:
     from rich.console import Console
 
-    from scoring.views.drawing import draw, unpadded  # rich, which a pipe does not need
+    from scoring.views.drawing import draw, unpadded  # loads rich, which a pipe does not need
 
-    colours: Any = (
-        None if os.environ.get("NO_COLOR") else "auto"
-    )  # without them there is no bold and no dim either
+    colours: Any = "auto"
+    if os.environ.get("NO_COLOR"):
+        colours = None  # then nothing is bold or dim either
+
     console = Console(highlight=False, markup=False, emoji=False, color_system=colours)
     with console.capture() as captured:
         draw(page, console)
-    # A terminal that lacks a character gets another one.
-    write_bytes(unpadded(captured.get()).encode(sys.stdout.encoding or "utf-8", "replace"))
+
+    # A terminal may lack a character, and gets another one then.
+    encoding = sys.stdout.encoding or "utf-8"
+    write_bytes(unpadded(captured.get()).encode(encoding, "replace"))
 
 
 def reply(as_json: bool, value: Any, page: "Iterable[Block] | str", indent: int | None = 1) -> None:
-    """Print a value as JSON as :func:`write_json` does, or the page or the text of it for people."""
+    """Print the answer of a command: a value as JSON, or a page or text for people."""
     if as_json:
         write_json(value, indent)
     elif isinstance(page, str):
@@ -142,11 +193,10 @@ def reply(as_json: bool, value: Any, page: "Iterable[Block] | str", indent: int 
 
 @contextlib.contextmanager
 def progress(text: str) -> Iterator[None]:
-    """Say on a terminal what takes longer than a second, on standard error."""
-    shown = sys.stderr is not None and sys.stderr.isatty()
+    """Print on a terminal what the program does, if the block takes longer than a second."""
     timer = threading.Timer(1.0, lambda: print(f"{text} …", file=sys.stderr, flush=True))
     timer.daemon = True
-    if shown:
+    if sys.stderr is not None and sys.stderr.isatty():
         timer.start()
     try:
         yield
@@ -159,78 +209,110 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def full_text(version: str, named: str) -> bool:
-    """Return whether a pipe shows in full what ``version`` scored: a released rubric, or else the ``named`` one."""
-    from rubric import RubricError, rubric_behind  # JSON and terminals need none
+def pipe_shows_everything(version: str, rubric: str) -> bool:
+    """Return whether a pipe shows as much of a score as a terminal.
+
+    Under older rubrics the text on a pipe is fixed, and shows less.
+
+    Args:
+        version: the version of the rubric that scored.
+        rubric: the rubric of the settings, which may be a file of this version.
+    """
+    from rubric import RubricError, rubric_behind  # JSON and terminals do not need it
     from rubric.model import FULL_TEXT
 
     try:
-        rubric = rubric_behind(version, named)
+        scored_by = rubric_behind(version, rubric)
     except RubricError:
         return False
-    return rubric.version == version and rubric.text == FULL_TEXT
+    return scored_by.version == version and scored_by.text == FULL_TEXT
 
 
 class Warnings:
-    """The warnings of a command, said together, alike ones as one; ``verbose`` says each at once, ``quiet`` none."""
+    """The warnings of a command, which are printed together and grouped at its end.
+
+    Attributes:
+        quiet: whether none is printed.
+        verbose: whether each is printed at once, by itself.
+        holds: whether warnings wait until :meth:`say` is called.
+    """
 
     def __init__(self) -> None:
-        self.quiet = self.verbose = self.holds = False
+        self.quiet = False
+        self.verbose = False
+        self.holds = False
         self._waiting: dict[str, list[str]] = {}
 
     def take(self, text: str) -> None:
-        """Take a warning, and say it when its time has come."""
+        """Take a warning, and print it now or later."""
         if self.quiet:
             return
         if self.holds and not self.verbose:
-            self._waiting.setdefault(alike(text), []).append(text)
+            self._waiting.setdefault(without_numbers(text), []).append(text)
         else:
-            _say("warning", text)
+            _print_message("warning", text)
 
     def hold_no_longer(self) -> None:
-        """Say what waits, and from now on each when it comes: the end of the command may be far away."""
+        """Print the warnings that wait, and from now on each as it comes.
+
+        For commands that run until they are interrupted.
+        """
         self.say()
         self.holds = False
 
     def say(self) -> None:
-        """Say what waits, in the order of the first of each kind."""
-        waiting, self._waiting = self._waiting, {}
+        """Print the warnings that wait, in the order of the first of each kind."""
+        waiting = self._waiting
+        self._waiting = {}
         for texts in waiting.values():
-            _say("warning", _together(texts))
+            _print_message("warning", _as_one_warning(texts))
 
 
 WARNINGS = Warnings()
 warn = WARNINGS.take
 _NUMBER = re.compile(r"[0-9]+")
-_ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
+_WARNING_ABOUT_ITERATION = re.compile(r"iteration ([0-9]{1,9}): (.*)", re.DOTALL)
 
 
-def alike(text: str) -> str:
-    """Return what is the same in texts that differ in their numbers alone."""
+def without_numbers(text: str) -> str:
+    """Return a text with each number as "#", which is the same for texts of one kind."""
     return _NUMBER.sub("#", text)
 
 
-def _together(texts: Sequence[str]) -> str:
-    found = [match for text in texts if (match := _ITERATION.fullmatch(text))]
+def _as_one_warning(texts: Sequence[str]) -> str:
+    """Return warnings of one kind as one line: ``iteration 3-5, 8: …`` where that is possible."""
     if len(texts) == 1:
         return texts[0]
-    if len(found) == len(texts) and len({match[2] for match in found}) == 1:
-        return f"iteration {spans(sorted({int(match[1]) for match in found}))}: {found[0][2]}"
+
+    iterations: set[int] = set()
+    reasons: set[str] = set()
+    for text in texts:
+        if match := _WARNING_ABOUT_ITERATION.fullmatch(text):
+            iterations.add(int(match[1]))
+            reasons.add(match[2])
+        else:
+            reasons.add(text)
+
+    if iterations and len(reasons) == 1:
+        return f"iteration {spans(sorted(iterations))}: {reasons.pop()}"
     if len(set(texts)) == 1:
         return f"{texts[0]} ({len(texts)} times)"
     return f"{texts[0]} (and {len(texts) - 1} more like it; -v says each)"
 
 
 def complain(text: str) -> None:
-    """Print on standard error what went wrong, in one line."""
+    """Print an error on standard error, after the warnings that wait."""
     WARNINGS.say()
-    _say("error", text)
+    _print_message("error", text)
 
 
-def _say(kind: str, text: str) -> None:
-    if sys.stderr is None:  # print would fall back on standard output, which is not for this
+def _print_message(kind: str, text: str) -> None:
+    if sys.stderr is None:  # print would then use standard output, which is not for messages
         return
+
     line = visible(" ".join(text.splitlines())).encode("utf-8", "backslashreplace").decode()
-    said = f"da-score: {kind}: {line}\n"
+    message = f"da-score: {kind}: {line}\n"
     with contextlib.suppress(OSError, ValueError):  # the reader may be gone
-        print(_folded(said, sys.stderr) if sys.stderr.isatty() else said, end="", file=sys.stderr)
+        if sys.stderr.isatty():
+            message = _folded(message, sys.stderr)
+        print(message, end="", file=sys.stderr)

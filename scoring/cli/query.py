@@ -2,27 +2,26 @@
 
 import contextlib
 import csv
-import itertools
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scoring.cli import output
-from scoring.cli.app import (
+from scoring.cli.fleet import open_dataset
+from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
     selection_options,
     shared_options,
 )
-from scoring.cli.fleet import opened
 from scoring.cli.output import show, write_json
-from scoring.cli.reading import rows_of
+from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.log.selection import Selection
@@ -31,7 +30,7 @@ from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Column, Table
 
-if TYPE_CHECKING:  # --help does without
+if TYPE_CHECKING:  # help does not need it
     from scoring.fleet.dataset import DataSet
 
 
@@ -46,42 +45,59 @@ if TYPE_CHECKING:  # --help does without
 @click.option(
     "--fleet",
     metavar="URL",
-    help="Ask a fleet's data set instead, by its folder, URL or FLEET.toml.",
+    help="Ask the data set of a fleet instead: its folder, its URL, or a FLEET.toml.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(
     sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, **which: Any
 ) -> None:
-    """Ask the tables of the log, or of the logs at ROOT, in SQL.
+    """Ask the tables of one log or many in SQL.
 
-    They are iterations, signals, integrity, sessions, tasks and work, and 'da-score export --describe' lists their
-    columns; by_month, by_model and by_harness sum work up, with intervals. The dialect is DuckDB's; it can read these
-    tables and no files. Of several statements with ; between, the answer of the last is printed.
-    Needs the extra 'query'.
+    Without ROOT it asks the log of this repository. The tables are iterations, signals,
+    integrity, sessions, tasks and work; da-score export --describe lists their columns. by_month,
+    by_model and by_harness sum up the work, with intervals. The dialect is that of DuckDB, which
+    can read these tables and no files. Of several statements with ; between them, the answer of
+    the last is printed. Needs the extra 'query'.
     """
     statement = _statement(sql)
     if fleet is not None:
-        if which["roots"]:
-            raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
-        if which["selection"] != Selection():
-            raise click.UsageError(
-                "--last, --since and --task choose among the entries of logs, not of a data set."
-            )
-        asked = _ask_fleet(opened(fleet), statement)
+        _refuse_logs_with_fleet(which)
+        asked = _ask_fleet(open_dataset(fleet), statement)
     else:
-        asked = ask(statement, rows_of(options=options, tables=named_in(statement), **which))
+        rows = rows_of_logs(options=options, tables=named_in(statement), **which)
+        asked = ask(statement, rows)
+
     with asked as answer:
         if options["json"]:
-            names = _distinct(answer.columns)
-            write_json([dict(zip(names, map(_plain, row), strict=True)) for row in answer.rows])
+            _print_json(answer)
         elif as_csv:
-            _write_csv(answer)
+            _print_csv(answer)
         else:
-            shown = [
-                ["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row]
-                for row in answer.rows
-            ]
-            show([Table([Column(printable(name)) for name in answer.columns], shown, records=True)])
+            _print_table(answer)
+
+
+def _statement(argument: str) -> str:
+    """Return the SQL of the argument, of the file that it names, or of standard input."""
+    statement = argument
+    if argument == "-":
+        statement = sys.stdin.read() if sys.stdin else ""
+    elif argument.startswith("@"):
+        statement = read_file(argument[1:]).decode("utf-8", "replace")
+
+    if not statement.strip():
+        raise OptionError(
+            "query: there is no SQL; give it as an argument, as @FILE, or on standard input with -"
+        )
+    return statement
+
+
+def _refuse_logs_with_fleet(which: dict[str, Any]) -> None:
+    if which["roots"]:
+        raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
+    if which["selection"] != Selection():
+        raise click.UsageError(
+            "--last, --since and --task choose among the entries of logs, not of a data set."
+        )
 
 
 @contextlib.contextmanager
@@ -92,56 +108,74 @@ def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
     with database() as db:
         for table in ASKED:
             db.register(f"rows_of_{table}", dataset.rows(table))
-            names = ", ".join(ALIASES if table != WORK else ALIASES[:1])
-            db.execute(f"CREATE VIEW {table} AS SELECT *, {names} FROM rows_of_{table}")  # noqa: S608 - our own names
+            aliases = ", ".join(ALIASES[:1] if table == WORK else ALIASES)
+            select = f"SELECT *, {aliases} FROM rows_of_{table}"  # noqa: S608 - our own names
+            db.execute(f"CREATE VIEW {table} AS {select}")
         with answered(db, sql, ASKED) as answer:
             yield answer
 
 
-def _statement(given: str) -> str:
-    text = given
-    if given == "-":
-        text = sys.stdin.read() if sys.stdin else ""
-    elif given.startswith("@"):
-        text = read_file(given[1:]).decode("utf-8", "replace")
-    if not text.strip():
-        raise OptionError(
-            "query: there is no SQL; give it as an argument, as @FILE, or on standard input with -"
-        )
-    return text
+def _print_json(answer: Answer) -> None:
+    names = _unique_names(answer.columns)
+    rows = []
+    for row in answer.rows:
+        values = [_json_value(value) for value in row]
+        rows.append(dict(zip(names, values, strict=True)))
+    write_json(rows)
 
 
-def _distinct(names: tuple[str, ...]) -> list[str]:
-    """Return the names of columns, those that are there already with a number behind them: ``n``, ``n_1``."""
-    found: list[str] = []
+def _unique_names(names: Sequence[str]) -> list[str]:
+    """Return the names of columns, with a number after a name that came before: ``n``, ``n_1``."""
+    unique: list[str] = []
     for name in names:
-        numbered = (f"{name}_{n}" for n in itertools.count(1))
-        found.append(next(one for one in itertools.chain([name], numbered) if one not in found))
-    return found
+        candidate = name
+        number = 0
+        while candidate in unique:
+            number += 1
+            candidate = f"{name}_{number}"
+        unique.append(candidate)
+    return unique
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it; numbers that JSON does not know are missing."""
+def _json_value(value: Any) -> Any:
+    """Return a value of DuckDB as JSON knows it: numbers that JSON does not know become None."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+        return {str(key): _json_value(item) for key, item in value.items()}
+    return str(value)
 
 
-def _write_csv(answer: Answer) -> None:
-    out = csv.writer(output, lineterminator="\n")  # it needs nothing but a ``write``
-    out.writerow(answer.columns)
+def _print_csv(answer: Answer) -> None:
+    writer = csv.writer(output, lineterminator="\n")  # it only needs something with a ``write``
+    writer.writerow(answer.columns)
     for row in answer.rows:
-        out.writerow(
-            ""
-            if v is None
-            else csv_field(v)
-            if isinstance(v, str)
-            else json.dumps(v, ensure_ascii=False)
-            for v in map(_plain, row)
-        )
+        writer.writerow([_csv_text(_json_value(value)) for value in row])
+
+
+def _csv_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return csv_field(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _print_table(answer: Answer) -> None:
+    columns = [Column(printable(name)) for name in answer.columns]
+    rows = [[_cell_text(value) for value in row] for row in answer.rows]
+    show([Table(columns, rows, records=True)])
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

@@ -1,4 +1,4 @@
-"""Which logs a command reads, from where it takes evidence, and under which rules."""
+"""Which logs a command reads, where their evidence comes from, and under which rules."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,19 +9,21 @@ import click
 from msgspec.structs import replace
 
 from rubric import Rubric, find_rubric, rubric_behind
-from scoring.cli.app import swept
-from scoring.cli.group import BROKEN
+from scoring.cli.group import BROKEN_ENTRIES
+from scoring.cli.options import prepared_settings
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of
 from scoring.log.find import FoundLog, find_logs
 from scoring.log.load import load_iteration_log
+from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
 from scoring.text import short
 
 if TYPE_CHECKING:
     from scoring.evidence.facts import IterationFacts
+    from scoring.evidence.git.repository import GitRepository
     from scoring.examine import LogView
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.sidecars.fingerprint import Meaning
@@ -29,23 +31,84 @@ if TYPE_CHECKING:
     from scoring.views.columns import DataRow
 
 _EVERYTHING = Selection()
-_SHA_DIGITS = 7  # fewer of them name no commit
+
+_FEWEST_SHA_DIGITS = 7
+"""Fewer digits than this do not name a commit."""
+
+_MOST_SESSIONS_NAMED = 5
+"""How many session ids a message lists."""
 
 
-def settings_of_whole(options: Mapping[str, Any], files: bool = True) -> Settings:
-    """Return the settings for a whole repository, and not for a folder in it, for a command that makes files there."""
-    from scoring.evidence.git.repository import (
-        GitRepository,
-    )  # other commands begin before it is loaded
+# Settings
 
-    settings = swept(resolve_settings(options, files=files))
+
+def settings_of_whole_repository(options: Mapping[str, Any], files: bool = True) -> Settings:
+    """Return the settings for a whole repository, also when the command runs in a folder of it.
+
+    For commands that write files into the repository.
+
+    Args:
+        options: values of options by long name; None where one was not given.
+        files: whether the settings files of the repository count.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+    """
+    from scoring.evidence.git.repository import GitRepository  # most commands load it later
+
+    settings = prepared_settings(options, files=files)
     try:
-        top = GitRepository(settings.repo_dir).top_level
-    except GitError:  # the code that needs the repository says so
+        top_level = GitRepository(settings.repo_dir).top_level
+    except GitError:  # whatever needs the repository says so
         return settings
-    if top.samefile(settings.repo_dir):
+
+    if top_level.samefile(settings.repo_dir):
         return settings
-    return resolve_settings({**options, "repo-dir": top}, files=files)
+    return resolve_settings({**options, "repo-dir": top_level}, files=files)
+
+
+def settings_of_log(log: FoundLog, options: Mapping[str, Any]) -> Settings:
+    """Return the settings of the repository that a log is about.
+
+    Raises:
+        NotARepositoryError: nothing says which repository that is.
+        SettingsError: a setting cannot be used.
+    """
+    from scoring.evidence.git.repository import GitRepository
+
+    repository = options.get("repo-dir") or log.repo_dir
+    if not repository:
+        repository = GitRepository(log.iter_log_dir).top_level
+    return prepared_settings({**options, "repo-dir": repository})
+
+
+def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
+    """Return a warning for each setting that has no effect under these rules of evidence."""
+    if rules.as_observed:
+        return []
+
+    warnings = []
+    no_lines = f"rubric {settings.rubric} gives iterations no lines of their own"
+    if settings.worktrees:
+        warnings.append(f"{no_lines}: the setting worktrees has no effect")
+    if settings.test_commands:
+        warnings.append(f"{no_lines}: the setting test-commands has no effect")
+
+    as_reference = f"rubric {settings.rubric} has the evidence rules of the reference"
+    if settings.trunk is not None:
+        warnings.append(
+            f"{as_reference}, where the trunk is the local branch master: "
+            f"trunk {settings.trunk!r} has no effect"
+        )
+    if settings.transcripts == "auto":
+        warnings.append(
+            f"{as_reference}, which know no default transcript directories: "
+            "name folders with --transcript-dir"
+        )
+    return warnings
+
+
+# Evidence and outcomes
 
 
 def sources(
@@ -54,64 +117,61 @@ def sources(
     warn: Warn = warn,
     hinted: Sequence[Path] = (),
 ) -> Sources:
-    """Return where evidence comes from under some settings, by default those of their rubric; RubricError."""
-    rules = rules or rules_of(find_rubric(settings.rubric))
-    how = options(settings, rules, warn)
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, how, hinted)
+    """Return where the evidence of a log comes from.
+
+    Args:
+        settings: the settings of the command.
+        rules: how evidence is read; by default as the rubric of the settings asks.
+        warn: takes a warning about settings without effect, and about what is skipped later.
+        hinted: transcript folders that a harness names, read in addition to the others.
+
+    Raises:
+        RubricError: the settings name no rubric.
+    """
+    if rules is None:
+        rules = rules_of(find_rubric(settings.rubric))
+    options = library_options(settings, rules, warn)
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options, hinted)
 
 
-def sources_of_each(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
-    """Return where evidence comes from, by rules, for the rubrics; a setting that only some know has an effect."""
+def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
+    """Return where evidence comes from under several rubrics, by the name of their rules.
+
+    Warns of settings without effect only where all rubrics have the same rules: otherwise a
+    setting that some of them ignore still affects the others.
+    """
     names = {rubric.evidence for rubric in rubrics}
-    places = settings.repo_dir, settings.transcript_dirs
-    hows = {
-        name: options(settings, RULES[name], warn if len(names) == 1 else silent) for name in names
-    }
-    return {
-        name: Sources.under(RULES[name], *places, {**how, "warn": warn})
-        for name, how in hows.items()
-    }
+    warn_of_settings = warn if len(names) == 1 else silent
+
+    by_rules = {}
+    for name in names:
+        options = library_options(settings, RULES[name], warn_of_settings)
+        options["warn"] = warn
+        by_rules[name] = Sources.under(
+            RULES[name], settings.repo_dir, settings.transcript_dirs, options
+        )
+    return by_rules
 
 
-def options(settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn) -> Options:
-    """Return the same as the options of a library function; raises as :func:`sources`."""
-    rules = rules or rules_of(find_rubric(settings.rubric))
-    for text in without_effect(settings, rules):
+def library_options(
+    settings: Settings, rules: EvidenceRules | None = None, warn: Warn = warn
+) -> Options:
+    """Return settings as the options of a library function.
+
+    Args:
+        settings: the settings of the command.
+        rules: how evidence is read; by default as the rubric of the settings asks.
+        warn: takes a warning about settings without effect, and about what is skipped later.
+    """
+    if rules is None:
+        rules = rules_of(find_rubric(settings.rubric))
+    for text in settings_without_effect(settings, rules):
         warn(text)
     return {**options_of(settings), "warn": warn}
 
 
-def without_effect(settings: Settings, rules: EvidenceRules) -> list[str]:
-    """Return a warning for every setting that some evidence rules do not know."""
-    if rules.as_observed:
-        return []
-    where = f"rubric {settings.rubric} gives iterations no lines of their own"
-    named = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
-    texts = [f"{where}: the setting {name} has no effect" for name, value in named.items() if value]
-    where = f"rubric {settings.rubric} has the evidence rules of the reference"
-    if settings.trunk is not None:
-        texts.append(
-            f"{where}, where the trunk is the local branch master: trunk {settings.trunk!r} has no effect"
-        )
-    if settings.transcripts == "auto":
-        texts.append(
-            f"{where}, which know no default transcript directories: name folders with --transcript-dir"
-        )
-    return texts
-
-
-def settings_of(log: FoundLog, options: Mapping[str, Any]) -> Settings:
-    """Return the settings of the repository that a log is about; NotARepositoryError where nothing says which it is."""
-    from scoring.evidence.git.repository import GitRepository
-
-    repository = (
-        options.get("repo-dir") or log.repo_dir or GitRepository(log.iter_log_dir).top_level
-    )
-    return swept(resolve_settings({**options, "repo-dir": repository}))
-
-
 def outcome_rules(settings: Settings) -> "OutcomeRules":
-    """Return how outcomes are measured under some settings."""
+    """Return how outcomes are measured."""
     from scoring.outcomes.outcome import FIX_WORDS, OutcomeRules
 
     return OutcomeRules(
@@ -119,62 +179,117 @@ def outcome_rules(settings: Settings) -> "OutcomeRules":
     )
 
 
-def broken_entries(*texts: str | LogError) -> None:
-    """Say which entries are left out because they cannot be read, each once; the command then exits with 1."""
-    said: dict[str, None] = click.get_current_context().meta.setdefault(BROKEN, {})
-    for text in map(str, texts):
-        if text not in said:
-            said[text] = None
+# Entries that cannot be read
+
+
+def report_broken_entries(*errors: str | LogError) -> None:
+    """Print why entries are left out, each reason once.
+
+    The command exits with status 1 after that.
+    """
+    reported: dict[str, None] = click.get_current_context().meta.setdefault(BROKEN_ENTRIES, {})
+    for text in map(str, errors):
+        if text not in reported:
+            reported[text] = None
             complain(text)
 
 
-def stop_if_left_out(log_dir: Path, iteration: int) -> None:
-    """End the command, with 1, where the entry of an iteration is one of those that :func:`broken_entries` said."""
+def exit_if_broken(log_dir: Path, iteration: int) -> None:
+    """End the command with status 1 if the entry of this iteration was reported as broken."""
     context = click.get_current_context()
-    entry = re.compile(rf"{re.escape(str(log_dir))}/iter-0*{iteration}\.yaml: ")
-    if any(map(entry.match, context.meta.get(BROKEN, {}))):
-        context.exit(1)
+    about_entry = re.compile(rf"{re.escape(str(log_dir))}/iter-0*{iteration}\.yaml: ")
+    for text in context.meta.get(BROKEN_ENTRIES, {}):
+        if about_entry.match(text):
+            context.exit(1)
+
+
+# Iterations by name
 
 
 def iteration_named(text: str, settings: Settings) -> int:
-    """Return the iteration of a number, ``last``, a commit or a session; NotFoundError, SettingsError."""
-    from scoring.evidence.git.repository import GitRepository
-    from scoring.evidence.git.walk import named_commits
+    """Return the iteration that a user means.
 
+    Args:
+        text: a number, which need not be in the log; or "last", the SHA of a commit, another
+            name of a commit such as ``HEAD~2``, or the beginning of a session id.
+        settings: the settings, which name log and repository.
+
+    Raises:
+        NotFoundError: the log has nothing of this name.
+        SettingsError: several sessions begin with the text.
+    """
     if re.fullmatch(r"-?[0-9]+", text):
         return int(text)
-    records = load_iteration_log(settings.iter_log_dir, broken=broken_entries)
+
+    from scoring.evidence.git.repository import GitRepository
+
+    records = load_iteration_log(settings.iter_log_dir, broken=report_broken_entries)
     repository = GitRepository(settings.repo_dir)
-    shas = repository.resolve([*(record.commit.strip() for record in records), text])
-    if len(text) < _SHA_DIGITS and (shas[text] or "").startswith(text):
-        shas[text] = None
+    sha_by_name = repository.resolve([*(record.commit.strip() for record in records), text])
+
     if text == "last" and records:
-        times = {
-            sha: one.time or 0
-            for sha, one in named_commits(repository, filter(None, shas.values())).items()
-        }
-        return max(
-            (times.get(shas[one.commit.strip()] or "", 0), one.iteration) for one in records
-        )[1]
-    found = [
-        one.iteration for one in records if shas[text] and shas[one.commit.strip()] == shas[text]
-    ]
-    if found:
-        return found[0]  # it counts for the lowest
-    sessions = {
-        one.agent.session_id: one.iteration
-        for one in records
-        if one.agent.session_id.startswith(text)
-    }
-    if len(sessions) > 1 and text not in sessions:
-        raise SettingsError(f"several sessions begin with {text!r}: {', '.join([*sessions][:5])}")
-    if not sessions:
-        what = f"no iteration, commit or session is called {text!r}"
-        what = f"commit {short(sha)} has no entry here" if (sha := shas[text]) else what
-        raise NotFoundError(
-            f"{settings.iter_log_dir}: {what}; name one by number, last, SHA, branch or session"
-        )
-    return sessions.get(text) or max(sessions.values())
+        return _newest_iteration(records, sha_by_name, repository)
+
+    sha = sha_by_name[text]
+    if sha is not None and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
+        sha = None
+    if sha is not None:
+        for record in records:  # of several with this commit it counts for the lowest
+            if sha_by_name[record.commit.strip()] == sha:
+                return record.iteration
+
+    iteration = _last_iteration_of_session(text, records)
+    if iteration is not None:
+        return iteration
+
+    if sha is not None:
+        problem = f"commit {short(sha)} has no entry here"
+    else:
+        problem = f"no iteration, commit or session is called {text!r}"
+    raise NotFoundError(
+        f"{settings.iter_log_dir}: {problem}; name one by number, last, SHA, branch or session"
+    )
+
+
+def _newest_iteration(
+    records: Sequence[IterationRecord],
+    sha_by_name: Mapping[str, str | None],
+    repository: "GitRepository",
+) -> int:
+    """Return the iteration with the newest commit.
+
+    Without any commit that git has, it is the highest iteration.
+    """
+    from scoring.evidence.git.walk import named_commits
+
+    commits = named_commits(repository, [sha for sha in sha_by_name.values() if sha])
+
+    def age(record: IterationRecord) -> tuple[int, int]:
+        commit = commits.get(sha_by_name[record.commit.strip()] or "")
+        time = commit.time if commit else None
+        return time or 0, record.iteration
+
+    return max(records, key=age).iteration
+
+
+def _last_iteration_of_session(text: str, records: Sequence[IterationRecord]) -> int | None:
+    """Return the last iteration of the session whose id begins with a text."""
+    last_iterations: dict[str, int] = {}
+    for record in records:
+        if record.agent.session_id.startswith(text):
+            last_iterations[record.agent.session_id] = record.iteration
+
+    if text in last_iterations:
+        return last_iterations[text]
+    if len(last_iterations) > 1:
+        names = ", ".join(list(last_iterations)[:_MOST_SESSIONS_NAMED])
+        raise SettingsError(f"several sessions begin with {text!r}: {names}")
+    for iteration in last_iterations.values():
+        return iteration
+    return None
+
+
+# Views of logs
 
 
 def log_view(
@@ -183,62 +298,107 @@ def log_view(
     selection: Selection = _EVERYTHING,
     outcomes: bool = False,
 ) -> "LogView":
-    """Return the one log that some settings name, with ``outcomes`` also what became of its work."""
+    """Return the view of the log that the settings name.
+
+    Args:
+        settings: the settings of the command.
+        recompute: whether scores are computed even where there are sidecars.
+        selection: which iterations the view shows.
+        outcomes: whether it also says what became of the work.
+    """
     from scoring.examine import LogView
 
-    log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    rubric, how = find_rubric(settings.rubric), options(settings)
-    rules = outcome_rules(settings) if outcomes else None
     return LogView(
-        *log,
-        rubric,
-        recompute,
+        settings.iter_log_dir,
+        settings.repo_dir,
+        settings.transcript_dirs,
+        find_rubric(settings.rubric),
+        recompute=recompute,
         selection=selection,
-        options=how,
-        broken=broken_entries,
-        outcomes=rules,
+        options=library_options(settings),
+        broken=report_broken_entries,
+        outcomes=outcome_rules(settings) if outcomes else None,
     )
 
 
-def view_under(version: str, settings: Settings, selection: Selection) -> "LogView":
-    """Return some iterations of a log under a released rubric, or that of the settings where this is none; silently."""
+def silent_view(settings: Settings, version: str, selection: Selection) -> "LogView":
+    """Return a view of some iterations that prints no warnings.
+
+    Args:
+        settings: the settings of the command.
+        version: the released rubric of the view; that of the settings if this is not one.
+        selection: which iterations the view shows.
+    """
     from scoring.examine import LogView
 
     rubric = rubric_behind(version, settings.rubric)
-    how = options(settings, RULES[rubric.evidence], silent)
-    log = settings.iter_log_dir, settings.repo_dir, settings.transcript_dirs
-    return LogView(*log, rubric, selection=selection, options=how)
+    return LogView(
+        settings.iter_log_dir,
+        settings.repo_dir,
+        settings.transcript_dirs,
+        rubric,
+        selection=selection,
+        options=library_options(settings, RULES[rubric.evidence], silent),
+    )
 
 
-def scores_about(settings: Settings, version: str) -> tuple[object, ...]:
-    """Return whose meaning is kept: the scores of a log under a rubric, for outcomes by some rules."""
-    return settings.iter_log_dir.resolve(), version, outcome_rules(settings)
-
-
-def meaning_of(
-    settings: Settings, version: str, scores: "Iterable[tuple[PersistedScore, IterationFacts]]"
-) -> "Meaning":
-    """Return what is known of whether some scores under a rubric foretell what becomes of the work."""
-    from scoring.sidecars.fingerprint import kept_meaning, score_mark
-
-    marks = [score_mark(score, facts) for score, facts in scores]
-    return kept_meaning(cache_dir_of(settings), scores_about(settings, version), marks)
-
-
-def rows_of(
+def rows_of_logs(
     roots: Sequence[Path],
     options: Mapping[str, Any],
     recompute: bool,
     selection: Selection,
     tables: Collection[str],
 ) -> "Iterator[tuple[str, DataRow]]":
-    """Return the rows of tables of the logs below some roots, or of the options' log; InputError where one has none."""
+    """Return the rows of tables, each with the name of its table.
+
+    Args:
+        roots: folders below which logs are found; without any, the log of the options is read.
+        options: values of options by long name.
+        recompute: whether scores are computed even where there are sidecars.
+        selection: which iterations have rows.
+        tables: the names of the tables.
+
+    Raises:
+        InputError: there is no log below a root.
+    """
     from scoring.views.columns import rows_of_view
 
-    found = find_logs(roots) if roots else ()
-    each = [replace(settings_of(log, options), iter_log_dir=log.iter_log_dir) for log in found]
-    views = [
-        log_view(one, recompute, selection, outcomes=True)
-        for one in each or [swept(resolve_settings(options))]
-    ]
+    if roots:
+        all_settings = []
+        for log in find_logs(roots):
+            settings = settings_of_log(log, options)
+            all_settings.append(replace(settings, iter_log_dir=log.iter_log_dir))
+    else:
+        all_settings = [prepared_settings(options)]
+
+    views = [log_view(each, recompute, selection, outcomes=True) for each in all_settings]
     return (row for view in views for row in rows_of_view(view, tables))
+
+
+# What the scores mean
+
+
+def meaning_key(settings: Settings, version: str) -> tuple[object, ...]:
+    """Return the key under which the store keeps what the scores of a log mean.
+
+    Args:
+        settings: the settings, which name the log and the rules of outcomes.
+        version: the version of the rubric that scored.
+    """
+    return settings.iter_log_dir.resolve(), version, outcome_rules(settings)
+
+
+def meaning_of(
+    settings: Settings, version: str, scores: "Iterable[tuple[PersistedScore, IterationFacts]]"
+) -> "Meaning":
+    """Return whether scores are known to predict what becomes of the work.
+
+    Args:
+        settings: the settings of the command.
+        version: the version of the rubric that scored.
+        scores: the scores, each with the facts of its iteration.
+    """
+    from scoring.sidecars.fingerprint import kept_meaning, score_mark
+
+    marks = [score_mark(score, facts) for score, facts in scores]
+    return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)

@@ -6,16 +6,16 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.app import (
+from scoring.cli.fleet import open_dataset
+from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
     selection_options,
     settings_options,
 )
-from scoring.cli.fleet import opened
 from scoring.cli.output import on_terminal, reply, show, write_bytes
-from scoring.cli.reading import log_view, outcome_rules, scores_about
+from scoring.cli.reading import log_view, meaning_key, outcome_rules
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
@@ -32,17 +32,23 @@ from scoring.views.report.digest import Digest, digest, where_it_is
 from scoring.views.validity_pages import with_cases
 from scoring.views.work_rows import work_of, work_summary
 
-_OUT = "Where the page goes; - is standard output.  [default: report.html]"
+_STANDARD_OUTPUT = Path("-")
 
 
 @click.command(epilog="Example:  da-score report --out report.html")
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option("--out", type=PATH, metavar="FILE", default=Path("report.html"), help=_OUT)
+@click.option(
+    "--out",
+    type=PATH,
+    metavar="FILE",
+    default=Path("report.html"),
+    help="Where the page goes; - is standard output.  [default: report.html]",
+)
 @selection_options
 @click.option(
     "--fleet",
     metavar="URL",
-    help="Show the work of a fleet instead, by its folder, URL or FLEET.toml.",
+    help="Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.",
 )
 @click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
@@ -54,78 +60,103 @@ def command(
     terminal: bool,
     recompute: bool,
 ) -> None:
-    """Show what became of the work, and the log: one page of HTML to mail, publish, or open from disk.
+    """Write a page of HTML about the work and its scores.
 
-    Needs the extra 'report', --terminal does not.
+    You can mail the page, publish it, or open it from disk. It needs the extra 'report';
+    --terminal does not.
     """
-    piped = out == Path("-") and not terminal
-    if piped and settings.json:
-        raise OptionError("--out - and --json both want standard output: give --out FILE")
-    if piped and on_terminal():
-        raise OptionError("HTML is not for a terminal: give --out FILE")
     if not terminal:
-        require("report", "jinja2")
-        if not piped and not is_report(out):
-            raise InputError(f"{out}: is no report of da-score; give another file with --out")
+        _check_output(out, settings)
     if fleet is not None and selection != Selection():
         raise click.UsageError(
             "--last, --since and --task choose among the entries of a log, not of a fleet."
         )
-    found = (
-        _of_fleet(settings, fleet)
-        if fleet is not None
-        else _of_log(settings, recompute, selection, not terminal)
-    )
+
+    if fleet is not None:
+        summary = _digest_of_fleet(settings, fleet)
+    else:
+        summary = _digest_of_log(settings, recompute, selection, observe=not terminal)
+
     if terminal:
-        show(report_lines(found))
-        return
-    page = (part.encode("utf-8", "replace") for part in page_parts(found))
-    if piped:
-        write_bytes(b"".join(page))
-        return
-    with atomic_stream(out, mode=0o644) as f:
-        f.writelines(page)
+        show(report_lines(summary))
+    elif out == _STANDARD_OUTPUT:
+        parts = [part.encode("utf-8", "replace") for part in page_parts(summary)]
+        write_bytes(b"".join(parts))
+    else:
+        _write_page(summary, out)
+        _report_written(summary, out, settings)
+
+
+def _check_output(out: Path, settings: Settings) -> None:
+    """Raise an error if the page cannot go where it should, before anything is computed."""
+    to_standard_output = out == _STANDARD_OUTPUT
+    if to_standard_output and settings.json:
+        raise OptionError("--out - and --json both want standard output: give --out FILE")
+    if to_standard_output and on_terminal():
+        raise OptionError("HTML is not for a terminal: give --out FILE")
+
+    require("report", "jinja2")
+    if not to_standard_output and not is_report(out):
+        raise InputError(f"{out}: not a report of da-score; give another file with --out")
+
+
+def _digest_of_log(
+    settings: Settings, recompute: bool, selection: Selection, observe: bool
+) -> Digest:
+    """Read a log, and keep what the scores mean, if the whole log was read."""
+    view = log_view(settings, recompute, selection, outcomes=True)
+    view = replace(view, observe=observe)
+    version = view.rubric.version
+    rules = outcome_rules(settings)
+
+    cases: list[Case] = []
+    marks: list[bytes] = []
+    evidence: list[PreloadedEvidence] = []
+    examined = view.examine(evidence.append)
+    summary = digest(view.iter_log_dir, view.rubric, with_cases(examined, version, cases, marks))
+    summary.project, summary.pages = where_it_is(view.repo_dir)
+
+    # Memory holds what only the validity needs, and then what only the work needs, no longer
+    # than that.
+    summary.validity = validity(cases, "defective", version, rules.horizon_days)
+    cases.clear()
+    summary.work = work_of(view, evidence.pop() if evidence else None)
+    summary.horizon_days = rules.horizon_days
+
+    if selection == Selection():
+        about = meaning_key(settings, version)
+        keep_meaning(cache_dir_of(settings), about, marks, summary.validity.verdict)
+    return summary
+
+
+def _digest_of_fleet(settings: Settings, place: str) -> Digest:
+    require("fleet", "deltalake", "pyarrow")
+    rows = open_dataset(place).rows("work").to_table().to_pylist()
+    rubric = find_rubric(settings.rubric)
+    return Digest(place, rubric, work=fleet_work(rows), project=place, is_fleet=True)
+
+
+def _write_page(summary: Digest, out: Path) -> None:
+    with atomic_stream(out, mode=0o644) as file:
+        for part in page_parts(summary):
+            file.write(part.encode("utf-8", "replace"))
+
+
+def _report_written(summary: Digest, out: Path, settings: Settings) -> None:
     value = {
         "report": str(out),
-        "iterations": len(found.lines),
-        "mean": found.mean,
-        "interval": found.interval and list(found.interval),
-        "bands": found.bands,
-        "insufficient": found.insufficient,
-        "trend": found.trend and found.trend.as_dict(),
-        "validity": found.validity and found.validity.as_dict(),
-        "work": work_summary(found.work),
-        "look_at": look_at(found.work),
+        "iterations": len(summary.lines),
+        "mean": summary.mean,
+        "interval": summary.interval and list(summary.interval),
+        "bands": summary.bands,
+        "insufficient": summary.insufficient,
+        "trend": summary.trend and summary.trend.as_dict(),
+        "validity": summary.validity and summary.validity.as_dict(),
+        "work": work_summary(summary.work),
+        "look_at": look_at(summary.work),
     }
-    what = (
-        counted(len(found.lines), "iteration")
-        if found.lines
-        else counted(len(found.work), "piece") + " of work"
-    )
-    reply(settings.json, value, f"Wrote {out}: {what}\n")
-
-
-def _of_log(settings: Settings, recompute: bool, selection: Selection, observe: bool) -> Digest:
-    view = replace(log_view(settings, recompute, selection, outcomes=True), observe=observe)
-    cases: list[Case] = []
-    read: list[PreloadedEvidence] = []
-    marks: list[bytes] = []
-    rules = outcome_rules(settings)
-    examined = view.examine(read.append)
-    found = digest(
-        view.iter_log_dir, view.rubric, with_cases(examined, view.rubric.version, cases, marks)
-    )
-    found.project, found.pages = where_it_is(view.repo_dir)
-    found.validity = validity(cases, "defective", view.rubric.version, rules.horizon_days)
-    cases.clear()  # what only the validity needs, and then what only the work does, leaves memory
-    found.work, found.horizon_days = work_of(view, read.pop() if read else None), rules.horizon_days
-    if selection == Selection():  # run shows it too
-        about = scores_about(settings, view.rubric.version)
-        keep_meaning(cache_dir_of(settings), about, marks, found.validity.verdict)
-    return found
-
-
-def _of_fleet(settings: Settings, place: str) -> Digest:
-    require("fleet", "deltalake", "pyarrow")
-    work = fleet_work(opened(place).rows("work").to_table().to_pylist())
-    return Digest(place, find_rubric(settings.rubric), work=work, project=place, is_fleet=True)
+    if summary.lines:
+        content = counted(len(summary.lines), "iteration")
+    else:
+        content = counted(len(summary.work), "piece") + " of work"
+    reply(settings.json, value, f"Wrote {out}: {content}\n")

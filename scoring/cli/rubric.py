@@ -1,10 +1,10 @@
 """``da-score rubric``: list, show, validate and compare rubrics."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -17,16 +17,45 @@ from rubric import (
     released_rubric,
     rubric_versions,
 )
-from scoring.cli import app
+from scoring.cli.options import (
+    EVIDENCE_OPTIONS,
+    PATH,
+    prepared_settings,
+    settings_options,
+    shared_options,
+)
 from scoring.cli.output import reply
-from scoring.cli.reading import broken_entries, sources_of_each
+from scoring.cli.reading import report_broken_entries, sources_by_rules
 from scoring.errors import InputError
-from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.score import score_log_under
 from scoring.text import printable
-from scoring.views.compare import diff_logs, diff_rubrics
+from scoring.views.compare import LogDiff, diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
+
+_LIST_COLUMNS = (Column("", "version", 8), Column("", "signals"), Column("", "default"))
+_SIGNAL_COLUMNS = (
+    Column("SIGNAL", width=20),
+    Column("WEIGHT", width=7),
+    Column("TWO-WAY", width=7),
+    Column("LABEL", width=0),
+)
+
+_PROPERTIES: Mapping[str, Mapping[object, str]] = {
+    "evidence": {
+        model.EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
+        model.EVIDENCE_ATTRIBUTED: (
+            "attributed (of each iteration its own work, and what was observed in it)"
+        ),
+    },
+    "claims_vote": {False: "no (only what was observed votes)"},
+    "loading": {model.LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
+    "text": {model.FULL_TEXT: "full (a pipe has the coverage and whole names)"},
+    "sidecar": {model.BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
+    "test_flags": {model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
+}
+"""The properties of a rubric in words, but for values that the reference's rubrics have."""
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")
@@ -35,78 +64,124 @@ def command() -> None:
 
 
 @command.command("list", epilog="Example:  da-score rubric list --json")
-@app.settings_options()
+@settings_options()
 def list_(settings: Settings) -> None:
     """List the released rubrics."""
     rows = []
-    for released in map(released_rubric, rubric_versions()):
-        count, is_default = len(released.signals), released.version == RUBRIC_VERSION
-        default = Cell(is_default, "(default)" if is_default else "")
-        rows.append((released.version, Cell(count, f"{count} signals"), default))
-    table = Table(
-        (Column("", "version", 8), Column("", "signals"), Column("", "default")), rows, heads=False
-    )
+    for version in rubric_versions():
+        count = len(released_rubric(version).signals)
+        is_default = version == RUBRIC_VERSION
+        default_cell = Cell(is_default, "(default)" if is_default else "")
+        rows.append((version, Cell(count, f"{count} signals"), default_cell))
+
+    table = Table(_LIST_COLUMNS, rows, heads=False)
     reply(settings.json, table.as_json(), [table])
 
 
 @command.command("show", epilog="Example:  da-score rubric show 2.0.2")
 @click.argument("rubric", metavar="[VERSION|FILE]", required=False)
-@app.settings_options()
+@settings_options()
 def show(rubric: str | None, settings: Settings) -> None:
     """Show the signals, weights and bands of a rubric, by default the one that scores."""
-    found = find_rubric(rubric or settings.rubric)
-    reply(settings.json, asdict(found), _page(found))
+    chosen = find_rubric(rubric or settings.rubric)
+    reply(settings.json, asdict(chosen), _rubric_page(chosen))
+
+
+def _rubric_page(rubric: Rubric) -> Iterator[Block]:
+    yield Line(f"Rubric {rubric.version}   {rubric.combination}", "bold")
+    yield Line()
+
+    rows = []
+    for signal in rubric.signals:
+        two_way = "yes" if signal.two_way else "no"
+        cells = (signal.id, f"{signal.weight:.4g}", two_way, signal.label)
+        rows.append(TableRow(cells, [signal.description]))
+    yield Table(_SIGNAL_COLUMNS, rows, notes="DESCRIPTION", notes_indent=40)
+    yield Line()
+
+    for name, texts in _PROPERTIES.items():
+        value = getattr(rubric, name)
+        if value in texts:
+            yield Line(f"{name.replace('_', ' ').upper()}  {texts[value]}")
+    if rubric.minimum_coverage:
+        percent = rubric.minimum_coverage * 100
+        yield Line(f"MINIMUM COVERAGE  {percent:.1f} % of the weight, or there is no band")
+    yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))
 
 
 @command.command("validate", epilog="Example:  da-score rubric validate my-rubric.yaml")
-@click.argument("file", type=app.PATH)
-@app.settings_options()
+@click.argument("file", type=PATH)
+@settings_options()
 def validate(file: Path, settings: Settings) -> None:
-    """Check a rubric file; exit 1 and say what is wrong when it is not valid."""
-    found = load_rubric(file)
-    text = f"{file}: valid rubric {printable(found.version)}, {len(found.signals)} signals\n"
-    reply(
-        settings.json,
-        {"valid": True, "version": found.version, "signals": len(found.signals)},
-        text,
-    )
+    """Check a rubric file.
+
+    If the file is not valid, says what is wrong and exits with 1.
+    """
+    rubric = load_rubric(file)
+    count = len(rubric.signals)
+    value = {"valid": True, "version": rubric.version, "signals": count}
+    text = f"{file}: valid rubric {printable(rubric.version)}, {count} signals\n"
+    reply(settings.json, value, text)
+
+
+class _ComparedLog(NamedTuple):
+    """How the scores of a log move between two rubrics.
+
+    Attributes:
+        diff: what moves.
+        tasks: the task of each iteration.
+    """
+
+    diff: LogDiff
+    tasks: dict[int, str]
 
 
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@app.shared_options(*app.EVIDENCE_OPTIONS)
-@click.option(
-    "--no-log", is_flag=True, help="Compare the rubrics alone, whether or not there is a log."
-)
+@shared_options(*EVIDENCE_OPTIONS)
+@click.option("--no-log", is_flag=True, help="Compare the rubrics alone, even if there is a log.")
 def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
 
-    Shows weights and bands side by side. Where there is an iteration log, shows too which scores move from A to B, by
-    how much, and which signals move them. Writes nothing.
+    Shows weights and bands side by side. If there is a log, also shows which scores move from A
+    to B, by how much, and which signals move them. Writes nothing.
     """
-    settings = app.swept(resolve_settings(options))
-    before, after = find_rubric(a), find_rubric(b)
-    found, log, tasks = diff_rubrics(before, after), None, {}
-    default = (
-        options["iter-log-dir"] is None
-        and settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
-    )
-    if not no_log and (not default or os.path.exists(settings.iter_log_dir)):
-        one, other = score_log_under(
-            [before, after], settings.iter_log_dir, sources_of_each([before, after], settings)
-        )
-        broken_entries(*one.broken, *other.broken)
-        log, tasks = (
-            diff_logs(one, other),
-            {i.record.iteration: i.record.task_id for i in one.iterations},
-        )
+    settings = prepared_settings(options)
+    rubric_a = find_rubric(a)
+    rubric_b = find_rubric(b)
+    rubric_diff = diff_rubrics(rubric_a, rubric_b)
+
+    compared = None
+    if not no_log and _has_log(settings, options):
+        compared = _compare_scores(rubric_a, rubric_b, settings)
+
+    log_diff = compared.diff if compared else None
+    tasks = compared.tasks if compared else {}
     place = None if no_log else settings.iter_log_dir
     reply(
         settings.json,
-        comparison_payload(found, log, place, tasks),
-        comparison_page(found, log, place, tasks),
+        comparison_payload(rubric_diff, log_diff, place, tasks),
+        comparison_page(rubric_diff, log_diff, place, tasks),
     )
+
+
+def _has_log(settings: Settings, options: dict[str, Any]) -> bool:
+    """Return whether there is a log, or one was named, which must then exist."""
+    is_default_place = settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
+    if options["iter-log-dir"] is not None or not is_default_place:
+        return True
+    return os.path.exists(settings.iter_log_dir)
+
+
+def _compare_scores(rubric_a: Rubric, rubric_b: Rubric, settings: Settings) -> _ComparedLog:
+    rubrics = [rubric_a, rubric_b]
+    evidence = sources_by_rules(rubrics, settings)
+    log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)
+    report_broken_entries(*log_a.broken, *log_b.broken)
+
+    tasks = {each.record.iteration: each.record.task_id for each in log_a.iterations}
+    return _ComparedLog(diff_logs(log_a, log_b), tasks)
 
 
 @command.command(
@@ -119,42 +194,3 @@ def fit(arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - of the command tha
         "rubric fit was removed; write your weights into a rubric file, and compare it with"
         " da-score validate --rubric FILE"
     )
-
-
-_DATA: dict[str, dict[object, str]] = {
-    "evidence": {
-        model.EVIDENCE_REFERENCE: "reference (read as the reference implementation reads it)",
-        model.EVIDENCE_ATTRIBUTED: "attributed (of each iteration its own work, and what was observed in it)",
-    },
-    "claims_vote": {False: "no (only what was observed votes)"},
-    "loading": {model.LENIENT: "lenient (a broken entry is left out, and the rest is scored)"},
-    "text": {model.FULL_TEXT: "full (a pipe has the coverage and whole names)"},
-    "sidecar": {model.BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
-    "test_flags": {model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
-}
-"""The words for a rubric's data; beside its evidence only where it differs from the reference's."""
-_COLUMNS = (
-    Column("SIGNAL", width=20),
-    Column("WEIGHT", width=7),
-    Column("TWO-WAY", width=7),
-    Column("LABEL", width=0),
-)
-
-
-def _page(rubric: Rubric) -> Iterator[Block]:
-    yield Line(f"Rubric {rubric.version}   {rubric.combination}", "bold")
-    yield Line()
-    rows = [
-        TableRow((s.id, f"{s.weight:.4g}", "yes" if s.two_way else "no", s.label), [s.description])
-        for s in rubric.signals
-    ]
-    yield Table(_COLUMNS, rows, notes="DESCRIPTION", notes_indent=40)
-    yield Line()
-    for key, words in _DATA.items():
-        if (value := getattr(rubric, key)) in words:
-            yield Line(f"{key.replace('_', ' ').upper()}  {words[value]}")
-    if rubric.minimum_coverage:
-        yield Line(
-            f"MINIMUM COVERAGE  {rubric.minimum_coverage * 100:.1f} % of the weight, or there is no band"
-        )
-    yield Line("BANDS  " + "   ".join(f"{band.name} from {band.min:g}" for band in rubric.bands))

@@ -7,20 +7,28 @@ from msgspec.structs import replace
 
 from rubric import find_rubric
 from rubric.model import FULL_TEXT
-from scoring.cli.app import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import on_terminal, put_item, say, show, write_json_around
-from scoring.cli.reading import broken_entries, log_view, outcome_rules, scores_about, sources
-from scoring.errors import silent
+from scoring.cli.reading import (
+    log_view,
+    meaning_key,
+    outcome_rules,
+    report_broken_entries,
+    sources,
+)
+from scoring.evidence.facts import Evidence
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.score import LogSummary, score_whole_log
+from scoring.score import LogSummary, ScoredIteration, score_whole_log
 from scoring.sidecars.fingerprint import kept_meaning
+from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_rows import work_of
 
-_IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait in a temporary file
+_MEMORY_FOR_JSON = 8 << 20
+"""How many bytes of JSON wait in memory; beyond that they wait in a temporary file."""
 
 
 @click.command(epilog="Example:  da-score run --last 5")
@@ -29,60 +37,86 @@ _IN_MEMORY = 8 << 20  # how many bytes of JSON wait in memory; more of them wait
 @click.option(
     "--all", "every", is_flag=True, help="Show every iteration on a terminal, not only the last 20."
 )
-@click.option("--sessions", is_flag=True, help="Show the sessions too where there are 20 or more.")
+@click.option("--sessions", is_flag=True, help="Show the sessions even if there are 20 or more.")
 @click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
 def command(
     settings: Settings, selection: Selection, every: bool, sessions: bool, no_write: bool
 ) -> None:
-    """Say what became of the work, score every iteration and session of a log, and say what to look at.
+    """Say what became of the work, score the whole log, and say what to look at.
 
-    Writes iter-N.score.yaml and session-ID.score.yaml beside the entries. --last, --since and --task choose what is
-    printed; the whole log is scored and written all the same.
+    Writes iter-N.score.yaml and session-ID.score.yaml next to the entries. --last, --since and
+    --task choose what is printed; the whole log is scored and written in any case.
     """
-    log_dir, evidence, rubric = (
-        settings.iter_log_dir,
-        sources(settings),
-        find_rubric(settings.rubric),
-    )
-    terminal = on_terminal() and not settings.json
-    looks = rubric.text == FULL_TEXT or terminal
-    read: list[PreloadedEvidence] = []
+    log_dir = settings.iter_log_dir
+    rubric = find_rubric(settings.rubric)
+    evidence_sources = sources(settings)
 
-    with SpooledTemporaryFile(_IN_MEMORY) as items:
+    draws = on_terminal() and not settings.json
+    shows_work = draws or rubric.text == FULL_TEXT
+    keeps_evidence = shows_work and evidence_sources.rules.as_observed
+    evidence: list[PreloadedEvidence] = []
+
+    with SpooledTemporaryFile(_MEMORY_FOR_JSON) as items:
+
+        def put_json(scored: ScoredIteration, lost: tuple[Loss, ...]) -> None:
+            if settings.json:
+                put_item(items, run_item(scored, lost))
+
+        def keep_evidence(of_log: Evidence) -> None:
+            if keeps_evidence:
+                evidence.append(PreloadedEvidence(of_log))
+
         log = score_whole_log(
-            *(log_dir, evidence, rubric, selection),
-            (lambda *found: put_item(items, run_item(*found))) if settings.json else None,
+            log_dir,
+            evidence_sources,
+            rubric,
+            selection,
+            show=put_json,
             write=not no_write,
             observe=settings.json,
-            broken=broken_entries,
-            beside=(lambda found: read.append(PreloadedEvidence(found)))
-            if looks and evidence.rules.as_observed
-            else silent,
+            broken=report_broken_entries,
+            beside=keep_evidence,
         )
-        more = _more(settings, selection, log, read) if looks and log.lines else None
+
+        shown = None
+        if shows_work and log.lines:
+            shown = _work_to_show(settings, selection, log, evidence)
+
         if settings.json:
-            write_json_around(run_payload(log, more=more), "iterations", items)
+            write_json_around(run_payload(log, more=shown), "iterations", items)
             return
+
     if not log.lines:
-        all_of_them = "; da-score work shows what the sessions did" if looks else ""
-        chosen = (
-            all_of_them if selection == Selection() else " that --last, --since and --task choose"
-        )
-        say(f"score: no iterations found in {log_dir}{chosen}\n")
+        say(_nothing_to_show(settings, selection, shows_work))
         return
-    shown = replace(more or RunShown(), terminal=terminal, every=every, sessions=sessions)
-    show(run_page(log, log_dir, log.written, shown), bound=rubric.text != FULL_TEXT)
+
+    shown = replace(shown or RunShown(), terminal=draws, every=every, sessions=sessions)
+    page = run_page(log, log_dir, log.written, shown)
+    show(page, bound_to_reference=rubric.text != FULL_TEXT)
 
 
-def _more(
-    settings: Settings, selection: Selection, log: LogSummary, read: list[PreloadedEvidence]
+def _work_to_show(
+    settings: Settings, selection: Selection, log: LogSummary, evidence: list[PreloadedEvidence]
 ) -> RunShown:
-    # What was read is taken out, so that it does not stay while a long page is made.
-    rows = work_of(
-        log_view(settings, selection=selection, outcomes=True), read.pop() if read else None
-    )
-    subjects = subjects_of(settings.repo_dir, [line.commit for line in log.lines if line.commit])
-    meaning = kept_meaning(
-        cache_dir_of(settings), scores_about(settings, log.rubric.version), log.marks
-    )
+    """Return what became of the work, for the page and for JSON.
+
+    Takes the evidence out of its list, so that memory does not hold it while the page is made.
+    """
+    view = log_view(settings, selection=selection, outcomes=True)
+    rows = work_of(view, evidence.pop() if evidence else None)
+
+    commits = [line.commit for line in log.lines if line.commit]
+    subjects = subjects_of(settings.repo_dir, commits)
+
+    about = meaning_key(settings, log.rubric.version)
+    meaning = kept_meaning(cache_dir_of(settings), about, log.marks)
     return RunShown(rows, subjects, meaning, outcome_rules(settings).horizon_days)
+
+
+def _nothing_to_show(settings: Settings, selection: Selection, shows_work: bool) -> str:
+    message = f"score: no iterations found in {settings.iter_log_dir}"
+    if selection != Selection():
+        message += " that --last, --since and --task choose"
+    elif shows_work:
+        message += "; da-score work shows what the sessions did"
+    return message + "\n"

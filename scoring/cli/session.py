@@ -1,16 +1,19 @@
-"""``da-score session ID``: one session and its members."""
+"""``da-score session ID``: one session and its iterations."""
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
 
-from scoring.cli.app import SCORING_OPTIONS, settings_options
 from scoring.cli.completion import complete_sessions, session_ids
-from scoring.cli.output import full_text, on_terminal, show, warn, write_json
-from scoring.cli.reading import meaning_of, view_under
+from scoring.cli.options import SCORING_OPTIONS, settings_options
+from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
+from scoring.cli.reading import meaning_of, silent_view
 from scoring.errors import DaScoreError, InputError, NotFoundError, SettingsError
+from scoring.examine import ExaminedIteration
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.spending import together
@@ -29,84 +32,169 @@ from scoring.views.landing_text import landings_text
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.table import AnyCell, named_cells
 
+_MOST_SESSIONS_NAMED = 5
+"""How many session ids a message lists."""
+
+
+class SessionToShow(NamedTuple):
+    """The score of a session, and what the evidence says of it today.
+
+    Attributes:
+        session: the score, of the evidence where it can be read, else of the sidecar.
+        members: the scores of its iterations that are known, by iteration.
+        state: whether the evidence still gives the score of the sidecar.
+        examined: the iterations as the evidence shows them; None where it cannot be read.
+    """
+
+    session: SessionScore
+    members: Mapping[int, PersistedScore]
+    state: State
+    examined: list[ExaminedIteration] | None
+
+    @property
+    def states(self) -> dict[int, State]:
+        """Whether the evidence still gives the score of each iteration's sidecar."""
+        return {each.record.iteration: each.state for each in self.examined or ()}
+
 
 @click.command(epilog="Example:  da-score session 3f1c2a --json")
 @click.argument("session_id", metavar="ID", shell_complete=complete_sessions)
 @settings_options(*SCORING_OPTIONS)
 def command(session_id: str, settings: Settings) -> None:
-    """Show the score of one session that has a sidecar. ID may be the beginning of one, if no other begins so.
+    """Show the score of one session that has a sidecar.
 
-    The score is that of the session's entries as they are here; where a sidecar differs from it, that is said.
+    ID may be the beginning of a session's id, if no other id begins like that. The score is
+    computed from the entries of the session as they are now; where a sidecar differs, that is
+    said.
     """
     log_dir = settings.iter_log_dir
-    session_id = _in_full(session_id, log_dir)
-    try:
-        session = read_session(log_dir, session_id)
-    except NotFoundError as e:
-        known = session_ids(log_dir)
-        raise NotFoundError(
-            f"{e}; known sessions: {', '.join(known[:5])}" if known else str(e)
-        ) from e
-    drawn = on_terminal()
-    full = not drawn and not settings.json and full_text(session.rubric_version, settings.rubric)
-    members = _members(session, log_dir)
-    states: dict[int, State] = {}
-    names: dict[int, tuple[AnyCell, ...]] = {}
-    state, used, became, meaning = CURRENT, None, "", NOT_MEASURED
-    view = replace(
-        view_under(session.rubric_version, settings, Selection(session=session_id)), subjects=True
-    )
-    try:
-        now = list(view.examine())
-    except DaScoreError:  # the evidence cannot be looked at
-        pass
-    else:
-        states, used = (
-            {one.record.iteration: one.state for one in now},
-            together(one.spending for one in now),
-        )
-        members = {one.record.iteration: one.by_evidence.score for one in now}
-        rows = [
-            (one.record.iteration, one.record.task_id, one.subject, one.facts.landing.sha)
-            for one in now
-        ]
-        names = {row[0]: named_cells(*row) for row in rows}
-        became = landings_text([one.facts.landing for one in now])
-        scores = ((one.by_evidence.score, one.facts) for one in now)
-        meaning = meaning_of(settings, session.rubric_version, scores) if full or drawn else meaning
-        kept, session = session, session_score(view.rubric, session_id, members.values())
-        state = session_state(kept, session)
+    session_id = _complete_id(session_id, log_dir)
+    sidecar = _read_sidecar(session_id, log_dir)
+    shown = _compare_with_evidence(sidecar, settings)
+
     if settings.json:
-        write_json(session_payload(session, members, used, states, state))
-        return
-    old = [f"iteration {n} {one}" for n, one in states.items() if one.name != "current"]
-    if state != CURRENT:
-        warn(f"session {session_id}: its sidecar is {state}")
-    if old and not (full or drawn):  # the text of a reference rubric has no place for it
-        warn(f"session {session_id}: {'; '.join(old)}")
-    source = session_score_path(log_dir, session_id)
-    show(
-        session_page(session, members, source, drawn, full, used, states, names, became, meaning),
-        not full,
-    )
+        spending = None
+        if shown.examined is not None:
+            spending = together(each.spending for each in shown.examined)
+        write_json(
+            session_payload(shown.session, shown.members, spending, shown.states, shown.state)
+        )
+    else:
+        _print_page(shown, settings, version=sidecar.rubric_version)
 
 
-def _in_full(given: str, log_dir: Path) -> str:
-    """Return the one session id that begins as given, SettingsError of several; one that no session has as it is."""
-    if not given or not is_plain_session_id(given) or session_score_path(log_dir, given).exists():
-        return given
-    found = [session_id for session_id in session_ids(log_dir) if session_id.startswith(given)]
-    if len(found) > 1:
-        raise SettingsError(f"several sessions begin with {given!r}: {some_of(found, 5)}")
-    return found[0] if found else given
+def _complete_id(text: str, log_dir: Path) -> str:
+    """Return the session id that begins with a text, or the text if there is none.
+
+    Raises:
+        SettingsError: several ids begin with it.
+    """
+    is_complete = is_plain_session_id(text) and session_score_path(log_dir, text).exists()
+    if not text or not is_plain_session_id(text) or is_complete:
+        return text
+
+    matches = [session_id for session_id in session_ids(log_dir) if session_id.startswith(text)]
+    if len(matches) > 1:
+        names = some_of(matches, _MOST_SESSIONS_NAMED)
+        raise SettingsError(f"several sessions begin with {text!r}: {names}")
+    return matches[0] if matches else text
 
 
-def _members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
-    found = {}
+def _read_sidecar(session_id: str, log_dir: Path) -> SessionScore:
+    try:
+        return read_session(log_dir, session_id)
+    except NotFoundError as e:
+        known_ids = session_ids(log_dir)[:_MOST_SESSIONS_NAMED]
+        if not known_ids:
+            raise
+        raise NotFoundError(f"{e}; known sessions: {', '.join(known_ids)}") from e
+
+
+def _compare_with_evidence(sidecar: SessionScore, settings: Settings) -> SessionToShow:
+    """Score a session by what the evidence gives now, and compare its sidecar with that."""
+    members = _read_members(sidecar, settings.iter_log_dir)
+    selection = Selection(session=sidecar.session_id)
+    view = silent_view(settings, sidecar.rubric_version, selection)
+    try:
+        examined = list(replace(view, subjects=True).examine())
+    except DaScoreError:  # the evidence cannot be read: the sidecars are all there is
+        return SessionToShow(sidecar, members, CURRENT, examined=None)
+
+    members = {each.record.iteration: each.by_evidence.score for each in examined}
+    session = session_score(view.rubric, sidecar.session_id, members.values())
+    return SessionToShow(session, members, session_state(sidecar, session), examined)
+
+
+def _read_members(session: SessionScore, log_dir: Path) -> dict[int, PersistedScore]:
+    members = {}
     for iteration in session.iterations:
         with contextlib.suppress(NotFoundError):
             try:
-                found[iteration] = read_score(log_dir, iteration)
+                members[iteration] = read_score(log_dir, iteration)
             except InputError as e:
                 warn(f"{e}; it does not count")
-    return found
+    return members
+
+
+def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
+    """Print the page for people.
+
+    On a pipe, a rubric that fixes the text of the page leaves no room for states of sidecars: a
+    state that matters is then a warning.
+
+    Args:
+        shown: the session.
+        settings: the settings of the command.
+        version: the rubric of the sidecar.
+    """
+    session_id = shown.session.session_id
+    draws = on_terminal()
+    in_full = not draws and pipe_shows_everything(version, settings.rubric)
+    has_room = draws or in_full
+
+    if shown.state != CURRENT:
+        warn(f"session {session_id}: its sidecar is {shown.state}")
+    if not has_room:
+        _warn_of_states(shown)
+
+    spending = None
+    became = ""
+    names: dict[int, tuple[AnyCell, ...]] = {}
+    meaning = NOT_MEASURED
+    if shown.examined is not None:
+        spending = together(each.spending for each in shown.examined)
+        became = landings_text([each.facts.landing for each in shown.examined])
+        names = {each.record.iteration: _name_of(each) for each in shown.examined}
+    if shown.examined is not None and has_room:
+        scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
+        meaning = meaning_of(settings, version, scores)
+
+    page = session_page(
+        shown.session,
+        shown.members,
+        session_score_path(settings.iter_log_dir, session_id),
+        intervals=draws,
+        full=in_full,
+        spending=spending,
+        states=shown.states,
+        names=names,
+        became=became,
+        meaning=meaning,
+    )
+    show(page, bound_to_reference=not in_full)
+
+
+def _warn_of_states(shown: SessionToShow) -> None:
+    texts = []
+    for iteration, state in shown.states.items():
+        if state.name != "current":
+            texts.append(f"iteration {iteration} {state}")
+    if texts:
+        warn(f"session {shown.session.session_id}: {'; '.join(texts)}")
+
+
+def _name_of(examined: ExaminedIteration) -> tuple[AnyCell, ...]:
+    """Return the cells that name an iteration in a table."""
+    record = examined.record
+    sha = examined.facts.landing.sha
+    return named_cells(record.iteration, record.task_id, examined.subject, sha)

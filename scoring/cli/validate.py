@@ -1,26 +1,39 @@
 """``da-score validate``: whether the scores mean anything here."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.app import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
+from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
-from scoring.cli.reading import broken_entries, outcome_rules, scores_about, sources_of_each
+from scoring.cli.reading import meaning_key, outcome_rules, report_broken_entries, sources_by_rules
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.validity import OUTCOMES, OutcomeName, gain_over, log_cases, validity
+from scoring.outcomes.validity import (
+    OUTCOMES,
+    OutcomeName,
+    Validity,
+    gain_over,
+    log_cases,
+    validity,
+)
+from scoring.score import ScoredLog
 from scoring.sidecars.fingerprint import keep_meaning
 from scoring.views.validity_pages import gain_lines, validity_page
 
+_ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 
-@click.command(epilog="Example:  da-score validate --rubric 3.1.0 --rubric 3.1.0")
-@settings_options(*(name for name in SCORING_OPTIONS if name != "rubric"), *OUTCOME_OPTIONS)
+
+@click.command(epilog="Example:  da-score validate --rubric 2.2.0 --rubric 3.1.0")
+@settings_options(*_ALL_BUT_RUBRIC, *OUTCOME_OPTIONS)
 @click.option(
     "--rubric",
     "rubrics",
     multiple=True,
     metavar="VERSION|FILE",
-    help="A rubric to measure; may be given several times.  [default: the one that scores]",
+    help="A rubric to measure; give it again to compare several.  [default: the one that scores]",
 )
 @click.option(
     "--outcome",
@@ -28,46 +41,68 @@ from scoring.views.validity_pages import gain_lines, validity_page
     default="defective",
     show_default=True,
     metavar="OUTCOME",
-    help="What the score should foretell: defective, survival, reverted, label, landed, yield or reward.",
+    help="What the score should predict: defective, survival, reverted, label, landed, yield or "
+    "reward.",
 )
 def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
-    """Say whether the scores foretell what becomes of the work, in numbers and in words.
+    """Measure whether the scores predict what becomes of the work.
 
-    Says how likely it is that sound work scores higher than defective work, with a 95 % interval by session; the same
-    for each signal, for all else that was observed, and for counting lines. Scores are computed anew, and no sidecar
-    counts. 'run' shows what was last found. Writes nothing beside the log.
+    Says, in numbers and in words, how likely it is that sound work scores higher than defective
+    work, with a 95 % interval by session. Says the same of each signal, of everything else that
+    was observed, and of counting lines. Computes the scores from the evidence, whatever sidecars
+    hold; run and explain show the latest result. Writes nothing to the log.
     """
-    used = [find_rubric(name) for name in rubrics or (settings.rubric,)]
-    settings = replace(settings, rubric=used[0].version)
-    rules, sources = outcome_rules(settings), sources_of_each(used, settings)
-    marks: list[list[bytes]] = []
-    cases = log_cases(
-        used,
+    measured_rubrics = [find_rubric(name) for name in rubrics or (settings.rubric,)]
+    settings = replace(settings, rubric=measured_rubrics[0].version)
+    rules = outcome_rules(settings)
+
+    marks_by_rubric: list[list[bytes]] = []
+
+    def keep_marks(log: ScoredLog) -> None:  # the marks alone: memory does not hold every log
+        marks_by_rubric.append(log.marks)
+
+    cases_by_rubric = log_cases(
+        measured_rubrics,
         settings.iter_log_dir,
-        sources,
+        sources_by_rules(measured_rubrics, settings),
         rules,
         outcome,
-        broken_entries,
-        lambda log: marks.append(log.marks),
+        report_broken_entries,
+        keep_marks,
     )
-    found = [
-        validity(of, outcome, rubric.version, rules.horizon_days)
-        for rubric, of in zip(used, cases, strict=True)
-    ]
+
+    results = []
+    for rubric, cases in zip(measured_rubrics, cases_by_rubric, strict=True):
+        results.append(validity(cases, outcome, rubric.version, rules.horizon_days))
     if outcome == "defective":
-        for scores, measured in zip(marks, found, strict=True):
-            keep_meaning(
-                cache_dir_of(settings),
-                scores_about(settings, measured.rubric),
-                scores,
-                measured.verdict,
-            )
-    gains = [gain_over(cases[0], of, outcome) for of in cases[1:]]
+        _keep_verdicts(results, marks_by_rubric, settings)
+
+    first_cases = cases_by_rubric[0]
+    gains = [gain_over(first_cases, cases, outcome) for cases in cases_by_rubric[1:]]
     if settings.json:
-        payload = [one.as_dict() for one in found]
-        for one, gain in zip(payload[1:], gains, strict=True):
-            one["against"] = {"rubric": used[0].version, **gain}
-        write_json(payload[0] if len(payload) == 1 else payload)
-        return
-    for n, of in enumerate(found):
-        show([*validity_page(of), *gain_lines(used[0].version, gains[n - 1] if n else None)])
+        _print_json(results, gains)
+    else:
+        _print_pages(results, gains)
+
+
+def _keep_verdicts(
+    results: Sequence[Validity], marks_by_rubric: Sequence[Sequence[bytes]], settings: Settings
+) -> None:
+    """Keep what the scores mean in the store, where other commands look it up."""
+    for marks, result in zip(marks_by_rubric, results, strict=True):
+        about = meaning_key(settings, result.rubric)
+        keep_meaning(cache_dir_of(settings), about, marks, result.verdict)
+
+
+def _print_json(results: Sequence[Validity], gains: Sequence[dict[str, Any]]) -> None:
+    values = [result.as_dict() for result in results]
+    for value, gain in zip(values[1:], gains, strict=True):
+        value["against"] = {"rubric": results[0].rubric, **gain}
+
+    write_json(values[0] if len(values) == 1 else values)
+
+
+def _print_pages(results: Sequence[Validity], gains: Sequence[dict[str, Any]]) -> None:
+    gains_over_first = [None, *gains]
+    for result, gain in zip(results, gains_over_first, strict=True):
+        show([*validity_page(result), *gain_lines(results[0].rubric, gain)])

@@ -1,9 +1,9 @@
-"""``da-score watch``: scores entries while they are written."""
+"""``da-score watch``: score entries while they are written."""
 
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import SCORING_OPTIONS, Number, Whole, settings_options
+from scoring.cli.options import SCORING_OPTIONS, Number, Whole, settings_options
 from scoring.cli.output import WARNINGS, reply, warn
 from scoring.cli.reading import sources
 from scoring.errors import DaScoreError, LogError
@@ -14,6 +14,8 @@ from scoring.text import cell, printable
 from scoring.views.gates.gate import weakest
 from scoring.views.table import band_text
 
+_TASK_WIDTH = 60
+
 
 @click.command(epilog="Example:  da-score watch --json")
 @settings_options(*SCORING_OPTIONS)
@@ -23,7 +25,7 @@ from scoring.views.table import band_text
     default=1,
     show_default=True,
     metavar="K",
-    help="Begin with the K newest ones.",
+    help="Begin with the K newest iterations.",
 )
 @click.option(
     "--interval",
@@ -31,48 +33,64 @@ from scoring.views.table import band_text
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait between two looks.",
+    help="How long to wait between two looks at the log.",
 )
-@click.option("--write", "writes", is_flag=True, help="Write the sidecar of what was scored too.")
-@click.option("--once", is_flag=True, help="Look once and end.")
+@click.option("--write", "writes", is_flag=True, help="Write the sidecars of what is scored.")
+@click.option("--once", is_flag=True, help="Look once, then end.")
 def command(settings: Settings, last: int, interval: float, writes: bool, once: bool) -> None:
-    """Score entries as they appear or change, a line each, until it is interrupted.
+    """Score entries as they appear or change, one line each, until interrupted.
 
-    Waits for a half-written entry, and for a log that is not there yet; reports entries that are removed too. When the
-    trunk moves, entries that score differently then are reported as changed. With --json every line is a JSON object,
-    for a status bar.
+    Waits for half-written entries, and for a log that is not there yet. Also reports entries that
+    are removed, and those that score differently after the trunk moves. With --json every line is
+    a JSON object, for a status bar.
     """
     watch = LogWatch(settings.iter_log_dir, find_rubric(settings.rubric), sources(settings))
     WARNINGS.hold_no_longer()
-    warned, is_first = "", True
+
+    is_first_look = True
+    last_warning = ""
     for _ in times_to_look(interval):
         try:
-            for seen in watch.begin(last) if is_first else watch.look():
-                if writes and seen.score is not None:
-                    write_scores(settings.iter_log_dir, [sidecar_of(seen.score, seen.provenance)])
-                reply(settings.json, seen.as_dict(), _line(seen), indent=None)
-            warned = ""
-        except DaScoreError as e:  # a log that is away for a moment may come back
-            if is_first and (once or not isinstance(e, LogError)):
+            changes = watch.begin(last) if is_first_look else watch.look()
+            for change in changes:
+                if writes:
+                    _write_sidecar(change, settings)
+                reply(settings.json, change.as_dict(), _line(change), indent=None)
+            last_warning = ""
+        except DaScoreError as e:
+            may_come_back = isinstance(e, LogError)
+            if is_first_look and (once or not may_come_back):
                 raise
-            if (text := f"{e}; waiting for it") != warned:
-                warn(text)
-            warned = text
+
+            warning = f"{e}; waiting for it"
+            if warning != last_warning:
+                warn(warning)
+            last_warning = warning
+
         if once:
             return
-        is_first = False
+        is_first_look = False
 
 
-def _line(seen: LogChange) -> str:
-    if seen.change == "broken":
-        return f"broken   {printable(seen.reason)}\n"
-    head = f"{seen.change:<9}iteration {seen.iteration}"
-    task = f"  {cell(seen.task_id, 60)}" if seen.task_id else ""
-    if seen.score is None:
-        return f"{head}{task}\n"
-    value = f"{seen.score.value:.3f}" if seen.score.scored else "-"
-    before = (
-        f"  (was {seen.before:.3f})" if seen.before is not None and seen.change != "now" else ""
-    )
-    why = f"  {printable(weakest(seen.score))}" if seen.score.scored else ""
-    return f"{head}{task}  {value} {printable(band_text(seen.score.band))}{before}{why}\n"
+def _write_sidecar(change: LogChange, settings: Settings) -> None:
+    if change.score is not None:
+        write_scores(settings.iter_log_dir, [sidecar_of(change.score, change.provenance)])
+
+
+def _line(change: LogChange) -> str:
+    if change.change == "broken":
+        return f"broken   {printable(change.reason)}\n"
+
+    line = f"{change.change:<9}iteration {change.iteration}"
+    if change.task_id:
+        line += f"  {cell(change.task_id, _TASK_WIDTH)}"
+    if change.score is None:
+        return line + "\n"
+
+    value = f"{change.score.value:.3f}" if change.score.scored else "-"
+    line += f"  {value} {printable(band_text(change.score.band))}"
+    if change.before is not None and change.change != "now":
+        line += f"  (was {change.before:.3f})"
+    if change.score.scored:
+        line += f"  {printable(weakest(change.score))}"
+    return line + "\n"

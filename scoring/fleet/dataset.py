@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
-from scoring.files import alone_in, make_folder
+from scoring.files import exclusive_lock, make_folder
 from scoring.fleet.fleet_toml import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 from scoring.views.formats import require
@@ -76,7 +76,7 @@ class DataSet:
             if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
                 make_folder(folder)
                 try:
-                    stack.enter_context(alone_in(folder, 0))
+                    stack.enter_context(exclusive_lock(folder, 0))
                 except WriteError as e:
                     what = "another fleet writes here; wait until it has ended, then start again"
                     raise FleetError(f"{url}: {what}") from e

@@ -19,13 +19,13 @@ from scoring.errors import DaScoreError, GitError, InputError
 from scoring.evidence.git.checkout import check_out
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
-from scoring.files import temporary_directory
 from scoring.fleet.fleet_toml import FleetConfig, file_system, one_line
 from scoring.fleet.sources import Repository, fingerprint_of, folder_state
 from scoring.fleet.tables import arrow_tables, rows_of_iteration, rows_of_work
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, backfill_log
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
 from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
+from scoring.temporary import temporary_directory
 from scoring.text import printable
 from scoring.views.columns import DataRow
 from scoring.views.work_rows import work_of

@@ -17,7 +17,7 @@ from scoring.errors import DaScoreError, InputError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
 from scoring.evidence.transcripts.reading import end_with
-from scoring.files import holds, read_file, remove_stale
+from scoring.files import holds, read_file
 from scoring.log.model import Records
 from scoring.log.settings import Settings
 from scoring.score import ScoredIteration, score_iterations, write_session
@@ -40,6 +40,7 @@ from scoring.sidecars.provenance import (
 )
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.sidecars.states import in_words, lost_evidence
+from scoring.temporary import remove_stale_files
 
 _UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
 _NS_PER_SECOND = 1e9
@@ -191,7 +192,7 @@ def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: 
     records = sources.entries([rubric], log, broken.append)
     report.broken = [str(error) for error in broken]
     if records and not plan.dry_run:
-        remove_stale(log)
+        remove_stale_files(log)
 
     scores: dict[int, PersistedScore] = {}
     with fingerprints(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as known:

@@ -18,7 +18,7 @@ from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, Writt
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.files import alone_in, list_names, make_folder, read_file, write_together
+from scoring.files import exclusive_lock, list_names, make_folder, read_file, write_together
 from scoring.jobs.commit_makers import AgentCommits, FoundBy, agent_commits, authors_of
 from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
 from scoring.log.find import ARCHIVE_NAME, is_entry_name
@@ -138,7 +138,7 @@ def derive(
 
     with (
         sources.transcripts().start() as scan,
-        alone_in(GitRepository(sources.repo_dir).common_dir, seconds=_PATIENCE),
+        exclusive_lock(GitRepository(sources.repo_dir).common_dir, seconds=_PATIENCE),
     ):
         assert isinstance(scan, AttributedScan)
 
@@ -426,7 +426,7 @@ def derive_runs(
     if not folder.is_dir():
         raise InputError(f"{folder}: no such directory")
 
-    with alone_in(GitRepository(repo_dir).common_dir, seconds=_PATIENCE):
+    with exclusive_lock(GitRepository(repo_dir).common_dir, seconds=_PATIENCE):
         log = _read_log(log_dir)
         sources = {source_of_reward(log_dir, record.iteration) for record in log.records}
         new_runs = [run for run in graded_runs(folder) if run.source not in sources]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scoring.errors import InputError, LogError, NotFoundError, Warn, silent
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
 from scoring.evidence.git.repository import GitRepository
-from scoring.files import alone_in, list_names, make_folder, write_atomically
+from scoring.files import exclusive_lock, list_names, make_folder, write_atomically
 from scoring.jobs.entry_fields import ENTRY_MODE, git_fields, quoted
 from scoring.log.find import is_entry_name
 from scoring.log.load import load_entry
@@ -68,7 +68,7 @@ def new_entry(
     fields = fields_from_git(repo_dir, commit)
 
     make_folder(log_dir)
-    with alone_in(log_dir):
+    with exclusive_lock(log_dir):
         entries = existing_entries(log_dir)
         number = iteration
         if number is None:
@@ -163,7 +163,7 @@ def template(iteration: int, fields: Mapping[str, str]) -> str:
     """
     introduction = (
         f"Iteration {iteration}. Say what you know and leave out the rest: it does not count"
-        " against you. `da-score lint` checks the log."
+        " against you. `da-score log lint` checks the log."
     )
     lines = list(_comment(introduction))
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from scoring.errors import InputError, SettingsError, YamlError
-from scoring.files import alone_in, read_file, write_atomically
+from scoring.files import exclusive_lock, read_file, write_atomically
 from scoring.jobs.entries import existing_entries
 from scoring.jobs.entry_fields import quoted
 from scoring.log.load import no_such_entry
@@ -57,7 +57,7 @@ def set_value(log_dir: Path, iteration: int, path: str, text: str) -> Path:
         raise no_such_entry(log_dir, iteration)
 
     file = entries[iteration].path
-    with alone_in(log_dir):
+    with exclusive_lock(log_dir):
         old = read_file(file, within=log_dir)
         new = _with_value(file, old, path, text)
         if new != old:
@@ -118,7 +118,7 @@ def _field_at(path: str, version: int) -> DescribedField:
                 return field
 
     raise SettingsError(
-        f"{path}: {problem} in schema {version}; da-score schema entry lists the fields"
+        f"{path}: {problem} in schema {version}; da-score log schema entry lists the fields"
     )
 
 

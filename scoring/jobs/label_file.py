@@ -28,7 +28,7 @@ from scoring.evidence.labels import (
     labels_in,
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
-from scoring.files import alone_in, is_inside, read_file, write_together
+from scoring.files import exclusive_lock, is_inside, read_file, write_together
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
@@ -138,7 +138,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
     for label in labels:
         if problem := label.problem():
             raise InputError(f"iteration {label.iteration}: {problem}")
-    with alone_in(log_dir):
+    with exclusive_lock(log_dir):
         before: dict[Path, bytes | None] = {}
         after: dict[Path, bytes] = {}
         for label in labels:

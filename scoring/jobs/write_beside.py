@@ -11,7 +11,7 @@ from pathlib import Path
 from scoring.errors import InputError, YamlError
 from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.files import alone_in, read_file, write_atomically
+from scoring.files import exclusive_lock, read_file, write_atomically
 from scoring.log.find import missing_log_message
 
 CLASSES = {
@@ -94,7 +94,7 @@ def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> 
     _require_log(log_dir)
 
     path = log_dir / hook_file_name(iteration)
-    with alone_in(log_dir):
+    with exclusive_lock(log_dir):
         write_atomically(path, _with_record(path, outcome), mode=_MODE)
     return path
 

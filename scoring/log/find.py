@@ -164,7 +164,7 @@ def commands_that_make_a_log(directory: Path) -> str:
     """Return the commands that make a log: ``init``, or what comes after it once settings exist."""
     for folder in _folder_and_parents(directory):
         if os.path.isfile(folder / SETTINGS_FILE):
-            return "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+            return "'da-score derive' (from git) or 'da-score log entry new' (by hand)"
         if os.path.lexists(folder / ".git"):
             break
 

@@ -1,6 +1,6 @@
 """The record of an iteration: what the agent reported, in one form for both schemas of an entry.
 
-The descriptions of the fields are data: ``da-score schema entry``, the template of ``entry new``
+The descriptions of the fields are data: ``da-score log schema entry``, the template of ``entry new``
 and ``docs/LOG.md``, "Fields" show them.
 """
 
@@ -96,7 +96,7 @@ class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
     retries_reported: bool = True
     tests_total_claim: bool | None = None
 
-    _aside = frozenset({"retries_reported", "tests_total_claim"})
+    _ignored = frozenset({"retries_reported", "tests_total_claim"})
 
     @property
     def total_flag(self) -> bool | None:
@@ -145,7 +145,7 @@ class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
     )
     retries_reported: bool = True
 
-    _aside = frozenset({"retries_reported"})
+    _ignored = frozenset({"retries_reported"})
 
 
 class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
@@ -212,7 +212,7 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
         return any(verifier.retries_reported for verifier in self.verifiers)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data, as ``da-score records`` prints it."""
+        """Return plain data, as ``da-score log records`` prints it."""
         data: dict[str, Any] = _plain_data(self)
 
         # The reference does not have these fields and prints neither.

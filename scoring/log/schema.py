@@ -32,7 +32,7 @@ NOT_READ = {
 
 
 def entry_schema() -> dict[str, Any]:
-    """Return the JSON Schema of an entry, as ``da-score schema entry`` prints it."""
+    """Return the JSON Schema of an entry, as ``da-score log schema entry`` prints it."""
     blocks: dict[str, EntryBlock] = {}
     for entry in ENTRIES.values():
         for block in _blocks_of(entry):

@@ -28,7 +28,7 @@ class SignalValue(PartlyCompared, frozen=True):
     cap: str = ""  # the best band that the value allows, "" when it allows any
     fact: str = ""  # the key fact in a few words (``unit: fail``), "" where the detail says it
 
-    _aside = frozenset({"reason", "source", "fact"})
+    _ignored = frozenset({"reason", "source", "fact"})
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -151,7 +151,7 @@ class SignalSet(Frozen, frozen=True):
         return self.signals.get(SignalID(signal_id)) or absent_signal(f"unknown signal {signal_id}")
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain data, as ``da-score signals`` prints it."""
+        """Return plain data, as ``da-score log signals`` prints it."""
         return {
             "iteration": self.iteration,
             "signals": {

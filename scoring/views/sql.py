@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from scoring.errors import InputError
-from scoring.files import temporary_directory
+from scoring.temporary import temporary_directory
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import require, write_directory
 

@@ -9,7 +9,7 @@ from helpers.commands import DaScore, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION
 
 from scoring.cli import main
-from scoring.cli.helptext import COMMANDS
+from scoring.cli.catalog import COMMANDS
 
 Complete = Callable[[str], set[str]]
 
@@ -120,6 +120,12 @@ class TestCompletion:
             ("da-score session ", {CODEX_SESSION, CLAUDE_SESSION}),
             ("da-score session 5", {CLAUDE_SESSION}),
             ("da-score ses", {"session"}),
+            ("da-score log ", {"lint", "records", "entry", "schema", "integrity", "signals"}),
+            ("da-score log s", {"schema", "signals"}),
+            ("da-score log entry ", {"new", "set"}),
+            ("da-score log lint --js", {"--json"}),
+            ("da-score log lint --js", {"--json"}),
+            ("da-score log entry set ", {"1", "2", "3", "4", "5", "6", "7", "8", "9"}),
             ("da-score rubric ", {"list", "show", "validate", "diff"}),
             ("da-score completion ", {"bash", "zsh", "fish"}),
             ("da-score run --no-w", {"--no-write"}),

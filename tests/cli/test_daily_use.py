@@ -36,7 +36,7 @@ class TestWhereTheLogIs:
     @pytest.mark.usefixtures("scored")
     def test_is_no_folder_that_is_not_there(self, da_score: DaScore, tmp_path: Path) -> None:
         place = tmp_path / "place"
-        for said in ("there is no such folder", "is no folder"):
+        for said in ("there is no such folder", "not a folder"):
             assert one_line(da_score("run", "--repo-dir", place)).startswith(
                 f"--repo-dir '{place}': {said}"
             )

@@ -19,7 +19,7 @@ from helpers.commands import DaScore, Outcome, one_line
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG
 
 import scoring.cli
-import scoring.cli.records
+import scoring.cli.log_records
 import scoring.cli.run
 from scoring.errors import GitError
 
@@ -273,7 +273,7 @@ class TestErrors:
         status: int,
         said: str,
     ) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
+        monkeypatch.setattr(scoring.cli.log_records, "load_log_for", raising(error))
         found = da_score("records")
         assert (found.status, found.out, found.err.strip()) == (
             status,
@@ -293,7 +293,7 @@ class TestErrors:
     def test_that_are_bugs_look_like_bugs(
         self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
     ) -> None:
-        monkeypatch.setattr(scoring.cli.records, "load_log_for", raising(error))
+        monkeypatch.setattr(scoring.cli.log_records, "load_log_for", raising(error))
         found = da_score("records")
         assert (
             one_line(found)

@@ -7,16 +7,24 @@ import click
 import pytest
 from helpers.commands import DaScore
 
+from scoring.cli.catalog import COMMANDS, OLD_NAMES, SUBCOMMANDS
 from scoring.cli.group import cli
-from scoring.cli.helptext import COMMANDS
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
-    for name in COMMANDS:
-        yield (name,)
-        command = cli.get_command(click.Context(cli), name)
+    """Yield the words of every command, groups included."""
+    return commands_below(cli, ())
+
+
+def commands_below(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if not command.hidden:
+            yield (*path, name)
         if isinstance(command, click.Group):
-            yield from ((name, inner) for inner in command.commands)
+            yield from commands_below(command, (*path, name))
 
 
 class TestHelp:
@@ -46,8 +54,12 @@ class TestHelp:
                 assert any(parameter.opts[0] in flags for flags in documented), (
                     f"{parameter.name} is not listed"
                 )
-        if len(path) == 1:
-            assert command.get_short_help_str(10**6) == COMMANDS[path[0]]
+        summaries = {**COMMANDS}
+        for group, of_group in SUBCOMMANDS.items():
+            summaries |= {f"{group} {name}": summary for name, summary in of_group.items()}
+        name = " ".join(path)
+        if name in summaries:
+            assert command.get_short_help_str(10**6) == summaries[name]
 
     def test_says_where_settings_come_from(self, da_score: DaScore) -> None:
         said = da_score("--help").out
@@ -56,7 +68,9 @@ class TestHelp:
         )
 
     @pytest.mark.parametrize(
-        "path", [[], ["rubric"], ["meeting"]], ids=["da-score", "rubric", "meeting"]
+        "path",
+        [[], ["rubric"], ["meeting"], ["log"]],
+        ids=["da-score", "rubric", "meeting", "log"],
     )
     def test_comes_in_full_when_there_is_no_command(
         self, da_score: DaScore, path: list[str]
@@ -66,6 +80,54 @@ class TestHelp:
         assert found.status in (0, 2)
         assert "\nCommands:\n" in shown
         assert "error" not in shown
+
+
+class TestOldNames:
+    def test_are_not_shown(self, da_score: DaScore) -> None:
+        shown = da_score("--help").out
+        for name in OLD_NAMES:
+            assert not re.search(rf"^ +{name} ", shown, re.MULTILINE)
+
+    @pytest.mark.usefixtures("scored")
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("lint", "--json"),
+            ("records", "--last", "1"),
+            ("schema", "entry"),
+            ("entry", "set", "1", "impl.retries", "x"),
+            ("integrity", "--no-cache"),
+            ("signals", "--last", "1", "--no-cache"),
+        ],
+        ids=" ".join,
+    )
+    def test_do_what_they_did(self, da_score: DaScore, arguments: tuple[str, ...]) -> None:
+        assert arguments[0] in OLD_NAMES
+        assert da_score(*arguments) == da_score("log", *arguments)
+
+    @pytest.mark.parametrize("name", OLD_NAMES)
+    def test_are_named_in_errors_as_they_were_typed(self, da_score: DaScore, name: str) -> None:
+        assert f"(see 'da-score {name} --help')" in da_score(name, "--nothing").err
+        assert f"(see 'da-score log {name} --help')" in da_score("log", name, "--nothing").err
+
+
+class TestMistypedWords:
+    @pytest.mark.parametrize(
+        ("words", "meant"),
+        [
+            (["exlpain"], "explain"),
+            (["recods"], "log records"),
+            (["log", "recods"], "records"),
+            (["log", "lnit"], "lint"),
+        ],
+    )
+    def test_get_a_suggestion(self, da_score: DaScore, words: list[str], meant: str) -> None:
+        found = da_score(*words)
+        assert found.status == 2
+        assert f"No such command {words[-1]!r}. Did you mean {meant!r}?" in found.err
+
+    def test_get_none_that_is_far_away(self, da_score: DaScore) -> None:
+        assert "Did you mean" not in da_score("log", "explain").err
 
 
 class TestVersion:

@@ -26,7 +26,7 @@ from helpers.privileges import no_privileges
 from scoring.demo import Demo
 from scoring.errors import WriteError
 from scoring.evidence.labels import Judgement
-from scoring.files import alone_in
+from scoring.files import exclusive_lock
 from scoring.jobs.label_file import NewLabel, add_labels
 
 ANN = ("--as", "ann")
@@ -385,9 +385,9 @@ for n in range(6):
 
     def test_a_lock_is_not_waited_for_without_end(self, log: Path) -> None:
         with (
-            alone_in(log),
+            exclusive_lock(log),
             pytest.raises(WriteError, match="another da-score is at work"),
-            alone_in(log, seconds=0.05),
+            exclusive_lock(log, seconds=0.05),
         ):
             pass
 

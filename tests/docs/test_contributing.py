@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import scoring
-from scoring.cli.helptext import COMMANDS
+from scoring.cli.catalog import COMMANDS, SUBCOMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -172,6 +172,9 @@ def test_the_hooks_for_logs_name_commands_that_there_are() -> None:
     hooks: Any = load(".pre-commit-hooks.yaml")
     assert [hook["id"] for hook in hooks] == ["da-score-lint", "da-score-check"]
     for hook in hooks:
-        assert hook["entry"].removeprefix("da-score ") in COMMANDS
+        program, group, *command = hook["entry"].split()
+        assert program == "da-score"
+        assert group in COMMANDS
+        assert set(command) <= set(SUBCOMMANDS.get(group, ()))
         assert re.search(hook["files"], ".agents/active/iteration-log/iter-42.yaml")
         assert not re.search(hook["files"], "iter-42.score.yaml")

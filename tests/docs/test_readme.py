@@ -17,8 +17,8 @@ from msgspec.structs import fields
 
 from rubric import RUBRIC_VERSION
 from scoring import score_log, session_score_path
+from scoring.cli.catalog import COMMANDS, SUBCOMMANDS, module_of
 from scoring.cli.group import PROGRAM
-from scoring.cli.helptext import COMMANDS
 from scoring.errors import installing
 from scoring.log.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, resolve_settings
 
@@ -170,10 +170,19 @@ def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
 # Tables
 
 
+def command_of(row: list[str]) -> str:
+    """Return the command that a row of the guide's table is about, such as "log lint"."""
+    _, name, *more = quoted(row[0])[0].split()
+    if more and more[0] in SUBCOMMANDS.get(name, ()):
+        return f"{name} {more[0]}"
+    return name
+
+
 def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
-    assert [quoted(row[0])[0].split()[1] for row in table(section(GUIDE, "Commands"))] == list(
-        COMMANDS
-    )
+    names = []
+    for command in COMMANDS:
+        names += [command, *(f"{command} {name}" for name in SUBCOMMANDS.get(command, ()))]
+    assert [command_of(row) for row in table(section(GUIDE, "Commands"))] == names
     prose = re.sub(r"^```.*?^```$", "", README + GUIDE, flags=re.M | re.S)
     written = [*quoted(prose), *(re.sub("#.*", "", block) for block in code(README, "sh"))]
     mentioned = set(re.findall(rf"\b{PROGRAM} ([a-z][a-z-]*)", "\n".join(written)))
@@ -185,8 +194,7 @@ def test_every_command_has_its_row_and_what_is_mentioned_exists() -> None:
     "row", table(section(GUIDE, "Commands")), ids=lambda row: quoted(row[0])[0]
 )
 def test_the_options_of_a_row_are_options_of_the_command(row: list[str]) -> None:
-    command = quoted(row[0])[0].split()[1]
-    module = importlib.import_module(f"scoring.cli.{command.replace('-', '_')}")
+    module = importlib.import_module(module_of(command_of(row)))
     parameters: list[click.Parameter] = module.command.params
     known = {option for parameter in parameters for option in parameter.opts}
     assert set(re.findall(r"`(--[a-z-]+)`", row[1])) <= known

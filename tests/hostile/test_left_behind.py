@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from helpers.commands import DaScore
 
-from scoring.files import atomic_stream, remove_stale_directories, temporary_directory
+from scoring.files import atomic_stream
+from scoring.temporary import remove_stale_directories, temporary_directory
 
 HOUR = 3600
 
@@ -72,7 +73,7 @@ class TestDirectories:
     def test_go_after_a_day_where_there_are_no_locks(
         self, temporary: Path, monkeypatch: pytest.MonkeyPatch, hours: float, stays: bool
     ) -> None:
-        monkeypatch.setattr("scoring.files._lock", lambda _: None)
+        monkeypatch.setattr("scoring.temporary.lock", lambda _: None)
         path = made(temporary, "da-score-git-aaaaaaaa", hours)
         remove_stale_directories()
         assert path.exists() is stays
@@ -127,7 +128,7 @@ def test_where_there_is_no_folder_for_them_commands_that_need_none_go_on(
     assert da_score("records").status == 0
     found = da_score("demo")
     assert (found.status, found.err.count("\n")) == (1, 1)
-    assert "no folder for temporary files can be written to; make room, or set TMPDIR" in found.err
+    assert "cannot write to any folder for temporary files; make room, or set TMPDIR" in found.err
 
 
 @pytest.mark.parametrize("what", ["a report", "the settings of a harness"])

@@ -552,7 +552,7 @@ class TestFields:
         found = hook("1", given={"cwd": value})
         assert (found.status, found.out) == (0, "")
         assert found.err.startswith("da-score: warning: ")
-        assert found.err.endswith(": the harness's cwd is no directory\n")
+        assert found.err.endswith(": the harness's cwd is not a directory\n")
 
 
 Broken = Callable[[Project], list[str]]

@@ -673,10 +673,10 @@ class TestFirstMinute:
         ready = work.da_score("init", "--yes", "--no-cache")
         assert ready.status == 0
         assert ready.out.splitlines()[-1].startswith(
-            "Next: da-score entry new writes an entry by hand; da-score "
+            "Next: da-score log entry new writes an entry by hand; da-score "
         )
         assert not work.log.exists()
-        makes = "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+        makes = "'da-score derive' (from git) or 'da-score log entry new' (by hand)"
         assert one_line(work.da_score("run", "--no-cache")).endswith(f"or make one with {makes}")
         assert one_line(work.da_score("init", "--no-cache")).endswith(
             f"; make the log with {makes}"

@@ -151,7 +151,7 @@ class TestDirectory:
         (tmp_path / ".agents").mkdir()
         (tmp_path / SETTINGS_FILE).write_text("")
         assert refusal(tmp_path / "log").endswith(
-            "'da-score derive' (from git) or 'da-score entry new' (by hand)"
+            "'da-score derive' (from git) or 'da-score log entry new' (by hand)"
         )
 
 

@@ -8,14 +8,14 @@ import pytest
 from helpers.commands import DaScore, Outcome, one_line
 
 import scoring.cli
-from scoring.cli.helptext import GROUPS
+from scoring.cli.catalog import SECTIONS
 from scoring.demo import Demo
 
 TOY = '''"""``da-score toy``: how many iterations a log has."""
 
 import click
 
-from scoring.cli.app import LOG_OPTIONS, settings_options
+from scoring.cli.options import LOG_OPTIONS, settings_options
 from scoring.cli.output import show, write_json
 from scoring.log.load import load_iteration_log
 from scoring.log.settings import Settings
@@ -40,7 +40,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file and the line."""
     (tmp_path / "toy.py").write_text(TOY)
     monkeypatch.setattr(scoring.cli, "__path__", [*scoring.cli.__path__, str(tmp_path)])
-    monkeypatch.setitem(GROUPS["Look"], "toy", "Count the iterations of a log.")
+    monkeypatch.setitem(SECTIONS["Look"], "toy", "Count the iterations of a log.")
     monkeypatch.delitem(sys.modules, "scoring.cli.toy", raising=False)
 
 
@@ -62,7 +62,7 @@ def test_it_is_in_the_help(da_score: DaScore, monkeypatch: pytest.MonkeyPatch) -
     )
     assert "\n  Example:  da-score toy --json\n" in da_score("toy", "--help").out
     assert "Did you mean 'toy'?" in da_score("toi").err
-    monkeypatch.delitem(GROUPS["Look"], "toy")
+    monkeypatch.delitem(SECTIONS["Look"], "toy")
     assert "No such command 'toy'" in da_score("toy").err
 
 

@@ -299,7 +299,7 @@ class TestCommand:
 
     def test_never_replaces_what_is_no_report(self, da_score: DaScore) -> None:
         Path("report.html").write_text("mine")
-        assert "report.html: is no report of da-score" in one_line(da_score("report"))
+        assert "report.html: not a report of da-score" in one_line(da_score("report"))
         assert Path("report.html").read_text() == "mine"
 
     def test_without_its_libraries_says_what_to_install(

@@ -8,7 +8,7 @@ from pathlib import Path
 from scoring.errors import GitError
 from scoring.evidence.git.repository import GitRepository, ask_in_batches
 from scoring.evidence.git.starter import Git, as_lines
-from scoring.files import temporary_directory
+from scoring.temporary import temporary_directory
 
 _MERGE_TREE = ("merge-tree", "--write-tree", "--no-messages", "--name-only")
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")

@@ -26,7 +26,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness, Home
 from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.rows import LineSpan
-from scoring.files import temporary_directory
+from scoring.temporary import temporary_directory
 
 TOOLS = ToolNames(
     "bash", "edit write multiedit", "apply_patch patch", "question plan_enter plan_exit", "task"

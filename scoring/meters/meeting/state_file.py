@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from scoring.errors import InputError, MeetingError
-from scoring.files import alone_in, read_file, write_atomically
+from scoring.files import exclusive_lock, read_file, write_atomically
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import checked, decode, read_json
@@ -146,7 +146,7 @@ def save_state(path: Path, state: MeetingState) -> MeetingState:
     """
     text = json.dumps(state.model_dump(), ensure_ascii=False, indent=1)
     data = f"{json_escaped(text)}\n".encode()
-    with alone_in(path.parent):
+    with exclusive_lock(path.parent):
         if _read_or_none(path) != state._read:
             raise InputError(
                 f"{path}: was changed by another command meanwhile; run this one again"

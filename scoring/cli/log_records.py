@@ -1,22 +1,22 @@
-"""``da-score records``: the normalised records of a log."""
+"""``da-score log records``: the normalised records of a log."""
 
 import click
 
 from rubric import find_rubric
-from scoring.cli.app import LOG_OPTIONS, selection_options, settings_options
+from scoring.cli.options import LOG_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
-from scoring.cli.reading import broken_entries
+from scoring.cli.reading import report_broken_entries
 from scoring.log.load import load_log_for
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.yamlread import TRUE_FLAGS
 
 
-@click.command(epilog="Example:  da-score records --last 1")
+@click.command("records", epilog="Example:  da-score log records --last 1")
 @settings_options(*LOG_OPTIONS)
 @selection_options
 def command(settings: Settings, selection: Selection) -> None:
-    """Print the records of a log as JSON, both schemas in one shape."""
+    """Print the entries of a log as JSON, both schemas in one shape."""
     rubric = find_rubric(settings.rubric)
-    records = load_log_for([rubric], settings.iter_log_dir, TRUE_FLAGS, broken_entries)
+    records = load_log_for([rubric], settings.iter_log_dir, TRUE_FLAGS, report_broken_entries)
     write_json([record.as_dict() for record in selection.select(records)])

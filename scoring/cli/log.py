@@ -1,0 +1,13 @@
+"""``da-score log``: the entries of a log, and the signals as they are read from it."""
+
+from scoring.cli.group import LazyGroup
+
+command = LazyGroup(
+    "log",
+    path="log",
+    help="""Check, print and write the entries of a log.
+
+    What a log holds is described in docs/LOG.md. To score it, use run, iteration or check.
+    """,
+    epilog="Example:  da-score log lint",
+)

@@ -1,0 +1,60 @@
+"""``da-score log entry``: an entry written by hand, with help."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scoring.cli.completion import complete_iterations
+from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_options
+from scoring.cli.output import reply, warn
+from scoring.cli.reading import settings_of_whole_repository
+from scoring.log.settings import Settings
+from scoring.text import printable
+
+
+@click.group("entry", epilog="Example:  da-score log entry new 12")
+def command() -> None:
+    """Write an entry of the log, or set a value in one."""
+
+
+@command.command("new", epilog="Example:  da-score log entry new 12 --commit HEAD~1")
+@click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
+@click.option(
+    "--commit",
+    default="HEAD",
+    metavar="REF",
+    show_default=True,
+    help="The commit that holds the work.",
+)
+@shared_options(*LOG_OPTIONS)
+def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
+    """Write the entry of iteration N, by default the next, with what git knows of a commit.
+
+    Every other field is a comment that says what it means. Never replaces an entry.
+    """
+    from scoring.jobs.entries import new_entry  # loads pydantic and ruamel.yaml
+
+    settings = settings_of_whole_repository(options)
+    path = new_entry(settings.iter_log_dir, settings.repo_dir, iteration, commit, warn)
+    _report_written(path, settings)
+
+
+@command.command("set", epilog="Example:  da-score log entry set 12 impl.retries 1")
+@click.argument("iteration", metavar="N", type=Whole(0), shell_complete=complete_iterations)
+@click.argument("key")
+@click.argument("value")
+@settings_options(*LOG_OPTIONS)
+def set_(iteration: int, key: str, value: str, settings: Settings) -> None:
+    """Set one field of an entry, named by its path: impl.retries or verifiers.0.status.
+
+    Checks the value before it writes it. Comments and everything else stay as they are.
+    """
+    from scoring.jobs.entry_edit import set_value  # loads pydantic and ruamel.yaml
+
+    path = set_value(settings.iter_log_dir, iteration, key, value)
+    _report_written(path, settings)
+
+
+def _report_written(path: Path, settings: Settings) -> None:
+    reply(settings.json, {"path": str(path)}, f"Wrote {printable(str(path))}\n")

@@ -1,0 +1,38 @@
+"""``da-score log integrity``: what agents claimed against what was observed."""
+
+from typing import Any
+
+import click
+
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.output import reply
+from scoring.cli.reading import log_view
+from scoring.evidence.transcripts.facts import Observed
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
+from scoring.signals.values import SignalSet
+from scoring.views.integrity import integrity_page, summarize_integrity, summarize_words
+
+
+@click.command("integrity", epilog="Example:  da-score log integrity --json")
+@settings_options(*SCORING_OPTIONS)
+@selection_options
+def command(settings: Settings, selection: Selection) -> None:
+    """Compare what agents claimed with what was observed, over the whole log.
+
+    Has a row for each role and signal. Weights and bands play no part; --rubric only chooses the
+    rules under which evidence is read.
+    """
+    signal_sets: list[SignalSet] = []
+    observed: list[Observed | None] = []
+    for iteration in log_view(settings, recompute=True, selection=selection).examine():
+        signal_sets.append(iteration.signals)
+        observed.append(iteration.facts.observed)
+
+    rows = summarize_integrity(signal_sets)
+    claims = summarize_words(observed)
+
+    value: dict[str, Any] = {"pairs": [row.as_dict() for row in rows]}
+    if claims:
+        value["claims"] = claims._asdict() if any(claims) else None
+    reply(settings.json, value, integrity_page(rows, settings.iter_log_dir, claims))

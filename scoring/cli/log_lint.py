@@ -1,0 +1,66 @@
+"""``da-score log lint``: check a log against the schema of entries."""
+
+from collections.abc import Sequence
+
+import click
+
+from scoring.cli.options import EVIDENCE_OPTIONS, settings_options
+from scoring.cli.output import reply
+from scoring.cli.reading import sources
+from scoring.evidence.rules import ATTRIBUTED
+from scoring.jobs.lint import LintFinding, lint_log
+from scoring.log.settings import Settings
+from scoring.text import counted, printable
+
+
+@click.command("lint", epilog="Example:  da-score log lint --json")
+@settings_options(*EVIDENCE_OPTIONS)
+def command(settings: Settings) -> int | None:
+    """Check the entries of a log, each by itself and all together.
+
+    Errors are broken files, unknown keys, values of a wrong type, two files of one iteration, and
+    a commit that two entries name. Warnings are sessions that no transcript knows, and values
+    that do not mean what they look like. Exits with 1 when there is an error.
+    """
+    count, findings = lint_log(settings.iter_log_dir, settings.repo_dir, _session_ids(settings))
+    errors = sum(finding.level == "error" for finding in findings)
+
+    value = {
+        "entries": count,
+        "errors": errors,
+        "warnings": len(findings) - errors,
+        "findings": [finding._asdict() | {"path": str(finding.path)} for finding in findings],
+    }
+    reply(settings.json, value, _text(findings, count, errors))
+    return 1 if errors else None
+
+
+def _session_ids(settings: Settings) -> set[str] | None:
+    """Return the ids of the sessions that transcripts show.
+
+    None where the settings say that no transcript is read.
+    """
+    if settings.transcripts == "none":
+        return None
+
+    from scoring.evidence.attribution.attributed import AttributedScan
+
+    with sources(settings, ATTRIBUTED).transcripts().start() as scan:
+        assert isinstance(scan, AttributedScan)
+        return scan.session_ids()
+
+
+def _text(findings: Sequence[LintFinding], entries: int, errors: int) -> str:
+    lines = []
+    for finding in findings:
+        place = str(finding.path)
+        if finding.line:
+            place += f":{finding.line}"
+        lines.append(f"{printable(place)}: {finding.level}: {printable(finding.text)}\n")
+
+    total = "nothing is wrong"
+    if findings:
+        warnings = len(findings) - errors
+        total = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    lines.append(f"{counted(entries, 'entry', 'entries')}: {total}\n")
+    return "".join(lines)

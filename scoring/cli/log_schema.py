@@ -1,0 +1,24 @@
+"""``da-score log schema``: what files may hold, as JSON Schema."""
+
+from typing import Any
+
+import click
+
+from scoring.cli.options import shared_options
+from scoring.cli.output import write_json
+
+_EXAMPLE = "Example:  da-score log schema entry > entry.schema.json"
+
+
+@click.group("schema", epilog=_EXAMPLE)
+def command() -> None:
+    """Print the JSON Schema of a file, for an editor or an agent's instructions."""
+
+
+@command.command("entry", epilog=_EXAMPLE)
+@shared_options()
+def entry(options: dict[str, Any]) -> None:  # noqa: ARG001 - it prints JSON in any case
+    """Print what an entry (iter-N.yaml) may hold in either schema, and what each field means."""
+    from scoring.log.schema import entry_schema  # loads pydantic, which help does not need
+
+    write_json(entry_schema())

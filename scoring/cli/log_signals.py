@@ -1,0 +1,42 @@
+"""``da-score log signals``: the signals of every iteration, as JSON."""
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from rubric import find_rubric
+from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.output import write_json
+from scoring.cli.reading import report_broken_entries, sources_by_rules
+from scoring.log.selection import Selection
+from scoring.log.settings import Settings
+from scoring.score import ScoredIteration, score_log_under
+
+
+@click.command("signals", epilog="Example:  da-score log signals --last 1")
+@settings_options(*SCORING_OPTIONS)
+@selection_options
+def command(settings: Settings, selection: Selection) -> None:
+    """Print the signals of every iteration as JSON.
+
+    With them come integrity, the objective checks, and the deliberation, where there is one.
+    """
+    rubrics = [find_rubric(settings.rubric)]
+    evidence = sources_by_rules(rubrics, settings)
+    (log,) = score_log_under(rubrics, settings.iter_log_dir, evidence, observe=True)
+    report_broken_entries(*log.broken)
+
+    chosen = selection.numbers([iteration.record for iteration in log.iterations])
+    rows = []
+    for iteration in log.iterations:
+        if iteration.record.iteration in chosen:
+            rows.append(_row_of(iteration))
+    write_json(rows)
+
+
+def _row_of(iteration: ScoredIteration) -> dict[str, Any]:
+    row: dict[str, Any] = iteration.signals.as_dict()
+    row["bounds"] = asdict(iteration.score.bounds)
+    row["coverage"] = asdict(iteration.score.coverage)
+    return row

@@ -1,0 +1,184 @@
+"""The options that several commands share, and the types of their values."""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from scoring.cli.group import loudness_options
+from scoring.errors import SettingsError
+from scoring.log.selection import Selection
+from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
+from scoring.log.setting_rows import PATH as SETTING_PATH
+from scoring.log.settings import Settings, resolve_settings
+from scoring.settings_table import FLAG, ListOf
+from scoring.temporary import remove_stale_directories, remove_stale_files
+
+LOG_OPTIONS = ("iter-log-dir", "repo-dir")
+EVIDENCE_OPTIONS = (
+    "iter-log-dir",
+    "repo-dir",
+    "transcript-dir",
+    "transcripts",
+    "trunk",
+    "worktrees",
+    "test-commands",
+    "cache-dir",
+    "no-cache",
+    "processes",
+)
+SCORING_OPTIONS = (*EVIDENCE_OPTIONS, "rubric")
+OUTCOME_OPTIONS = ("code-globs", "fix-words", "horizon")
+
+
+class Number(click.FloatRange):
+    """The type of an option that takes a number in a range, which "nan" never is."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return a value as a number.
+
+        Raises:
+            click.BadParameter: the value is not a number, or outside the range.
+        """
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):  # every comparison with it is false, so a range lets it through
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
+        return number
+
+
+class Whole(click.IntRange):
+    """The type of an option or argument that takes a whole number in a range."""
+
+    name = "whole number"
+
+
+SHARE = Number(0, 1)
+PATH = click.Path(path_type=Path)
+
+
+def _option_of_setting(setting: SettingRow) -> dict[str, Any]:
+    """Return how ``click.option`` declares the option of a setting."""
+    if setting.kind == FLAG:
+        return {"is_flag": True, "default": None, "help": setting.help}
+
+    value_type: click.ParamType[Any] | None = None
+    if setting.item is SETTING_PATH:
+        value_type = PATH
+    elif setting.kind == COUNT:
+        value_type = Whole(1)
+
+    return {
+        "type": value_type,
+        "metavar": setting.metavar,
+        "multiple": isinstance(setting.kind, ListOf),
+        "help": setting.help,
+    }
+
+
+_SETTING_OPTIONS = {name: _option_of_setting(setting) for name, setting in SETTINGS.items()}
+
+_SELECTION_OPTIONS: dict[str, dict[str, Any]] = {
+    "last": {"type": Whole(1), "metavar": "K", "help": "Only the K newest iterations."},
+    "since": {"metavar": "DATE", "help": "Only iterations of this day (YYYY-MM-DD) or later."},
+    "task": {
+        "metavar": "ID",
+        "help": "Only iterations of this task; * and ? match any characters.",
+    },
+}
+
+
+def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a command ``--json``, ``-q``, ``-v`` and shared options.
+
+    Args:
+        names: the long names of settings, such as "repo-dir".
+
+    The command gets the values in a dictionary ``options``, by long name, "json" included.
+
+    Raises:
+        SettingsError: when the command runs, if ``--repo-dir`` is not a folder.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_options(**arguments: Any) -> Any:
+            options = {name: arguments.pop(name.replace("-", "_")) for name in (*names, "json")}
+            _check_repository(options.get("repo-dir"))
+            options["json"] = options["json"] or json_before_command() or None
+            return command(options=options, **arguments)
+
+        for name in ("json", *reversed(names)):
+            with_options = click.option(f"--{name}", **_SETTING_OPTIONS[name])(with_options)
+        return loudness_options(with_options)
+
+    return decorate
+
+
+def _check_repository(repository: Path | None) -> None:
+    if repository is None or repository.is_dir():
+        return
+
+    if repository.exists():
+        problem = "not a folder"
+    else:
+        problem = "there is no such folder"
+    raise SettingsError(
+        f"--repo-dir {str(repository)!r}: {problem}; name the repository of the log"
+    )
+
+
+def json_before_command() -> bool:
+    """Return whether ``--json`` was given before the command, as in ``da-score --json run``."""
+    of_program = click.get_current_context().find_root().obj or {}
+    return bool(of_program.get("json"))
+
+
+def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator like :func:`shared_options`, whose command gets the ``settings``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @shared_options(*names)
+        @functools.wraps(command)
+        def with_settings(options: dict[str, Any], **arguments: Any) -> Any:
+            return command(settings=prepared_settings(options), **arguments)
+
+        return with_settings
+
+    return decorate
+
+
+def prepared_settings(options: Mapping[str, Any], files: bool = True) -> Settings:
+    """Return the settings of a command, and remove temporary files that killed commands left.
+
+    Args:
+        options: values of options by long name; None where one was not given.
+        files: whether the settings files of the repository count.
+
+    Raises:
+        SettingsError: a setting cannot be used.
+    """
+    settings = resolve_settings(options, files=files)
+    remove_stale_directories()
+    remove_stale_files(settings.iter_log_dir)
+    return settings
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose iterations, which the command gets as its ``selection``."""
+
+    @functools.wraps(command)
+    def with_selection(
+        last: int | None, since: str | None, task: str | None, **arguments: Any
+    ) -> Any:
+        return command(selection=Selection.of(last, since, task), **arguments)
+
+    for name, declaration in reversed(_SELECTION_OPTIONS.items()):
+        with_selection = click.option(f"--{name}", **declaration)(with_selection)
+    return with_selection

@@ -1,0 +1,154 @@
+"""Temporary files and directories, and how those of killed processes are removed."""
+
+import contextlib
+import fcntl
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+STALE_AGE = 3600.0
+"""After so many seconds a temporary file is stale, whatever its process does."""
+
+_AGE_WITHOUT_LOCKS = 24 * 3600.0
+"""The same for a temporary directory, where the file system has no locks."""
+
+_AGE_BEFORE_LOCK = 2.0
+"""So many seconds a process may take between making a temporary directory and locking it."""
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE_NAME = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
+_DIRECTORY_NAME = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})")
+
+
+class _Leftover(NamedTuple):
+    """What has the name of a temporary file or directory.
+
+    Attributes:
+        path: where it is.
+        status: its status; a link is not followed.
+        match: the match of its name.
+    """
+
+    path: Path
+    status: os.stat_result
+    match: re.Match[str]
+
+
+def temporary_name(path: Path) -> Path:
+    """Return a new name next to a file, which says which process it belongs to."""
+    return path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+
+
+def remove_stale_files(directory: Path, now: Callable[[], float] = time.time) -> None:
+    """Remove the temporary files of a directory that no living process will finish.
+
+    Never raises an error.
+    """
+    for leftover in _leftovers(directory, _FILE_NAME):
+        is_old = now() - leftover.status.st_mtime > STALE_AGE
+        if is_old or not _is_alive(int(leftover.match[1])):
+            with contextlib.suppress(OSError):
+                leftover.path.unlink()
+
+
+@contextlib.contextmanager
+def temporary_directory(purpose: str, base: Path | None = None) -> Iterator[Path]:
+    """Make a directory for the block, which is locked until then, and removed afterwards.
+
+    Removes the directories of killed processes too.
+
+    Args:
+        purpose: git, query or fleet.
+        base: where to make it; by default in the temporary directory of the system.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    import tempfile  # most commands make no directory
+
+    remove_stale_directories(base)
+    temporary = tempfile.TemporaryDirectory(
+        prefix=f"da-score-{purpose}-", dir=base, ignore_cleanup_errors=True
+    )
+    with temporary as directory, opened(directory) as fd:
+        lock(fd)
+        yield Path(directory)
+
+
+def remove_stale_directories(
+    base: Path | None = None, now: Callable[[], float] = time.time
+) -> None:
+    """Remove the temporary directories of this user that no process uses any more.
+
+    Never raises an error.
+    """
+    for leftover in _leftovers(base, _DIRECTORY_NAME):
+        age = now() - leftover.status.st_mtime
+        is_ours = leftover.status.st_uid == os.geteuid()
+        if stat.S_ISDIR(leftover.status.st_mode) and is_ours and age > _AGE_BEFORE_LOCK:
+            _remove_unlocked(leftover.path, age)
+
+
+def _remove_unlocked(directory: Path, age: float) -> None:
+    import shutil
+
+    with contextlib.suppress(OSError), opened(directory, os.O_NOFOLLOW) as fd:
+        is_free = lock(fd)
+        if is_free or (is_free is None and age > _AGE_WITHOUT_LOCKS):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _leftovers(directory: Path | None, pattern: re.Pattern[str]) -> Iterator[_Leftover]:
+    """Yield what has a temporary name in a directory, by default in that of the system."""
+    import tempfile
+
+    with contextlib.suppress(OSError):  # there may be no directory, where the disk is full
+        directory = directory or Path(tempfile.gettempdir())
+        for name in os.listdir(directory):
+            if match := pattern.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    yield _Leftover(directory / name, os.lstat(directory / name), match)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is alive, and another user's
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def opened(directory: Path | str, flags: int = 0) -> Iterator[int]:
+    """Open a directory for the block, and yield its file descriptor.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    fd = os.open(directory, _DIRECTORY | flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def lock(fd: int) -> bool | None:
+    """Lock an open file or directory for this process, until it is closed.
+
+    Returns:
+        Whether it is locked: False if another process has locked it, and None if the file system
+        has no locks.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
