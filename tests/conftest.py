@@ -1,5 +1,8 @@
-"""Fixtures that every test may use. Tests see no git settings, home or da-score settings of the machine they
-run on, and wait for no disk."""
+"""Fixtures that every test may use, and which tests the default run takes.
+
+Tests see no git settings, home or da-score settings of the machine that they run on, and do not
+wait for its disk.
+"""
 
 import contextlib
 import functools
@@ -7,7 +10,8 @@ import gc
 import os
 import shutil
 import signal
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,61 +24,75 @@ from scoring.cli import main
 from scoring.demo import Demo, build_demo
 from scoring.log.settings import DEFAULT_LOG_DIR
 
-QUICK_CASES = 1
-"""How many cases of a test are quick; of more than one, some evenly spread."""
+QUICK_EXAMPLES = 20
+"""How many examples hypothesis tries in the default run, of 100."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let processes be interrupted, and hypothesis try a twentieth of its examples where slow tests are left out."""
-    if (
-        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    ):  # in a background job, and then in every process it starts
+    """Let processes be interrupted, and choose how many examples hypothesis tries."""
+    # A background job ignores interruptions, and so would every process that it starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.register_profile("all", deadline=None)  # what else the machine does is no matter
-    settings.register_profile("quick", deadline=None, max_examples=5)
+
+    # Without a deadline, because other work on the machine takes time too.
+    settings.register_profile("all", deadline=None)
+    settings.register_profile("quick", deadline=None, max_examples=QUICK_EXAMPLES)
     settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
 
 
 def pytest_sessionstart() -> None:
-    """Leave garbage alone while thousands of tests are collected: none of them is any."""
+    """Do not look for garbage while thousands of tests are collected: there is none."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again, but look no more at what was collected, which stays until the end."""
+    """Look for garbage again, but not among what was collected, which stays until the end."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what a sample leaves out: of many cases the first is quick, and others evenly spread."""
-    tests = [item.nodeid.partition("[")[0] for item in items]
-    cases, seen = Counter(tests), Counter[str]()
-    for item, test in zip(items, tests, strict=True):
-        sampled = item.get_closest_marker("sampled")
-        step = max(sampled.args[0] if sampled else 1, cases[test] / QUICK_CASES)
-        if seen[test] % step >= 1:
-            item.add_marker(pytest.mark.slow)
-        seen[test] += 1
+    """Mark as slow the cases that the default run leaves out of tests with a sample."""
+    cases_by_test = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            test, _, _ = item.nodeid.partition("[")
+            cases_by_test[test].append(item)
+
+    for cases in cases_by_test.values():
+        sampled = cases[0].get_closest_marker("sampled")
+        assert sampled is not None  # that is why it is here
+        in_sample = evenly_spread(len(cases), sampled.args[0])
+        for index, item in enumerate(cases):
+            if index not in in_sample:
+                item.add_marker(pytest.mark.slow)
+
+
+def evenly_spread(count: int, wanted: int) -> Sequence[int]:
+    """Return the indices of ``wanted`` of ``count`` cases, the first and the last among them."""
+    if wanted >= count:
+        return range(count)
+    if wanted == 1:
+        return [0]
+    return [round(index * (count - 1) / (wanted - 1)) for index in range(wanted)]
 
 
 @pytest.fixture(autouse=True)
 def _own_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    harness_homes = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
     for name in list(os.environ):
-        if name.startswith(("GIT_", "DA_SCORE_", "XDG_")) or name in (
-            "CLAUDE_CONFIG_DIR",
-            "CODEX_HOME",
-        ):
+        if name.startswith(("GIT_", "DA_SCORE_", "XDG_")) or name in harness_homes:
             monkeypatch.delenv(name)
+
     home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr(
-        os, "fsync", lambda _: None
-    )  # what survives a power cut is for the tests of atomic writes
+
+    # What survives a power cut is for the tests of atomic writes.
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture
@@ -157,7 +175,10 @@ def here(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Demo:
 
 @pytest.fixture
 def project(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The repository of a demo that nothing has scored: the current directory, its transcripts in the settings."""
+    """The repository of a demo that is not scored yet, as the current directory.
+
+    Its transcripts are in the settings.
+    """
     return _enter(demo.root, monkeypatch)
 
 
