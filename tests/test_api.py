@@ -67,7 +67,6 @@ class TestNames:
         """.split()
         assert set(wanted) <= set(PUBLIC)
 
-    @pytest.mark.slow
     def test_all_can_be_imported_at_once(self) -> None:
         assert (
             python("from scoring import *; print(score_log.__module__, len(RUBRIC_VERSION))")

@@ -297,7 +297,6 @@ class TestSeveralProcesses:
         remove_stale_files(tmp_path)
         assert os.listdir(tmp_path) == ["a"]
 
-    @pytest.mark.slow
     def test_eight_at_once_leave_one_whole_file_and_readers_see_whole_files(
         self, tmp_path: Path
     ) -> None:

@@ -53,7 +53,6 @@ def digest(directory: Path) -> str:
     return found.hexdigest()
 
 
-@pytest.mark.slow
 def test_landings_are_measured_on_histories_of_which_it_is_known_what_landed(
     tmp_path: Path,
 ) -> None:
@@ -107,7 +106,6 @@ class TestBacklog:
         with pytest.raises(OSError, match=r"corpus\.json"):
             open_corpus(tmp_path)
 
-    @pytest.mark.slow
     def test_is_the_same_from_the_same_seed_and_another_from_another(self, tmp_path: Path) -> None:
         digests = []
         for n, seed in enumerate((1, 1, 2)):
@@ -184,7 +182,6 @@ def test_plots_are_left_alone_without_matplotlib(
     assert "matplotlib is not installed" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 class TestParts:
     @pytest.fixture(autouse=True)
     def _no_processes(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +194,7 @@ class TestParts:
         for module in ("measure", "commands"):
             monkeypatch.setattr(f"benchmarks.{module}.run", pretend)
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("name", ["compare", "growth", "trunk"])
     def test_give_a_table(self, name: str, corpus: Corpus, tmp_path: Path) -> None:
         setting = Setting(corpus, tmp_path, repeat=2, out=tmp_path, plots=False, trunk=20)

@@ -8,8 +8,6 @@ from helpers.histories import History
 
 from benchmarks.distribution import Distribution, main, make_log, table, write_transcripts
 
-pytestmark = pytest.mark.sampled(2)
-
 
 @pytest.fixture
 def made(tmp_path: Path) -> History:
@@ -47,7 +45,6 @@ class TestLog:
 
 
 class TestTable:
-    @pytest.mark.slow
     def test_has_a_row_a_signal_and_a_column_a_rubric(self, made: History, tmp_path: Path) -> None:
         make_log(made.repo, tmp_path / "made")
         lines = list(table(made.repo, tmp_path / "made", ["2.2.0", "2.2.0+", "3.1.0"]))

@@ -138,7 +138,6 @@ def test_a_circle_would_be_noticed() -> None:
     assert circle({"a": {"a", "b"}, "b": {"elsewhere"}}) == []
 
 
-@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle(imports()) == []
 

@@ -33,7 +33,6 @@ class TestInterval:
     ) -> None:
         assert bootstrap_interval(values) == interval
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("rare", [0.5, 0.01], ids=["even", "skewed"])
     def test_of_many_values_is_that_of_the_binomial(self, rare: float) -> None:
         """The sum of 0s and 1s drawn with repetition is binomial, so its quantiles are known."""
@@ -50,14 +49,12 @@ class TestInterval:
         assert bootstrap_interval(values) == bootstrap_interval(list(values))
         assert bootstrap_interval(values) != bootstrap_interval(values, seed=2)
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [5, 40, 300])
     def test_is_that_of_the_textbook(self, count: int) -> None:
         values = made(count)
         found, expected = bootstrap_interval(values), plain_bootstrap(values, 3)
         assert found == pytest.approx(expected, abs=0.08 * (expected.high - expected.low))
 
-    @pytest.mark.slow
     def test_covers_the_true_mean_about_as_often_as_it_says(self) -> None:
         true = 5 / 6.5
         found = [bootstrap_interval(made(30, seed), draws=400) for seed in range(200)]

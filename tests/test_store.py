@@ -216,7 +216,6 @@ def test_a_store_that_may_not_be_written_costs_nothing_but_time(cache_dir: Path,
     assert kept(cache_dir) == b"value"
 
 
-@pytest.mark.slow
 def test_a_killed_process_loses_rows_but_never_makes_wrong_ones(cache_dir: Path) -> None:
     code = """
 n = 0

@@ -61,7 +61,6 @@ COMMANDS = {
 
 
 class TestLenient:
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     @pytest.mark.usefixtures("broken")
     def test_the_rest_is_shown_and_every_broken_file_listed(
@@ -120,7 +119,6 @@ class TestLenient:
 
 
 class TestStrict:
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     def test_nothing_is_shown_or_written_and_every_broken_file_is_listed(
         self,

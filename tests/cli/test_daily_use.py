@@ -144,7 +144,6 @@ class TestSession:
 
 
 class TestWarnings:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "lines"),
         [([], 3), (["-v"], 4), (["-q"], 0)],
@@ -170,7 +169,6 @@ class TestWarnings:
 
 
 class TestChoice:
-    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(
         ("options", "chosen"),
@@ -205,7 +203,6 @@ class TestChoice:
 
 
 class TestGates:
-    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize(
         ("holds", "fails", "by"),
@@ -244,7 +241,6 @@ def test_a_rubric_that_does_not_exist_is_said_alone(da_score: DaScore) -> None:
 
 
 class TestRun:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("branch", "rubric", "missing"),
         [
@@ -282,7 +278,6 @@ class TestRun:
         line = f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 3.1.0; write true'
         assert (line in da_score("lint").out) == (claim in ("True", "TRUE"))
 
-    @pytest.mark.slow
     def test_says_lost_beside_a_score_that_lost_evidence(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:

@@ -10,7 +10,6 @@ from helpers.projects import LOG
 
 
 class TestDemo:
-    @pytest.mark.slow
     def test_goes_where_it_is_told(
         self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -34,7 +33,6 @@ class TestDemo:
         monkeypatch.chdir("a/b/repo")
         assert da_score("iteration", "1").status == 0
 
-    @pytest.mark.slow
     def test_goes_to_a_directory_of_its_own_when_it_is_not_told(
         self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -23,8 +23,6 @@ import scoring.cli.log_records
 import scoring.cli.run
 from scoring.errors import GitError
 
-pytestmark = pytest.mark.sampled(3)
-
 
 class TestWarnings:
     def test_are_one_line_each_on_standard_error(
@@ -40,7 +38,6 @@ class TestWarnings:
         assert clean.err == ""
         assert (project / LOG / "iter-1.yaml").exists()
 
-    @pytest.mark.slow
     def test_tell_of_a_sidecar_of_another_rubric(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run").status == 0
         shown = da_score("iteration", "3")
@@ -51,7 +48,6 @@ class TestWarnings:
         (project / "same.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
         assert da_score("iteration", "3", "--rubric", "./same.yaml") == shown
 
-    @pytest.mark.slow
     def test_tell_of_hook_outcomes_that_cannot_be_shown(
         self, da_score: DaScore, project: Path
     ) -> None:
@@ -304,7 +300,6 @@ class TestErrors:
         with pytest.raises(type(error)):
             da_score("records")
 
-    @pytest.mark.slow
     def test_are_silent_where_standard_error_is_closed(self, tmp_path: Path) -> None:
         script = f'"$0" -m scoring records --iter-log-dir "{tmp_path}/missing" 2>&-'
         done = subprocess.run(
@@ -318,7 +313,6 @@ class TestErrors:
             f"; known sessions: {CODEX_SESSION}, {CLAUDE_SESSION}\n"
         )
 
-    @pytest.mark.slow
     def test_an_interruption_while_it_starts_is_silent(self, project: Path) -> None:
         for tenths in range(2, 12, 2):
             command = [sys.executable, "-m", "scoring", "run", "--no-write"]
@@ -351,19 +345,16 @@ class TestReaderThatIsGone:
         finally:
             os.close(write)
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize("arguments", [["signals"], ["--help"]], ids=" ".join)
     def test_is_no_error(self, arguments: list[str]) -> None:
         done = self.gone(*arguments)
         assert (done.returncode, done.stderr) == (0, b"")
 
-    @pytest.mark.slow
     def test_does_not_keep_a_run_from_writing(self, project: Path) -> None:
         assert self.gone("run").returncode == 0
         assert len(list((project / LOG).glob("*.score.yaml"))) == 11
 
-    @pytest.mark.slow
     def test_may_never_have_been_there(self, project: Path) -> None:
         script = '"$0" -m scoring run >&-'
         done = subprocess.run(

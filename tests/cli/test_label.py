@@ -134,7 +134,6 @@ class TestWritten:
         assert da_score("label", 5, *ANN, "--note", note).status == 0
         assert labels_in(log)[0]["history"][0]["free_text"] == note
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "name", ["12", "true", "a: b # c", "'q\"", "- x", "Zoë", "null", "2026-01-01"]
     )
@@ -339,7 +338,6 @@ labels:
         assert [one["structured"]["correctness"] for one in found["history"]] == [2, 1]
         assert (found["mood"], found["history"][0]["structured"]["certainty"]) == ("fine", "high")
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "labels",
         ["labels: []", "labels:", "labels: ~", "", "labels: [{actor: bob, history: []}]"],
@@ -570,7 +568,6 @@ class TestShown:
         assert da_score("label", "next", "--json", "--as", "bob").json["iteration"] == 2
         assert "Iteration 2 (choose-alphabet)" in da_score("label", "next", "--as", "bob").out
 
-    @pytest.mark.slow
     def test_agreement(self, da_score: DaScore, project: Path) -> None:
         log = project / ".agents/active/iteration-log"
         both = [
@@ -642,7 +639,6 @@ class TestOnATerminal:
         os.close(parent)
         return status, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
-    @pytest.mark.slow
     def test_shows_the_change_and_the_breakdown_and_asks(self, project: Path) -> None:
         status, shown = self.talk("2", "par", "", "fine so far")
         (found,) = labels_in(project / ".agents/active/iteration-log")
@@ -657,7 +653,6 @@ class TestOnATerminal:
             < shown.index("Correctness, 0 to 3")
         )
 
-    @pytest.mark.slow
     def test_asks_again_when_an_answer_is_none(self, project: Path) -> None:
         status, shown = self.talk("7", "3", "", "", "")
         assert (status, "One of 0, 1, 2, 3" in shown) == (0, True)
@@ -665,7 +660,6 @@ class TestOnATerminal:
             "structured"
         ] == {"correctness": 3}
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("answers", "status"), [(["", "", "", ""], 0), (["2", CONTROL_C], 130)]
     )

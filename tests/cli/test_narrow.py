@@ -157,7 +157,7 @@ def test_every_command_is_tried() -> None:
         assert any(line == name or line.startswith(f"{name} ") for line in lines), name
 
 
-@pytest.mark.sampled(100)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", LOOKS)
 @pytest.mark.usefixtures("scored")
@@ -165,7 +165,7 @@ def test_what_is_looked_at_fits(screen: Screen, command: str, columns: int) -> N
     assert faults(screen(command, columns), screen(command, 400), columns) == []
 
 
-@pytest.mark.sampled(100)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", WRITES)
 def test_what_is_said_of_files_fits(
@@ -186,7 +186,6 @@ def test_what_is_said_of_files_fits(
     assert faults(shown[columns], shown[400], columns) == []
 
 
-@pytest.mark.sampled(9)
 @pytest.mark.parametrize("columns", [80, 60])
 @pytest.mark.parametrize("command", [*FAILS, *HELP])
 @pytest.mark.usefixtures("scored")
@@ -194,7 +193,6 @@ def test_what_went_wrong_and_help_fit(screen: Screen, command: str, columns: int
     assert faults(screen(command, columns), screen(command, 400), columns) == []
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("scored")
 def test_a_row_of_a_log_is_one_line_and_its_names(screen: Screen) -> None:
     lines = screen("run --no-write --last 9", 80)

@@ -19,8 +19,6 @@ from scoring.cli import main
 from scoring.cli.output import put_item, write_json, write_json_around
 from scoring.text import as_utf8, spans
 
-pytestmark = pytest.mark.sampled(3)
-
 
 @pytest.mark.usefixtures("scored")
 class TestText:
@@ -101,7 +99,6 @@ def as_in_the_sidecar(found: dict[str, Any], *others: str) -> dict[str, Any]:
 
 
 class TestJson:
-    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("scored")
     @pytest.mark.parametrize("arguments", READING.values(), ids=READING)
     def test_may_be_asked_for_before_or_after_the_command(
@@ -160,7 +157,6 @@ class TestJson:
         } == {None}
         assert found["presence"]["hook_outcomes"] == 5 / 9
 
-    @pytest.mark.slow
     def test_of_an_iteration_has_its_claims_only_when_it_was_scored_now(
         self, da_score: DaScore, project: Path
     ) -> None:
@@ -208,7 +204,6 @@ class TestJson:
 
 
 class TestTerminal:
-    @pytest.mark.slow
     @pytest.mark.usefixtures("project")
     def test_shows_the_coverage_of_each_iteration_and_session(self) -> None:
         status, shown = process_on_a_terminal("run")
@@ -251,14 +246,12 @@ class TestTerminal:
         assert (found.status, found.err) == (0, "")
         assert not re.search("of the weight|PRESENT IN|COVERAGE|\x1b|█", found.out)
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_that_knows_only_ascii_is_no_error(self) -> None:
         status, shown = process_on_a_terminal("run", "--no-write", PYTHONIOENCODING="ascii")
         assert (status, b"error" in b"".join(shown)) == (0, False)
         assert any(line.startswith("   3  redirect") for line in lines_of(shown))
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", ["log", "a[/b]", "log:bug: [red]x"])
     def test_shows_the_path_of_a_log_as_it_is(
         self, project: Path, on_a_terminal: OnTerminal, name: str
@@ -271,7 +264,6 @@ class TestTerminal:
 
 
 class TestEncoding:
-    @pytest.mark.slow
     @pytest.mark.usefixtures("scored")
     def test_of_a_pipe_is_utf_8_whatever_the_locale(self, da_score: DaScore) -> None:
         expected = da_score("run", "--no-write")

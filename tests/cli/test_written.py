@@ -7,8 +7,6 @@ import pytest
 from helpers.commands import DaScore, OnTerminal, process
 from helpers.projects import CLAUDE_SESSION, CODEX_SESSION, LOG, READING, changed, tree
 
-pytestmark = pytest.mark.sampled(3)
-
 
 class TestWritten:
     @pytest.fixture
@@ -85,7 +83,6 @@ class TestWritten:
             name: rest[::2] for name, rest in after.items()
         }
 
-    @pytest.mark.slow
     def test_is_the_same_again_by_a_process_and_by_a_terminal(
         self, da_score: DaScore, project: Path, on_a_terminal: OnTerminal
     ) -> None:

@@ -9,7 +9,6 @@ from helpers.projects import LOG
 RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecycle"]
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.usefixtures("scored")
 @pytest.mark.parametrize(
     ("arguments", "said"),

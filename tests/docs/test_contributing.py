@@ -108,7 +108,6 @@ class TestRelease:
     def test_is_made_of_a_tree_that_is_ready(self, tree: Path) -> None:
         assert self.check(tree) == (0, "ready: 1.2.3\n")
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("change", "why"),
         [

@@ -56,7 +56,6 @@ class TestWorkflow:
         gate = next(n for n, step in enumerate(STEPS) if step.get("name") == "Gate")
         assert all(step["if"] == "always()" for step in STEPS[gate + 1 :])
 
-    @pytest.mark.slow
     def test_does_what_it_says(
         self, here: Demo, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -115,7 +114,7 @@ class TestGates:
 
 
 class TestTables:
-    @pytest.mark.slow
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("line", code(TABLES, "sh")[0].splitlines())
     def test_commands_run(self, line: str, here: Demo, da_score: DaScore) -> None:
         program, *words = shlex.split(

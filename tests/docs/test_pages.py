@@ -103,7 +103,6 @@ def test_the_keys_of_sidecars_are_those_that_are_written(here: Demo, da_score: D
 # Commands
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaScore) -> None:
     rows = re.findall(r"^\| (`.+?) \| (.+) \|$", section(COMMANDS, "Tables on a pipe"), re.M)
@@ -127,7 +126,6 @@ def test_the_widths_of_tables_on_a_pipe_are_those_that_are_printed(da_score: DaS
         ]
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("command", "status"),

@@ -145,7 +145,6 @@ def written(log_dir: Path, repo: Repo, entry: str) -> tuple[list[str], list[str]
 NOT_A_NUMBER = absent_signal("native session_tokens: cache_hit_rate is not a number")
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [

@@ -152,7 +152,6 @@ def test_the_build_server_runs_everything_and_fails_when_anything_does(
 # The screen
 
 
-@pytest.mark.slow
 def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(pasted) == 3
@@ -230,7 +229,6 @@ def test_the_example_of_a_settings_file_is_read(
 # The library
 
 
-@pytest.mark.slow
 def test_the_example_works(tmp_path: Path) -> None:
     (example,) = code(GUIDE, "python")
     assert len([line for line in example.splitlines() if line.strip()]) <= 14

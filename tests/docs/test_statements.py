@@ -101,7 +101,6 @@ def test_every_place_is_there() -> None:
     ] == []
 
 
-@pytest.mark.slow
 def test_every_command_prints_what_the_page_says(
     here: Demo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

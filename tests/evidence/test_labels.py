@@ -188,7 +188,6 @@ class TestHostile:
         assert len(read_in_time(tmp_path).notes) == 20
 
 
-@pytest.mark.slow
 def test_a_rubric_without_labels_does_not_load_their_reader() -> None:
     code = (
         "import sys, scoring.score, scoring.cli.run; "

@@ -9,8 +9,6 @@ from rubric import released_rubric
 from scoring.evidence.beside import artifact_place
 from scoring.score import score_log
 
-pytestmark = pytest.mark.sampled(3)
-
 RUBRIC, BEFORE = released_rubric("3.1.0"), released_rubric("3.0.0")
 
 
@@ -32,7 +30,6 @@ def test_that_each_iteration_names_alone_counts_for_each(place: Place) -> None:
     assert counted_for(place) == {1: None, 2: None}
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -76,7 +73,6 @@ def test_that_is_doubled_loses_the_vote_under_these_rules_alone(place: Place) ->
     assert before.facts.counted_for is None
 
 
-@pytest.mark.slow
 def test_files_are_known_without_a_declared_scope_under_these_rules_alone(place: Place) -> None:
     place.iteration(1, **{"README.md": "read me"})
     now, before = (

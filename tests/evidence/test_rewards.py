@@ -81,7 +81,6 @@ def test_a_run_of_da_eval_passed_or_failed(
     assert [run.reward for run in graded_runs(tmp_path)] == ([] if verify == "[1" else [reward])
 
 
-@pytest.mark.slow
 def test_jobs_become_a_log_once_and_its_outcomes_have_the_rewards(
     jobs: Path, tmp_path: Path, da_score: DaScore
 ) -> None:
@@ -106,7 +105,6 @@ def test_jobs_become_a_log_once_and_its_outcomes_have_the_rewards(
     assert (nowhere.status, "no such directory" in one_line(nowhere)) == (1, True)
 
 
-@pytest.mark.slow
 def test_a_run_of_da_eval_grades_its_own_log_and_the_entry_that_names_its_session(
     tmp_path: Path,
 ) -> None:

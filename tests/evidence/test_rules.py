@@ -26,8 +26,6 @@ from scoring.log.parse import parse_iteration_record
 from scoring.score import examine_iteration, score_log
 from scoring.signals.values import present_signal
 
-pytestmark = pytest.mark.sampled(3)
-
 AS_OBSERVED, NEXT_TO_IT = released_rubric("3.1.0"), released_rubric("2.2.0")
 
 

@@ -79,7 +79,6 @@ def test_what_a_score_rests_on_is_scored_anew_when_it_changed_and_its_old_rows_g
     each_once(fleet, 18)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "place", ["repo/.git/refs/heads/another", "repo/.git/worktrees/repo/reftable/tables.list"]
 )
@@ -94,7 +93,6 @@ def test_a_ref_that_moves_is_seen_from_a_linked_work_tree(tmp_path: Path, place:
     assert len(score_here(fleet)) == 1
 
 
-@pytest.mark.slow
 def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_undone(
     fleet: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
 ) -> None:
@@ -185,7 +183,6 @@ def test_a_second_one_on_this_machine_is_refused_until_the_first_has_ended(tmp_p
         pass
 
 
-@pytest.mark.slow
 def test_names_are_no_sql(tmp_path: Path) -> None:
     names = ["it's", "x') OR (1=1", "back\\slash", "two\nlines", "--", "ü\u2028", "a%'_"]
     with DataSet.for_writing(str(tmp_path)) as dataset:
@@ -237,7 +234,6 @@ def test_a_table_without_columns_of_today_has_them_as_missing(
     assert DataSet(str(tmp_path)).rows("iterations").to_table(["band"]).num_rows == 4
 
 
-@pytest.mark.slow
 def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> None:
     score_here(fleet)
     for path in (fleet.parent / "results/repositories/_delta_log").iterdir():
@@ -246,7 +242,6 @@ def test_what_is_no_delta_table_is_one_line(fleet: Path, da_score: DaScore) -> N
     assert (found.status, len(found.err.splitlines())) == (1, 1)
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_is_one_error(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score_here(fleet)
     edit(fleet.parent / "repos/r1", CHANGES["an entry"])
@@ -274,7 +269,6 @@ def test_results_that_cannot_be_there_are_refused(url: str) -> None:
         DataSet(url)
 
 
-@pytest.mark.slow
 def test_a_repository_that_fails_keeps_its_rows_and_is_tried_again(fleet: Path) -> None:
     score_here(fleet)
     name = str(fleet.parent / "repos/r0/repo")
@@ -287,7 +281,6 @@ def test_a_repository_that_fails_keeps_its_rows_and_is_tried_again(fleet: Path) 
 
 
 class TestCommands:
-    @pytest.mark.slow
     def test_query_asks_the_rows(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         where = str(fleet.parent / "results")
@@ -299,7 +292,7 @@ class TestCommands:
                 "query", "--fleet", str(fleet), f"select count(*) n from {table}", "--json"
             ).json[0]["n"]
 
-    @pytest.mark.slow
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         "sql", ["select * from read_csv('/etc/passwd')", "select * from repositories", "select"]
     )
@@ -309,7 +302,6 @@ class TestCommands:
         assert found.status == 1
         assert "Traceback" not in found.err
 
-    @pytest.mark.slow
     def test_status_counts_and_lists(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         failed(fleet, "/gone")
@@ -334,7 +326,6 @@ class TestCommands:
         assert again.status == 1
         assert "already" in again.err
 
-    @pytest.mark.slow
     def test_a_second_start_does_nothing(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         begun, ended = map(json.loads, da_score("fleet", str(fleet), "--json").out.splitlines())
@@ -342,7 +333,6 @@ class TestCommands:
         assert (ended["event"], ended["skipped"], ended["scored"]) == ("ended", 2, 0)
 
 
-@pytest.mark.slow
 def test_a_report_shows_the_work_of_all_repositories(fleet: Path, da_score: DaScore) -> None:
     score_here(fleet)
     out = fleet.parent / "fleet.html"

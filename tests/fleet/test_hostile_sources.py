@@ -75,7 +75,6 @@ def test_what_a_worker_left_is_taken_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
-@pytest.mark.sampled(4)
 def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "FLEET.toml"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -111,7 +110,6 @@ def test_a_source_that_is_not_there_is_named(
     assert len(found.err.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_a_glob_passes_over_what_is_no_repository(tmp_path: Path) -> None:
     path = make_fleet(tmp_path, 1, FLEET.replace("repos/*/repo", "repos/*/*"))
     (tmp_path / "repos/r0/empty").mkdir()
@@ -180,7 +178,6 @@ def test_an_archive_that_grows_without_end_is_stopped(tmp_path: Path) -> None:
     ids=["nothing", "noise", "a plain text"],
 )
 @pytest.mark.parametrize("ending", ["tar.gz", "zip", "tar.zst"])
-@pytest.mark.sampled(4)
 def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path, data: bytes, ending: str) -> None:
     (tmp_path / f"x.{ending}").write_bytes(data)
     found = reason(tmp_path, tmp_path / f"x.{ending}")
@@ -204,7 +201,6 @@ def test_what_holds_no_repository_is_said(
     assert said in reason(tmp_path, tar_with(tmp_path / "in/x.tar.gz", files))
 
 
-@pytest.mark.slow
 def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     folder = archive_of(build_demo(tmp_path / "seed").root, tmp_path / "folder", bare=True)
     touched = tmp_path / "touched"
@@ -224,7 +220,6 @@ def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     assert not touched.exists()
 
 
-@pytest.mark.slow
 def test_a_link_in_the_work_tree_is_a_plain_file(tmp_path: Path) -> None:
     """A result artifact that is a link to a file of the worker says nothing."""
     seed = build_demo(tmp_path / "seed")
@@ -260,7 +255,6 @@ def test_a_folder_whose_name_is_no_utf8_has_a_name_that_can_be_written(tmp_path:
 
 @pytest.mark.parametrize("names", ["sha1", "sha256"])
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.sampled(4)
 def test_a_bare_repository_is_checked_out_whatever_its_objects_are_named_by(
     tmp_path: Path, names: str, packed: bool
 ) -> None:

@@ -37,8 +37,8 @@ def tables_of_log(root: Path, rubric: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rubric", ["2.0.2", "3.0.0", "3.1.0"])
-@pytest.mark.slow
 def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
     score_here(fleet, rubric)
     expected = tables_of_log(fleet.parent / "repos/r0", rubric)
@@ -50,7 +50,6 @@ def test_the_rows_are_those_of_export(fleet: Path, rubric: str) -> None:
             assert {name: mine[name] for name in shared} == {name: theirs[name] for name in shared}
 
 
-@pytest.mark.slow
 def test_writes_nothing_into_a_source(fleet: Path) -> None:
     root = fleet.parent / "repos"
     before = {p: p.stat().st_mtime_ns for p in root.rglob("*")}
@@ -61,7 +60,6 @@ def test_writes_nothing_into_a_source(fleet: Path) -> None:
 WORD = re.compile(r"[A-Za-z]{4,}")
 
 
-@pytest.mark.slow
 def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     """Words that da-score writes itself (names of columns, bands, harnesses) may be in both."""
     root = fleet.parent / "repos/r0"
@@ -96,9 +94,9 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     assert b"quokka" not in files
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bare", [False, True], ids=["bundle", "bare repository"])
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "archive"])
-@pytest.mark.slow
 def test_an_archive_gives_the_rows_of_its_directory(
     tmp_path: Path, bare: bool, packed: bool
 ) -> None:

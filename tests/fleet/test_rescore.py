@@ -53,6 +53,7 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
     return str(path)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("old", "new", "changes"),
     [
@@ -70,7 +71,6 @@ def variant(tmp_path: Path, version: str, **changes: str) -> str:
         ),
     ],
 )
-@pytest.mark.slow
 def test_kept_signals_give_what_scoring_anew_gives(
     tmp_path: Path, old: str, new: str | None, changes: dict[str, str] | None
 ) -> None:
@@ -89,7 +89,6 @@ def test_kept_signals_give_what_scoring_anew_gives(
         assert mine[table] == rows_of(other, table, version), table
 
 
-@pytest.mark.slow
 def test_repositories_that_only_the_other_rubric_has_keep_their_rows(tmp_path: Path) -> None:
     fleet = make_fleet(tmp_path, 2, FLEET.replace("repos/*/repo", "repos/r0/repo"))
     score_here(fleet, "2.0.2")
@@ -110,7 +109,6 @@ def test_other_evidence_is_refused_with_what_to_do(tmp_path: Path, da_score: DaS
     assert "--rubric 3.1.0" in found.err
 
 
-@pytest.mark.slow
 def test_a_log_with_broken_entries_is_left_out_under_a_rubric_that_stops_at_them(
     tmp_path: Path,
 ) -> None:

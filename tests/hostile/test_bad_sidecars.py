@@ -52,7 +52,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.usefixtures("project")
 def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None:
@@ -67,7 +67,6 @@ def test_every_command_names_it_and_goes_on(da_score: DaScore, how: str) -> None
     assert (found.status, "iter-3.score.yaml: " in one_line(found)) == (1, True)
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.usefixtures("project")
 def test_its_session_leaves_it_out_by_name(da_score: DaScore, how: str) -> None:
@@ -99,7 +98,6 @@ def test_a_session_that_cannot_be_one_is_an_error_in_one_line(da_score: DaScore)
     )
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize("version", rubric_versions())
 @pytest.mark.usefixtures("project")
 def test_what_is_written_under_a_released_rubric_is_taken(da_score: DaScore, version: str) -> None:

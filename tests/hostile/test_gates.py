@@ -180,7 +180,7 @@ def statuses(da_score: DaScore, *options: str) -> dict[str, int]:
     return {" ".join(gate): da_score("check", *gate, *options).status for gate in GATES}
 
 
-@pytest.mark.slow
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("rubric", ["2.0.2", NEW])
 def test_all_that_a_change_brings_passes_no_gate_more(
     change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, rubric: str
@@ -229,7 +229,7 @@ def test_every_row_of_the_table_is_an_attack_or_says_why_not() -> None:
     assert len([row for row, by in TABLE.items() if by.startswith("nothing: ")]) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("row", ATTACKS)
 def test_what_the_table_names_stops_it(
     change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, row: str

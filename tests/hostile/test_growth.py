@@ -351,7 +351,7 @@ PLACES: dict[str, Work] = {
 }
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_time_grows_with_the_length_of_the_text(place: str) -> None:
     slow = {

@@ -31,7 +31,6 @@ def warnings_of(folder: Path) -> list[str]:
 
 
 class TestCompressed:
-    @pytest.mark.slow
     def test_what_gets_far_too_long_is_left_out_by_name(self, tmp_path: Path) -> None:
         path = tmp_path / "bomb.jsonl.zst"
         path.write_bytes(zstd.compress(b'{"a": 1}' * (64 << 17)))
@@ -42,7 +41,6 @@ class TestCompressed:
             == f"transcript {path}: more than 500 times as long when it is decompressed; skipped"
         )
 
-    @pytest.mark.slow
     def test_what_repeats_itself_much_is_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -118,7 +116,6 @@ class TestSettings:
             (load_rubric if name == "rubric.yaml" else read_config)(tmp_path / name)
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("sql", [";", " ;; ", "-- nothing", "/* nothing */"])
 def test_a_query_without_a_statement_is_refused(da_score: DaScore, sql: str) -> None:

@@ -34,7 +34,6 @@ NAMED = {
 
 
 class TestALogThatFilesName:
-    @pytest.mark.sampled(6)
     @pytest.mark.parametrize("how", NAMED)
     @pytest.mark.parametrize("file", [".agents/da-score.toml", "pyproject.toml"])
     @pytest.mark.parametrize("command", ["run", "derive", "backfill"])
@@ -69,7 +68,6 @@ class TestALogThatFilesName:
 
 
 class TestSettingsOfAHarness:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("link", [".claude", ".claude/settings.json"])
     def test_of_a_project_are_not_written_through_a_link_to_outside(
         self, here: Demo, da_score: DaScore, tmp_path: Path, link: str
@@ -84,7 +82,6 @@ class TestSettingsOfAHarness:
             assert "it leads out of the project" in one_line(da_score("hook", command))
         assert (tmp_path / "mine/settings.json").read_text() == "{}"
 
-    @pytest.mark.slow
     def test_of_a_project_that_files_lead_to_are_not_written(
         self, here: Demo, da_score: DaScore, other: Path
     ) -> None:
@@ -95,7 +92,6 @@ class TestSettingsOfAHarness:
             "the command line may say so"
         )
 
-    @pytest.mark.slow
     def test_of_a_project_may_be_a_link_inside(self, here: Demo, da_score: DaScore) -> None:
         (here.repo_dir / "dotfiles").mkdir()
         (here.repo_dir / ".claude").symlink_to("dotfiles")

@@ -85,9 +85,9 @@ class TestALogThatHides:
         [
             "run",
             "records",
-            pytest.param("check --min-band excellent", marks=pytest.mark.slow),
+            "check --min-band excellent",
             "explain 2",
-            pytest.param("report", marks=pytest.mark.slow),
+            "report",
         ],
     )
     def test_cannot_on_a_terminal(
@@ -120,8 +120,8 @@ class TestALogThatHides:
                 "export --format jsonl --tables iterations",
                 "export --format csv --tables iterations",
             ),
-            pytest.param("query select/**/task_id/**/from/**/iterations", marks=pytest.mark.slow),
-            pytest.param("report --out report.html", marks=pytest.mark.slow),
+            "query select/**/task_id/**/from/**/iterations",
+            "report --out report.html",
         ],
     )
     def test_cannot_on_a_pipe_that_no_reference_binds(

@@ -29,8 +29,6 @@ from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.settings import Settings
 
-pytestmark = pytest.mark.sampled(3)
-
 ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 BACKFILLED = [3, 4, 5, 8, 9]
 """The iterations of the demo whose tokens come out of a transcript."""
@@ -223,7 +221,6 @@ REASONS: dict[str, tuple[Change, dict[int, str]]] = {
 
 
 class TestReasons:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("change", "scored"), REASONS.values(), ids=REASONS)
     def test_are(self, done: Project, change: Change, scored: dict[int, str]) -> None:
         change(done)
@@ -245,7 +242,6 @@ class TestReasons:
             before,
         )  # the same bytes are not written again
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "when", ["scoring.score.signal_set", "scoring.jobs.backfill.fingerprint"]
     )
@@ -280,7 +276,6 @@ class TestAnswersOfGit:
         """Let the commit of iteration 9 be on the trunk."""
         Repo.at(project.repo).git("update-ref", "refs/heads/master", "export-csv")
 
-    @pytest.mark.slow
     def test_that_changed_are_listed_and_scored_when_asked_for(self, done: Project) -> None:
         before = tree(done.log)
         Repo.at(done.repo).commit({"more": "x"}, "more")  # which changes no answer
@@ -312,7 +307,6 @@ class TestStore:
         assert len(rows) == 9
         assert all(re.fullmatch(rb"([0-9a-f]{24} ?){5}", row) for row in rows)
 
-    @pytest.mark.slow
     def test_is_kept_when_a_log_breaks_on_the_way(self, project: Project) -> None:
         (project.sidecar(5) / "in the way").mkdir(parents=True)
         found = backfill(project)
@@ -329,7 +323,6 @@ class TestStore:
 
 
 class TestDryRun:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "options",
         [[], ["--force"], ["--json"], ["--rubric", "2.0.2"], ["--refresh-git"]],
@@ -354,8 +347,6 @@ class TestDryRun:
 
 
 class TestChoice:
-    @pytest.mark.slow
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("since", "taken"),
         [
@@ -373,7 +364,6 @@ class TestChoice:
         assert found["passed_over"] == 9 - len(taken)
         assert [n for n in ALL if project.sidecar(n).exists()] == taken
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("date", ["", "soon", "2026-13-40", "3 March 2026"])
     def test_without_a_date_goes_by_the_commit(
         self, project: Project, da_score: DaScore, date: str
@@ -385,7 +375,6 @@ class TestChoice:
         # 2 has no commit, and the commit of 7 is gone: nothing says how old they are
         assert [n for n in ALL if project.sidecar(n).exists()] == [2, 7, 8, 9]
 
-    @pytest.mark.slow
     def test_of_one_absent_signal(self, done: Project, da_score: DaScore) -> None:
         found = da_score(
             "backfill", done.repo, "--only", "hook_outcomes", "--force", "--json"
@@ -411,7 +400,6 @@ class TestEvidenceLoss:
             path.unlink()
         return done
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "how", [{}, {"force": True}, {"refresh_git": True}, {"cache_dir": None}], ids=str
     )
@@ -442,7 +430,6 @@ class TestEvidenceLoss:
 
 
 class TestSessions:
-    @pytest.mark.slow
     def test_are_made_of_what_stands(self, done: Project) -> None:
         """A score that is kept because its evidence is gone counts as it is."""
         for path in done.transcripts.rglob("*.jsonl"):
@@ -486,7 +473,6 @@ BROKEN: dict[str, tuple[Change, str]] = {
 
 
 class TestSeveralLogs:
-    @pytest.mark.slow
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_are_all_brought_up_to_date(
         self,
@@ -508,7 +494,7 @@ class TestSeveralLogs:
         ]
         assert (again["totals"]["scored"], again["totals"]["up_to_date"]) == (0, 27)
 
-    @pytest.mark.slow
+    @pytest.mark.sampled(12)
     @pytest.mark.parametrize(("spoil", "said"), BROKEN.values(), ids=BROKEN)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_of_which_one_is_broken_are_done_but_for_that(
@@ -534,7 +520,6 @@ class TestSeveralLogs:
         assert "\nLOGS failed                 1\n" in found.out
         assert f"\nFailed:\n  {three[1].log}: {line.partition(': failed: ')[2]}\n" in found.out
 
-    @pytest.mark.slow
     def test_of_which_one_s_process_is_killed_are_listed(
         self,
         three: list[Project],
@@ -556,7 +541,6 @@ class TestSeveralLogs:
             "a process was ended from outside before this log was done; start backfill again"
         ] * len(three)
 
-    @pytest.mark.slow
     def test_are_scored_under_the_settings_of_their_repositories(
         self, three: list[Project], da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -641,7 +625,6 @@ class TestText:
             "broken": [],
         }
 
-    @pytest.mark.slow
     def test_is_a_line_for_each_log_and_a_table(self, done: Project, da_score: DaScore) -> None:
         done.sidecar(3).unlink()
         found = da_score("backfill", done.repo, "--since", "2026-03-03")
@@ -668,7 +651,6 @@ class TestText:
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_progress_with_the_time_left_is_shown_on_a_terminal(
     three: list[Project], tmp_path: Path, jobs: str

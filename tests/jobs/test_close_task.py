@@ -29,8 +29,6 @@ from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 
-pytestmark = pytest.mark.sampled(3)
-
 MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
 
 
@@ -131,7 +129,6 @@ class TestLibrary:
 
 
 class TestRecompute:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("iteration", "recompute", "rewritten", "sessions"),
         [
@@ -192,7 +189,6 @@ class TestRecompute:
 
 
 class TestSession:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "spoil",
         [
@@ -308,7 +304,6 @@ def codex_notify(project: Project, **fields: Any) -> dict[str, Any]:
 
 
 class TestHarness:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("fields", "there"),
         [
@@ -347,7 +342,6 @@ class TestHarness:
         assert (found.status, found.err, project.tokens(3)) == (0, "", tokens)
         assert found.out.endswith(f"  → {project.sidecar(3)}\n")
 
-    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("by", ["a sub-agent", "the settings"])
     def test_adds_its_folder_to_that_of_a_sub_agent_or_the_settings(
         self, project: Project, hook: Hook, by: str
@@ -365,7 +359,6 @@ class TestHarness:
         turns = [project.tokens(n).partition(" transcript turn")[0] for n in (3, 4, 5, 8, 9)]
         assert turns == [f"backfilled from {n}" for n in (6, 4, 6, 7, 3)]
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("number", [(), ("8",)], ids=["the highest", "N"])
     @pytest.mark.parametrize("first", [True, False], ids=["in front", "behind"])
     def test_may_say_it_in_an_argument(
@@ -514,7 +507,6 @@ ODD: list[Any] = [
 class TestFields:
     """Nothing that a harness says is trusted."""
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value)[:20])
     @pytest.mark.parametrize("name", ["transcript_path", "agent_transcript_path"])
     def test_of_transcripts_that_are_odd_are_as_if_they_were_not_there(
@@ -525,7 +517,6 @@ class TestFields:
             0, f"iteration 1  score 1.000  excellent  → {project.sidecar(1)}\n", ""
         )
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, [], {}, "", "\0", "/a\0b"], ids=ascii)
     def test_of_the_place_that_are_odd_are_as_if_they_were_not_there(
         self, project: Project, hook: Hook, value: object, monkeypatch: pytest.MonkeyPatch
@@ -618,7 +609,6 @@ FAILURES: dict[str, tuple[Broken, str]] = {
 class TestFailure:
     """Whatever happens: status 0, nothing but JSON on standard output, and one line on standard error."""
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
     def test_is_a_warning_and_with_strict_an_error(
         self, project: Project, hook: Hook, make: Broken, said: str
@@ -752,7 +742,6 @@ class TestProcess:
 
     LINE = "iteration 9  score 0.704  good  → .agents/active/iteration-log/iter-9.score.yaml\n"
 
-    @pytest.mark.slow
     def test_reads_what_a_harness_writes_and_does_not_close(self, project: Project) -> None:
         with subprocess.Popen(
             COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -767,6 +756,7 @@ class TestProcess:
             )
             assert child.wait(300) == 0
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         ("closed", "failing"),
         [
@@ -796,7 +786,6 @@ class TestProcess:
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (0, out, lines)
         assert bool(project.written()) == (not failing)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
     def test_leaves_nothing_half_done_when_it_is_interrupted(
         self, scored: Project, hanging_git: Path, number: signal.Signals

@@ -144,7 +144,6 @@ class TestWhose:
         assert one["session_ids"] == [OTHER, ID]
         assert work.entry(1)["agent"] == {"session_id": OTHER}
 
-    @pytest.mark.slow
     def test_a_transcript_says_more_of_when_than_metadata(self, work: Work) -> None:
         """An import writes many checkpoints within seconds, the newest first."""
         work.repo.commit(
@@ -167,7 +166,6 @@ class TestWhose:
         )
         assert work.derive()["written"][0]["session_ids"] == [ID, OTHER]
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "line",
         [
@@ -189,7 +187,6 @@ class TestWhose:
         sha = work.repo.commit({"a": "1"}, f"work\n\nWhy.\n\n{line}\n")
         assert found(work.derive()) == [(sha, "trailer")]
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "message",
         [
@@ -223,7 +220,6 @@ class TestWhose:
 
 
 class TestRewritten:
-    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("later", "sessions", "is_found"),
         [
@@ -243,7 +239,6 @@ class TestRewritten:
             work.keep(session, {1: "0123456789"})
         assert found(work.derive()) == ([(sha, "commit")] if is_found else [])
 
-    @pytest.mark.slow
     def test_a_commit_is_skipped_when_an_entry_names_the_one_that_landed_as_it(
         self, work: Work
     ) -> None:
@@ -262,7 +257,6 @@ class TestRewritten:
 
 
 class TestBranches:
-    @pytest.mark.slow
     def test_the_tip_of_a_branch_that_has_not_landed_gets_one(self, work: Work) -> None:
         work.repo.branch("fix/ABC-12-parser")
         below = work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
@@ -276,7 +270,6 @@ class TestBranches:
         assert found(work.derive()) == [(below, "trailer")]
         assert (work.entry(2)["branch"], work.entry(2)["lines_added"]) == ("fix/ABC-12-parser", 1)
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "branch",
         [
@@ -290,7 +283,6 @@ class TestBranches:
         work.repo.checkout("main")
         assert found(work.derive()) == []
 
-    @pytest.mark.slow
     def test_without_a_trunk_tips_get_one_and_a_warning_says_so(self, work: Work) -> None:
         work.repo.git("branch", "-m", "main", "develop")
         work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")
@@ -320,7 +312,6 @@ class TestNotLanded:
         assert work.entries() == before
         return done
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "ref", ["refs/heads/try", "refs/remotes/origin/try", "refs/remotes/fork/try"]
     )
@@ -333,7 +324,6 @@ class TestNotLanded:
         assert [one["commit"] for one in self.twice(work)] == shas
         assert [work.entry(n)["branch"] for n in (1, 2)] == ["try", "try"]
 
-    @pytest.mark.slow
     def test_one_in_no_branch_gets_one_as_long_as_git_has_it(self, work: Work) -> None:
         work.repo.branch("try")
         sha = work.made("one")
@@ -394,7 +384,6 @@ class TestNotLanded:
         )
         assert work.da_score("check", "--no-unresolved-commits").status == 3
 
-    @pytest.mark.slow
     def test_a_checkpoint_that_no_commit_names_gets_one(self, work: Work) -> None:
         named = work.repo.commit({"a": "1"}, f"w\n\nEntire-Checkpoint: {name(1)}\n")
         stated = {n: about(ID, created_at=f"2026-04-12T1{n}:00:00Z") for n in (1, 2)}
@@ -409,7 +398,6 @@ class TestNotLanded:
         assert "commit" not in work.entry(1)
         assert work.da_score("check", "--no-unresolved-commits").status == 0
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("seconds", [3, 300], ids=["just behind it", "later"])
     def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(
         self, work: Work, seconds: int
@@ -426,7 +414,6 @@ class TestNotLanded:
         own = (None, f"checkpoint {name(1)}")
         assert shown == ([("a" * 7, own[1])] if seconds == 3 else [("a" * 7, "transcript"), own])
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("before", [True, False], ids=["derived before", "derived after"])
     def test_one_that_was_rebased_off_the_trunk_is_one(self, work: Work, before: bool) -> None:
         base = work.repo.head()
@@ -443,6 +430,7 @@ class TestNotLanded:
             [] if before else [work.repo.head("try")]
         )
 
+    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         "kept",
         [False, pytest.param(True, marks=pytest.mark.slow)],
@@ -519,7 +507,6 @@ class TestNotLanded:
         ]
         assert not count or {one["commit"][:7] for one in units} == {sha[:7] for sha in found}
 
-    @pytest.mark.slow
     def test_the_work_of_others_is_left_out(self, work: Work) -> None:
         work.made("one")
         session = work.session(OTHER)
@@ -594,7 +581,6 @@ class TestAgain:
 
 
 class TestEntry:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "subject",
         [
@@ -668,7 +654,6 @@ class TestFirstMinute:
             unit["kind"] for unit in work.da_score("work", "--json", "--no-cache").json["units"]
         ] == ["talk"]
 
-    @pytest.mark.slow
     def test_where_no_agent_worked_it_says_what_to_do(self, work: Work) -> None:
         ready = work.da_score("init", "--yes", "--no-cache")
         assert ready.status == 0
@@ -685,7 +670,6 @@ class TestFirstMinute:
         assert work.da_score("entry", "new").status == 0
         assert work.da_score("run", "--no-cache").status == 0
 
-    @pytest.mark.slow
     def test_close_task_writes_the_entry_of_the_session_that_ended(self, work: Work) -> None:
         work.made("one")
         work.da_score("init", "--yes", "--no-cache")

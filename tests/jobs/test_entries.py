@@ -16,7 +16,6 @@ from scoring.log.parse import parse_iteration_record
 
 
 class TestNew:
-    @pytest.mark.slow
     def test_is_filled_with_what_git_knows(self, place: Place, da_score: DaScore) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         place.repo.branch("ABC-3-parser")
@@ -42,7 +41,6 @@ class TestNew:
         assert (linted.out, linted.err) == ("1 entry: nothing is wrong\n", "")
         assert all(len(line) <= 120 for line in path.read_text().splitlines())
 
-    @pytest.mark.slow
     def test_what_is_commented_out_is_an_entry_too(self, place: Place, da_score: DaScore) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         da_score("entry", "new", "1")
@@ -60,7 +58,6 @@ class TestNew:
         assert "unknown key" not in da_score("lint").out
         parse_iteration_record(path.read_bytes())
 
-    @pytest.mark.slow
     def test_of_a_commit_that_another_entry_names_is_warned_of(
         self, place: Place, da_score: DaScore
     ) -> None:
@@ -134,7 +131,6 @@ class TestSet:
         path.chmod(0o640)
         return path
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("way", "value", "said"), tables.cases("entries", "sets that and nothing else")
     )
@@ -160,7 +156,6 @@ class TestSet:
         assert before["iteration"] == after["iteration"]
         assert len(set(text.splitlines()) - set(ENTRY.splitlines())) <= 2
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("way", "value", "said"), tables.cases("entries", "what does not fit"))
     def test_what_does_not_fit_is_one_line_and_writes_nothing(
         self, place: Place, da_score: DaScore, way: str, value: str, said: str
@@ -231,7 +226,6 @@ class TestLint:
         else:
             assert [row for row in rows if row[1] == "iter-1.yaml"] == []
 
-    @pytest.mark.slow
     def test_everything_that_is_wrong_is_said_with_its_line(
         self, place: Place, da_score: DaScore
     ) -> None:

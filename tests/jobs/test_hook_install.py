@@ -350,7 +350,7 @@ def installed_files(root: Path) -> dict[str, str]:
 
 
 class TestCommand:
-    @pytest.mark.slow
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         ("harness", "scope"), PLACES, ids=["-".join(place) for place in PLACES]
     )
@@ -377,7 +377,6 @@ class TestCommand:
             said == "amp runs no command when its agent stops; 'da-score watch' scores what it does"
         )
 
-    @pytest.mark.slow
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
         path = ".claude/settings.json"
         given(Path(path), "{}")
@@ -405,7 +404,6 @@ class TestCommand:
             },
         ]
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
     def test_says_in_one_line_what_it_cannot_do(
         self, da_score: DaScore, tmp_path: Path, what: str

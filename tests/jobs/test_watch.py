@@ -96,7 +96,6 @@ class TestLogWatch:
         assert (seen.change, seen.iteration, seen.task_id) == ("removed", 9, "export-links")
         assert seen.before is not None
 
-    @pytest.mark.slow
     def test_tells_of_what_lands_when_the_trunk_moves_and_of_nothing_else(
         self, watch: LogWatch, demo: Demo
     ) -> None:
@@ -179,7 +178,6 @@ class TestCommand:
             assert watching.stderr is not None
             assert watching.stderr.read().lstrip() == "da-score: error: interrupted\n"
 
-    @pytest.mark.slow
     def test_waits_for_a_log_that_is_not_there_yet(self, log: Path) -> None:
         log.rename(log.with_name("away"))
         with running("watch", "--interval", "0.05", "--json") as watching:

@@ -46,7 +46,6 @@ def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore, end: str)
     assert len(yaml.safe_load(after)["records"]) == len(yaml.safe_load(before)["records"]) + 1
 
 
-@pytest.mark.slow
 def test_many_at_once_are_all_kept(here: Demo) -> None:
     where = ["--iter-log-dir", str(here.iter_log_dir)]
     with ThreadPoolExecutor(3) as pool:
@@ -57,7 +56,6 @@ def test_many_at_once_are_all_kept(here: Demo) -> None:
     assert not list(here.iter_log_dir.glob(".da-score-*"))
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "content",
     [

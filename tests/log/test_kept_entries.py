@@ -171,7 +171,6 @@ def test_the_format_goes_up_with_the_records() -> None:
     assert [len(fields(model)) for model in models] == [18, 9, 11, 15]
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "command",
     [

@@ -43,7 +43,6 @@ class TestSchema:
     def test_says_what_fits(self, entry: dict[str, Any], fits: bool) -> None:
         assert jsonschema.Draft202012Validator(entry_schema()).is_valid(entry) is fits
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("block", "way"),
         [
@@ -129,7 +128,6 @@ class TestFaults:
         assert faults(f"{FIRST}{text}\n") == []
         parse_iteration_record(f"{FIRST}{text}\n")
 
-    @pytest.mark.slow
     def test_aliases_that_multiply_end(self) -> None:
         rows = "".join(f"- &a{n} {{status: x, linked_traces: *t}}\n" for n in range(400))
         text = f"{FIRST}verifiers:\n- linked_traces: &t [{', '.join('{trace_ref: x}' for _ in range(2000))}]\n{rows}"
@@ -142,7 +140,6 @@ class TestFaults:
     @pytest.mark.parametrize(
         "path", sorted(WHOLE.glob("*/log/iter-*.yaml")), ids=lambda path: path.parent.parent.name
     )
-    @pytest.mark.sampled(7)
     def test_the_parser_reads_what_has_no_error(self, path: Path) -> None:
         """Whatever the parser refuses in a field is an error here, and what it takes is none."""
         if path.name.count(".") > 1:

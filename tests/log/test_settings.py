@@ -14,8 +14,6 @@ from helpers import tables
 from scoring.errors import SettingsError
 from scoring.log.settings import Settings, resolve_settings, tables_of
 
-pytestmark = pytest.mark.sampled(3)
-
 DEFAULTS = Settings(
     iter_log_dir=Path(".agents/active/iteration-log"), repo_dir=Path(), rubric="2.1.0"
 )

@@ -96,7 +96,6 @@ class TestInteger:
     def test_refuses_what_only_an_unsigned_field_would_have(self, written: str) -> None:
         assert "where a whole number of 64 bits belongs" in refused(written, Reader.integer)
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("prefix", ["", "0x", "0o", "0b", "0", "-"])
     def test_refuses_a_number_of_a_million_digits_without_reading_it(self, prefix: str) -> None:
         # Python takes minutes for the decimal one, and refuses to convert it by default.

@@ -86,7 +86,6 @@ class TestFigures:
         assert found.interval is not None
         assert found.interval.low < wins / pairs < found.interval.high
 
-    @pytest.mark.slow
     def test_of_one_kind_are_none(self) -> None:
         of = [one for one in cases(20, 1) if one.truth]
         assert foretold([(Cases(of), figures_of(of, 0, 1))]).auc is None
@@ -94,7 +93,6 @@ class TestFigures:
 
 
 class TestChance:
-    @pytest.mark.slow
     def test_is_small_where_something_is_planted_and_even_where_nothing_is(self) -> None:
         of = cases(60, 1)
         assert (chance_of([(Cases(of), figures_of(of, 0.6, 1))]) or 1) < 0.001
@@ -105,7 +103,6 @@ class TestChance:
         assert sum(chance < 0.1 for chance in found) <= 7
         assert 0.35 < sum(found) / len(found) < 0.65
 
-    @pytest.mark.slow
     def test_sees_through_sessions_that_share_everything(self) -> None:
         """Ten sessions, in each of which all is alike, are ten cases and not a hundred."""
         of = cases(100, 3, per_session=10)
@@ -147,7 +144,6 @@ class TestTogether:
         figures = weighed(ranked(tried, newest, older, found), weights)
         assert (foretold([(Cases(newest), figures)]).auc or 0) > 0.8
 
-    @pytest.mark.slow
     def test_of_words(self) -> None:
         of = cases(120, 9)
         said = {
@@ -225,7 +221,6 @@ def test_deeds_are_those_of_an_iterations_own_lines(tmp_path: Path) -> None:
     assert found["reads per edit"] == 0.5
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real repositories are not here")
 def test_the_page_is_what_the_command_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -354,7 +354,6 @@ def test_what_was_reverted_comes_first(
     )
 
 
-@pytest.mark.slow
 def test_a_response_is_in_the_unit_of_its_last_line_and_counts_as_its_largest_copy(
     history: History, work: Work
 ) -> None:
@@ -377,7 +376,6 @@ def test_a_response_is_in_the_unit_of_its_last_line_and_counts_as_its_largest_co
     assert outputs == {"Add it": 1 + 2 + 32, "Add more": 4 + 16 + 20}
 
 
-@pytest.mark.slow
 @cases(
     "landed, state",
     {"nothing of it": ("", "lost"), "by hand": (TEXT, "landed"), "a line": (TEXT[:30], "unclear")},
@@ -406,7 +404,6 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
         assert [unit["tokens"]["output"] for unit in units] == [3, 4]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("derived", [True, False])
 def test_every_stored_checkpoint_is_in_one_unit(
     history: History, work: Work, da_score: Any, derived: bool
@@ -457,7 +454,6 @@ def test_every_stored_checkpoint_is_in_one_unit(
         ]
 
 
-@pytest.mark.slow
 def test_a_commit_of_a_branch_that_was_amended_with_another_subject_is_one_unit(
     history: History, work: Work
 ) -> None:
@@ -684,7 +680,6 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
     assert len([line for line in lines if ", 8 lines written" in line]) == 1
 
 
-@pytest.mark.slow
 def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had_known_before(
     history: History, work: Work, da_score: Any
 ) -> None:
@@ -711,7 +706,6 @@ def test_outcomes_say_how_much_of_what_was_written_landed_and_what_the_score_had
         assert "landed" not in found["signals"]
 
 
-@pytest.mark.slow
 def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
     history: History, work: Work, da_score: Any
 ) -> None:
@@ -739,7 +733,6 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
     assert " (the cost of 1 of them is not known); 1 unit is open: " in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("derived", [True, False])
 def test_the_sums_of_each_harness_are_those_of_its_files(
     history: History, work: Work, da_score: Any, derived: bool

@@ -98,7 +98,6 @@ class TestLines:
             == 1
         )
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "name",
         ["c.py", "sub/b.py", 'a "b"\t.py', "\u00e9 \u4e2d.py"],
@@ -129,7 +128,6 @@ class TestLines:
 
 
 class TestFixes:
-    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         ("subject", "fixed"),
         [
@@ -156,7 +154,6 @@ class TestFixes:
         later = {"b.py": "fixed\n" + lines("b", 39, 1)}
         assert fate(started, {"b.py": lines("b", 40)}, (later, subject)) == (40, 1, fixed, False)
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("count", "defective"), [(20, True), (21, False)], ids=["5 %", "less"])
     def test_five_percent_are_defective(self, started: Repo, count: int, defective: bool) -> None:
         later = {"b.py": "fixed\n" + lines("b", count - 1, 1)}
@@ -269,7 +266,6 @@ class TestReverts:
 
 
 class TestMerges:
-    @pytest.mark.slow
     def test_a_branch_that_is_not_merged_within_the_horizon_changes_nothing(
         self, started: Repo
     ) -> None:
@@ -289,7 +285,6 @@ class TestMerges:
         started.commit({"b.py": lines("b", 5)}, "fix", START + 20 * DAY)
         assert numbers(outcome(started, work)) == (10, 5, 5, True)
 
-    @pytest.mark.slow
     def test_an_iteration_that_is_a_merge_is_what_it_brought(self, started: Repo) -> None:
         started.branch("side")
         started.commit({"b.py": lines("b", 10)})
@@ -318,7 +313,6 @@ class TestStatus:
         assert outcome(started, "", close=False) == Outcome(1, "not_landed")
         assert outcome(started, "0" * 40, close=False) == Outcome(1, "not_landed")
 
-    @pytest.mark.slow
     def test_of_squashed_work_is_that_of_what_landed(self, started: Repo) -> None:
         started.branch("side")
         work = started.commit({"b.py": lines("b", 10)})
@@ -452,7 +446,7 @@ def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
     return live
 
 
-@pytest.mark.slow
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(1, 16))
 def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
     """Of every commit, plain blame is asked which lines are there; who took a line had it in a parent, and has not."""
@@ -487,7 +481,6 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
 REAL = Path(__file__).parents[3] / "shared" / "real" / "entire-cli.bundle"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real repository is not here")
 def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", REAL, tmp_path / "real"], check=True)

@@ -53,7 +53,6 @@ class TestAuc:
     def test_weights_are_repetitions(self) -> None:
         assert auc([1, 2, 3], [0, 1, 0], [2, 1, 3]) == auc([1, 1, 2, 3, 3, 3], [0, 0, 1, 0, 0, 0])
 
-    @pytest.mark.slow
     def test_is_that_of_scikit_learn(self) -> None:
         metrics = pytest.importorskip("sklearn.metrics")
         chance = random.Random(3)
@@ -70,7 +69,6 @@ class TestSpearman:
     def test_of_a_constant_is_none(self) -> None:
         assert spearman([1, 1], [1, 2]) is None
 
-    @pytest.mark.slow
     def test_is_that_of_scipy(self) -> None:
         stats = pytest.importorskip("scipy.stats")
         chance = random.Random(4)
@@ -107,7 +105,6 @@ class TestIntervals:
         assert shared is not None
         assert shared.high - shared.low > 2 * (alone.high - alone.low)
 
-    @pytest.mark.slow
     def test_are_those_of_a_plain_bootstrap_by_session(self) -> None:
         """Sessions are drawn one by one, and each draw is measured by scikit-learn."""
         metrics = pytest.importorskip("sklearn.metrics")
@@ -129,7 +126,6 @@ class TestIntervals:
     def test_of_one_session_are_unknown(self) -> None:
         assert GroupedDraws(["a", "a"], [0, 1]).measured([0, 1]) == (2, 1.0, None)
 
-    @pytest.mark.slow
     def test_hold_the_truth_about_as_often_as_they_say(self) -> None:
         chance = random.Random(6)
         held = 0
@@ -200,7 +196,6 @@ class TestValidity:
         assert found.signals["scope"].interval is not None
         assert found.signals["scope"].interval.low < 0.5
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("seed", [1, 2, 3])
     def test_calls_a_coin_a_coin(self, seed: int) -> None:
         assert validity(made(150, 0, seed), "defective", "x", 14).verdict.startswith(
@@ -211,7 +206,6 @@ class TestValidity:
         found = validity([*made(60, 0.3, 1), case(99, None, 0)], "defective", "x", 14)
         assert found.score.n == 60
 
-    @pytest.mark.slow
     def test_says_it_again_of_those_with_enough_evidence(self) -> None:
         cases = made(60, 0.3, 1)
         assert (
@@ -286,7 +280,6 @@ def worked(_worked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Re
 
 @pytest.mark.usefixtures("worked")
 class TestCommands:
-    @pytest.mark.slow
     def test_outcomes_as_data(self, da_score: DaScore, worked: Repo) -> None:
         found = da_score("outcomes", "--horizon", "7d", "--json").json
         assert found["horizon_days"] == 7
@@ -310,14 +303,12 @@ class TestCommands:
         assert done.status == 2
         assert "is not a time above 0 such as 14d, 2w or 36h" in done.err
 
-    @pytest.mark.slow
     def test_outcomes_stand_beside_the_score(self, da_score: DaScore) -> None:
         assert "What became of it, which has no part in the score" in da_score("explain", "1").out
         assert da_score("explain", "2", "--json").json["outcome"]["survival"] == 1.0
         rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
         assert sum(json.loads(row)["defective"] for row in rows) == 12
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("rubric", ["2.1.0", "3.0.0"])
     def test_validate_is_what_an_own_computation_gives(
         self, da_score: DaScore, rubric: str
@@ -360,7 +351,6 @@ class TestCommands:
         assert "Verdict: too few" in text
         assert "fewer lines added" in text
 
-    @pytest.mark.slow
     def test_a_report_says_whether_its_scores_mean_anything(self, da_score: DaScore) -> None:
         assert "not known yet: too few outcomes" in da_score("report", "--terminal").out
         found = da_score("report", "--json").json["validity"]
@@ -369,7 +359,6 @@ class TestCommands:
         assert "Does this score mean anything here?</h2>" in page
         assert "<b>Verdict: too few.</b>" in page
 
-    @pytest.mark.slow
     def test_two_rubrics_are_a_list(self, da_score: DaScore) -> None:
         found = da_score("validate", "--rubric", "2.2.0", "--rubric", "3.1.0", "--json").json
         assert [one["rubric"] for one in found] == ["2.2.0", "3.1.0"]
@@ -388,7 +377,6 @@ class TestCommands:
         )
         assert da_score("validate", "--outcome", "survival", "--json").json["measure"] == "spearman"
 
-    @pytest.mark.slow
     def test_validate_by_what_people_said(self, da_score: DaScore) -> None:
         for n in range(1, 9):
             done = da_score("label", str(n), "--as", "a", "--correctness", str(n % 4))
@@ -397,7 +385,6 @@ class TestCommands:
         assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")
 
 
-@pytest.mark.slow
 def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried() -> None:
     chance = random.Random(5)
     cases = []

@@ -39,7 +39,6 @@ def test_is_exported_and_asked(da_score: DaScore) -> None:
     assert [row["verifiers"] for row in asked] == exported
 
 
-@pytest.mark.slow
 def test_is_in_the_frames(demo: Demo) -> None:
     table = frames.arrow("iterations", demo.iter_log_dir, demo.repo_dir)
     assert (

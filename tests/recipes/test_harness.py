@@ -170,7 +170,6 @@ class TestHarnessOfOneFileAndOneLine:
         assert [harness["name"] for harness in found["harnesses"]] == ["parrot"]
         assert found["lines_skipped"] == {"no time stamp": 1}
 
-    @pytest.mark.slow
     def test_is_kept_between_runs(
         self, place: Place, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -194,7 +193,6 @@ class TestWhatIsNotOfIt:
     def test_is_not_read_without_the_line(self, da_score: DaScore) -> None:
         assert "parrot" not in json.dumps(signals(da_score))
 
-    @pytest.mark.sampled(100)
     @pytest.mark.usefixtures("registered")
     @pytest.mark.parametrize(
         ("name", "changed", "left_out"),

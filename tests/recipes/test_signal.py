@@ -125,7 +125,6 @@ def test_is_in_what_the_doctor_finds(da_score: DaScore, rubric: str) -> None:
     assert "write files_changed into the entry" in found.out
 
 
-@pytest.mark.slow
 def test_is_in_the_report_the_check_and_the_tables(
     da_score: DaScore, rubric: str, tmp_path: Path
 ) -> None:
@@ -146,7 +145,6 @@ def test_is_in_the_report_the_check_and_the_tables(
     assert "always brief" in pairs
 
 
-@pytest.mark.slow
 def test_a_change_of_its_file_is_seen_by_the_batch_job(
     da_score: DaScore, rubric: str, here: Demo, tmp_path: Path
 ) -> None:

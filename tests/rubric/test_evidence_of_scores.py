@@ -67,7 +67,6 @@ def scores(draw: st.DrawFn) -> Score:
     return score(rubric, **{spec.id: draw(vote) for spec in rubric.signals})
 
 
-@pytest.mark.slow
 @settings(derandomize=True)
 @given(scores())
 def test_bounds_hold_the_value_and_are_as_far_apart_as_weight_is_absent(found: Score) -> None:

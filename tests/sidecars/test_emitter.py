@@ -162,7 +162,6 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE), max_size=8).map(
 @example("a\n\u2028")
 @example("a\n\u2028b\n")
 @example("\ufeff\na")
-@pytest.mark.slow
 def test_any_text_reads_back(value: str) -> None:
     document: Document = {
         "value": value,
@@ -176,7 +175,6 @@ def test_any_text_reads_back(value: str) -> None:
             assert reader(data) == document, reader.__name__
 
 
-@pytest.mark.slow
 @given(
     st.binary(min_size=1, max_size=120).map(lambda data: data.decode("utf-8", "surrogateescape"))
 )
@@ -260,7 +258,6 @@ def test_their_neighbours_are_quoted(value: str) -> None:
     assert emit({"value": value}) == b'value: "' + value.encode() + b'"\n'
 
 
-@pytest.mark.slow
 def test_the_rule_of_the_exceptions_is_exact_for_short_texts() -> None:
     """Of all short texts of number-like characters, those misread by PyYAML or ruamel.yaml are those of the rule."""
     pyyaml_resolver: Any = yaml.SafeLoader("")

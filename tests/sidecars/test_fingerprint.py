@@ -15,8 +15,6 @@ from scoring.evidence.rules import REFERENCE, Sources
 from scoring.log.load import load_iteration_log
 from scoring.sidecars.fingerprint import Fingerprint, fingerprint, fingerprints, inputs_of
 
-pytestmark = pytest.mark.sampled(3)
-
 ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
 
 
@@ -109,7 +107,6 @@ def differing(one: Fingerprint, other: Fingerprint) -> set[str]:
 
 
 class TestFingerprint:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("change", "shows"),
         [

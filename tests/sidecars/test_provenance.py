@@ -39,8 +39,6 @@ from scoring.sidecars.provenance import (
 from scoring.sidecars.scores import iteration_score_path
 from scoring.sidecars.states import in_words, loss_on_disk
 
-pytestmark = pytest.mark.sampled(3)
-
 RUBRIC = released_rubric("3.1.0")
 SHA = "8f1c" * 10
 CLAUDE = HarnessFacts("claude", 1, 2, 40, 100, 200, 3000, 400, 12, 3, 7)
@@ -234,7 +232,6 @@ class TestOrder:
         monkeypatch.setattr(scoring.sidecars.provenance, "write_together", noted)
         return names
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("before", "expected"),
         [
@@ -492,7 +489,6 @@ def lost_on_disk(place: Place) -> list[str]:
 
 
 class TestRecompute:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("change", "lost"),
         [
@@ -518,7 +514,6 @@ class TestRecompute:
         change(place)
         assert lost_on_disk(place) == lost
 
-    @pytest.mark.slow
     def test_without_what_was_kept_sees_only_the_loss_of_all(self, place: Place) -> None:
         write_scored_log(place.log, scored(place))
         evidence_path(place.log, 1).unlink()
@@ -548,7 +543,6 @@ class TestRecompute:
         assert list(backfill(place, allow_evidence_loss=True).scored) == [1]
         assert content(place, 1)["harnesses"][0]["turns"] == 1
 
-    @pytest.mark.slow
     def test_of_backfill_says_what_changed_though_the_cache_was_lost(self, place: Place) -> None:
         backfill(place)
         grown(place)
@@ -559,7 +553,6 @@ class TestRecompute:
         entry.write_text(entry.read_text().replace("retries: 0", "retries: 3"))
         assert backfill(place).scored == {1: "inputs changed"}
 
-    @pytest.mark.slow
     def test_of_backfill_writes_what_is_missing_beside_a_score_that_stands(
         self, place: Place
     ) -> None:

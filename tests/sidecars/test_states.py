@@ -71,7 +71,6 @@ class TestEveryRubric:
         assert {state_in(da_score, command, 3) for command in COMMANDS} == {"stale"}
         assert {state_in(da_score, command, 4) for command in COMMANDS} == {"current"}
 
-    @pytest.mark.slow
     def test_an_edit_that_moves_no_number_makes_it_stale_too(
         self, da_score: DaScore, project: Path
     ) -> None:
@@ -84,7 +83,6 @@ class TestEveryRubric:
         assert "0 scored" in da_score("backfill", str(project.parent)).out
         assert states(da_score) == {}
 
-    @pytest.mark.slow
     def test_a_forged_one_fails_with_the_reason_whatever_the_gates(
         self, da_score: DaScore, project: Path
     ) -> None:
@@ -101,7 +99,6 @@ class TestEveryRubric:
         assert "stale: it says 1.000" in shown.out + shown.err
         assert da_score("check", "--min-score", "0", "--recompute").status == 0
 
-    @pytest.mark.slow
     def test_one_that_says_less_is_only_noted(self, da_score: DaScore, project: Path) -> None:
         forge(project, 3, "0.1", "poor")
         assert da_score("check", "--min-score", "0").status == 0
@@ -112,7 +109,6 @@ class TestEveryRubric:
 
 
 class TestEvidenceThatIsGone:
-    @pytest.mark.slow
     @pytest.mark.usefixtures("rubric")
     def test_is_unverified_and_not_failed(self, da_score: DaScore, project: Path) -> None:
         lose_transcripts(project)
@@ -123,7 +119,6 @@ class TestEvidenceThatIsGone:
         assert da_score("check", "--require-verified").status == 3
         assert da_score("check", "--no-stale").status == 0
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("version", WITH_PROVENANCE)
     def test_excuses_no_other_row_and_no_file_without_its_provenance(
         self, da_score: DaScore, project: Path, monkeypatch: pytest.MonkeyPatch, version: str
@@ -137,7 +132,6 @@ class TestEvidenceThatIsGone:
         assert (found[3], found[5], found[4]) == ("stale", "stale", "unverified")
         assert da_score("check", "--min-score", "0").status == 3
 
-    @pytest.mark.slow
     def test_never_raises_a_score_without_the_word(self, da_score: DaScore, project: Path) -> None:
         assert da_score("run", "--rubric", "3.1.0").status == 0
         lose_transcripts(project)

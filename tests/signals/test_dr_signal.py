@@ -21,8 +21,6 @@ from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberatio
 from scoring.signals.table import optional_signals
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
-pytestmark = pytest.mark.sampled(3)
-
 NEXT = released_rubric("2.2.0")
 
 
@@ -211,7 +209,6 @@ class TestAbsent:
         log.give(document(*rounds))
         assert log.value() == absent_signal(f"DR transcript for iter-1 {why}")
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "text",
         [
@@ -279,7 +276,6 @@ class TestVotes:
 class TestObserved:
     """Under 2.1.0, and any rubric without the signal."""
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("version", ["2.1.0", "2.0.2"])
     @pytest.mark.parametrize(
         "text", [document(*CONVERGED), document(*CONVERGED[:1]), "{"], ids=["good", "short", "bad"]
@@ -327,7 +323,6 @@ class TestObserved:
         found = json.loads(run("signals"))[0]["diminishing_returns"]
         assert (found["present"], found["meter"]) == (False, None)
 
-    @pytest.mark.slow
     def test_is_in_the_json_of_a_run_an_iteration_and_the_signals(self, log: Log, run: Run) -> None:
         path = log.give(document(*CONVERGED))
         run("run")
@@ -351,7 +346,6 @@ class TestObserved:
         assert "diminishing_returns" not in json.loads(run("signals"))[0]["signals"]
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("rubric", "command", "given", "loaded"),
     [
@@ -387,7 +381,6 @@ class TestBackfill:
         assert report.error is None
         return report.scored
 
-    @pytest.mark.slow
     def test_scores_anew_what_a_transcript_changed(self, log: Log, tmp_path: Path) -> None:
         assert self.scored(log, NEXT, tmp_path) == {1: "no sidecar", 2: "no sidecar"}
         assert self.scored(log, NEXT, tmp_path) == {}

@@ -155,7 +155,6 @@ class TestVote:
             "human_label" not in one.signals.signals and one.facts.labels is None for one in old
         )
 
-    @pytest.mark.slow
     def test_backfill_sees_a_label_that_was_added(
         self, da_score: DaScore, demo: Demo, tmp_path: Path
     ) -> None:

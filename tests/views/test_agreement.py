@@ -74,7 +74,6 @@ def test_full_agreement_is_one_and_disagreement_below_nought() -> None:
     assert weighted_kappa([(0, 3), (3, 0)]) == -1
 
 
-@pytest.mark.slow
 def test_an_interval_is_the_same_every_time_and_holds_the_value() -> None:
     data = units(*(row * 3 for row in ("0123012301", "0123112300", "0133012201")))
     found = resampled(data, krippendorff_alpha)

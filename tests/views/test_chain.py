@@ -32,8 +32,6 @@ from scoring.signals.table import signal_of
 from scoring.views.chain_text import chain_lines
 from scoring.views.score_pages import chain_payload, kept_payload
 
-pytestmark = pytest.mark.sampled(4)
-
 ABSENT = "0123456789ab"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 
@@ -109,7 +107,6 @@ class TestDoctor:
             "not_fetched": [],
         }
 
-    @pytest.mark.slow
     def test_says_so_in_tables_and_advice_where_rules_attribute(self, run: Run) -> None:
         shown = run("doctor", "--all")
         assert "CHECKPOINTS   1 in git, with 1 transcript\n" in shown
@@ -128,7 +125,6 @@ class TestDoctor:
         }
         assert found["signals"]["advice"] == KEEP_TRANSCRIPT
 
-    @pytest.mark.slow
     def test_names_transcripts_of_checkpoints_that_are_not_in_the_clone(
         self, run: Run, made: History
     ) -> None:
@@ -180,7 +176,6 @@ def test_doctor_says_how_to_fetch_checkpoints_in_refs_of_their_own(
 class TestWorktrees:
     GLOB = "../trees/*"
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["option", "variable", "file"])
     def test_that_are_gone_count_by_the_setting(
         self, run: Run, made: History, how: str, monkeypatch: pytest.MonkeyPatch
@@ -228,7 +223,6 @@ class TestWorktrees:
         )
         assert "the setting test-commands has no effect" in shown
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "seen"),
         [
@@ -280,7 +274,6 @@ class TestExplanation:
             f"interrupted by the user at {path}:5",
         ]
 
-    @pytest.mark.slow
     def test_says_with_whom_evidence_is_shared(self, run: Run) -> None:
         found = run("explain", "3", "--json")["attribution"]
         assert (found["method"], found["shared_with"], found["sessions"]) == ("shared", 2, ["kept"])
@@ -289,14 +282,12 @@ class TestExplanation:
         assert "  shared with iteration 2, for which the tokens of that part count\n" in shown
         assert "count for another unit of work" not in shown
 
-    @pytest.mark.slow
     def test_says_which_checkpoint_is_not_here(self, run: Run) -> None:
         assert run("explain", "4", "--json")["attribution"]["checkpoints"] == [ABSENT]
         assert f"names checkpoint {ABSENT}\n  no line of a transcript: {NO_TRANSCRIPT}\n" in run(
             "explain", "4"
         )
 
-    @pytest.mark.slow
     def test_says_what_a_sidecar_keeps_when_the_transcript_is_gone(
         self, run: Run, made: History
     ) -> None:

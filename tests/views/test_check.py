@@ -33,8 +33,6 @@ from scoring.views.gates import Verdict, check, demands
 from scoring.views.gates.drops import MAX_DROP, Baseline, BaselineScore, Drop
 from scoring.views.gates.gate import Demand
 
-pytestmark = pytest.mark.sampled(3)
-
 Failure: TypeAlias = tuple[str, int | None]
 NOTHING = IterationObjectives(absent_signal(""), absent_signal(""), absent_signal(""))
 
@@ -209,7 +207,6 @@ class TestCommand:
         )
         assert da_score("check", "--min-score", "0.2", "--no-stale").status == 3
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("written", [".nan", ".inf", "7", "-0.5"])
     def test_a_sidecar_of_impossible_numbers_is_scored_again(
         self, demo: Demo, da_score: DaScore, written: str
@@ -296,7 +293,6 @@ class TestCommand:
         assert "| &#60;b&#62;\\|\\`x\\`\\\\n# \\[a\\](b) |" in summary.read_text()
         ElementTree.parse(tmp_path / "j.xml")
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("arguments", "status", "said"),
         [
@@ -337,7 +333,6 @@ ROW = '{"iteration": 3, "rubric_version": "2.1.0", "scored": true, "score": VALU
 
 @pytest.mark.usefixtures("here")
 class TestBaseline:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "command",
         [

@@ -17,8 +17,6 @@ from rubric import newest_version, released_rubric
 from scoring.log.settings import Settings, resolve_settings
 from scoring.views.doctor.findings import Finding, most_useful_first
 
-pytestmark = pytest.mark.sampled(3)
-
 NEWEST = newest_version("attributed")
 SETTINGS = Path(".agents/da-score.toml")
 AS_OBSERVED = ("--rubric", "3.1.0", "--no-cache")
@@ -130,7 +128,6 @@ class TestFacts:
         assert "TRANSCRIPTS   1 file counts; 0 are left out\n" in shown
         assert "\nTRANSCRIPT  LEFT OUT BECAUSE\nt/a.jsonl   -\n" in shown
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_are_read_from_what_is_there_and_nothing_is_written(
         self, doctor: Told, tmp_path: Path
@@ -202,7 +199,6 @@ class TestAdvice:
         assert len(advice(found, "log")) == 3
         assert (found["log"]["iterations"], found["signals"][0]["share"]) == (2, 1.0)
 
-    @pytest.mark.slow
     def test_names_entries_whose_commit_is_not_here(self, whole: Place, doctor: Told) -> None:
         edit(whole.log / "iter-2.yaml", f"commit: {whole.repo.head()}", "commit: deadbeefdeadbeef")
         whole.iteration(3)
@@ -217,7 +213,6 @@ class TestAdvice:
             "these iterations name no commit: 3",
         ]
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("whole")
     def test_names_a_trunk_that_is_not_there_and_finds_the_one_that_is(self, doctor: Told) -> None:
         found = doctor(*AS_OBSERVED, "--trunk", "nowhere")
@@ -231,7 +226,6 @@ class TestAdvice:
         found = doctor(*AS_OBSERVED)
         assert advice(found, "trunk")[0].startswith("no trunk was found: ")
 
-    @pytest.mark.slow
     def test_names_a_shallow_clone(
         self, whole: Place, tmp_path: Path, doctor: Told, monkeypatch: Any
     ) -> None:
@@ -243,7 +237,6 @@ class TestAdvice:
         assert [text for text in advice(found, "trunk") if "shallow" in text]
         assert Repo.at(clone).head() == whole.repo.head()
 
-    @pytest.mark.slow
     def test_is_given_when_no_transcript_is_of_this_repository(
         self, place: Place, doctor: Told
     ) -> None:
@@ -254,7 +247,6 @@ class TestAdvice:
             "no transcript of work in this repository was found"
         ]
 
-    @pytest.mark.slow
     def test_survives_settings_that_cannot_be_used(self, whole: Place, doctor: Told) -> None:
         (whole.path / SETTINGS).write_text("trunk = 1\n")
         found = doctor(*AS_OBSERVED)
@@ -267,7 +259,6 @@ class TestAdvice:
 
 
 class TestText:
-    @pytest.mark.slow
     def test_says_the_same(self, whole: Place, da_score: DaScore) -> None:
         out = da_score("doctor", *AS_OBSERVED, "--files").out
         assert out.startswith("da-score doctor — rubric 3.1.0, attributed evidence\n")
@@ -316,7 +307,6 @@ class TestInit:
             == 1
         )
 
-    @pytest.mark.slow
     def test_says_in_comments_what_it_found(self, whole: Place, init: Init) -> None:
         init()
         text = (whole.path / SETTINGS).read_text()
@@ -326,7 +316,6 @@ class TestInit:
         assert "1 of 2 transcripts found are of work in this repository." in comments
         assert all(len(line) <= 100 for line in text.splitlines())
 
-    @pytest.mark.slow
     def test_every_setting_that_is_commented_out_is_one(self, whole: Place, init: Init) -> None:
         init()
         path = whole.path / SETTINGS
@@ -367,7 +356,6 @@ class TestInit:
         assert init("--transcripts", "none").status == 0
         assert self.settings(whole).transcripts == "none"
 
-    @pytest.mark.slow
     def test_never_replaces_a_file_unless_forced(self, whole: Place, init: Init) -> None:
         path = whole.path / SETTINGS
         path.write_text("rubric = '2.0.2'\n")
@@ -383,7 +371,6 @@ class TestInit:
         assert init().status == 1
         assert path.is_symlink()
 
-    @pytest.mark.slow
     def test_prints_the_same_and_writes_nothing(self, whole: Place, init: Init) -> None:
         printed = init("--print").out
         path = whole.path / SETTINGS
@@ -391,7 +378,6 @@ class TestInit:
         assert init("--json").json == {"path": str(path), "rubric": NEWEST}
         assert path.read_text() == printed
 
-    @pytest.mark.slow
     def test_writes_to_the_top_of_the_repository(
         self, whole: Place, init: Init, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -409,7 +395,6 @@ class TestInit:
         assert "There is none at .agents/active/iteration-log yet." in text
         assert tomllib.loads(text)["rubric"] == NEWEST
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "options", [["--trunk", "nowhere"], ["--repo-dir", "/"], ["--transcripts", "all"]], ids=str
     )
@@ -420,7 +405,6 @@ class TestInit:
         assert (found.status, bool(one_line(found))) == (2 if "all" in options else 1, True)
         assert not (whole.path / SETTINGS).exists()
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", ['a "quoted" name', "a\\b", "ü\x7f"])
     def test_any_name_of_a_folder_survives(self, whole: Place, init: Init, name: str) -> None:
         (whole.path / name).mkdir()

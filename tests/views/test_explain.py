@@ -70,7 +70,6 @@ class TestExplanation:
         assert "so that git measures the scope" in found
         assert "write_scope" not in found
 
-    @pytest.mark.slow
     def test_adds_up(self, demo: Demo) -> None:
         for number in range(1, 10):
             found = explained(demo, number)
@@ -132,7 +131,6 @@ class TestExplanation:
         assert math.isclose(landed.could_add, better - found.examined.score.value)
         assert (landed.present, bool(landed.advice)) == (False, True)
 
-    @pytest.mark.slow
     def test_reads_as_text(self, da_score: DaScore) -> None:
         found = da_score("explain", "5")
         assert (found.status, found.err) == (0, "")
@@ -147,7 +145,6 @@ class TestExplanation:
         )
         assert "was computed now, and nothing was written" in found.out
 
-    @pytest.mark.slow
     def test_says_when_the_sidecar_and_the_evidence_differ(
         self, demo: Demo, da_score: DaScore
     ) -> None:

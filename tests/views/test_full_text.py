@@ -27,7 +27,6 @@ class TestPipe:
         assert ("COVERAGE" in cut, "choose-al..." in cut) == (False, True)
         assert DASH not in full.partition("\nITER")[2] + cut.replace("Outcome scoring", "")
 
-    @pytest.mark.slow
     def test_of_an_iteration_and_a_session_are_those_of_the_rubric_that_scored_them(
         self, da_score: DaScore
     ) -> None:
@@ -46,7 +45,6 @@ class TestPipe:
 
 @pytest.mark.usefixtures("project")
 class TestTerminal:
-    @pytest.mark.slow
     def test_has_bounds_beside_every_value(
         self, on_a_terminal: OnTerminal, da_score: DaScore
     ) -> None:
@@ -69,7 +67,6 @@ class TestTerminal:
         (line,) = (line for line in lines_of(shown) if line.startswith("   1 "))
         assert (status, DASH in line) == (0, False)
 
-    @pytest.mark.slow
     def test_says_that_there_is_not_enough_evidence(
         self, on_a_terminal: OnTerminal, da_score: DaScore
     ) -> None:
@@ -80,7 +77,6 @@ class TestTerminal:
 
 
 class TestMeans:
-    @pytest.mark.slow
     def test_of_sessions_have_an_interval_in_json(self, da_score: DaScore, project: Path) -> None:
         found = {
             session["session_id"]: session for session in da_score("run", "--json").json["sessions"]
@@ -94,7 +90,6 @@ class TestMeans:
         )
         assert "interval" not in Project(project.parent).session(CODEX_SESSION).read_text()
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("project")
     def test_of_a_log_are_over_what_suffices_and_say_how_many_do_not(
         self, da_score: DaScore
@@ -112,7 +107,6 @@ class TestMeans:
         assert found["mean"] == pytest.approx(sum(enough) / len(enough))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("project")
 class TestGates:
     def test_a_band_is_not_reached_without_evidence(self, da_score: DaScore) -> None:

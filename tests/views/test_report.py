@@ -161,7 +161,6 @@ class TestPage:
         found.validity = SimpleNamespace(verdict="no better than a coin")  # type: ignore[assignment]
         assert (found.meaning.means_something, found.meaning.name) == (False, "Evidence score")
 
-    @pytest.mark.slow
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>$x_1$"
         edit(
@@ -187,7 +186,6 @@ class TestPage:
         assert (over[0][1].role, over[0][1].signal, over[0][1].delta) == ("impl", "landed", -1.0)
         assert html.count('data-label="claimed">') == len(over) == 8
 
-    @pytest.mark.slow
     def test_shows_deliberations_where_there_are_any(self, demo: Demo, html: str) -> None:
         assert "Deliberations</h2>" not in html
         rounds = [outputs([f"a claim that is number {n}"], OWNED) for n in range(3)]
@@ -212,7 +210,6 @@ class TestPage:
         levels = [1, *map(int, re.findall(r"<h([1-6])", html))]
         assert all(b - a <= 1 for a, b in pairwise(levels))
 
-    @pytest.mark.slow
     def test_of_a_log_without_iterations_or_without_a_score(self) -> None:
         html = page(made())
         assert "This log has no iterations." in html
@@ -237,7 +234,6 @@ class TestTerminal:
         )
         assert "reverted by dc5fe68d151e" in text.partition("\nLook at\n")[2]
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("here")
     def test_command(self, da_score: DaScore) -> None:
         found = da_score("report", "--terminal")
@@ -248,7 +244,6 @@ class TestTerminal:
 
 @pytest.mark.usefixtures("here")
 class TestCommand:
-    @pytest.mark.slow
     @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
     def test_has_the_figures_of_work_and_run(self, da_score: DaScore, rubric: str) -> None:
         chosen = ("--rubric", rubric)

@@ -282,7 +282,6 @@ class TestLinks:
 
 
 class TestPage:
-    @pytest.mark.slow
     def test_links_commits_and_escapes_what_they_are_called(self) -> None:
         one = line(1, {"landed": 1.0}, commit=SHA)
         shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"))
@@ -347,7 +346,6 @@ class TestPage:
 class TestUnderARubricThatAttributes:
     """What a command shows of costs: the demo has two harnesses, and models whose prices are known."""
 
-    @pytest.mark.slow
     def test_iteration_and_session(self, da_score: DaScore) -> None:
         da_score("run", "--rubric", "3.1.0")
         found = da_score("iteration", "3", "--json").json["spending"]
@@ -369,7 +367,6 @@ class TestUnderARubricThatAttributes:
         assert "cost" not in da_score("session", "5c0e").out
         assert da_score("iteration", "3", "--json").json["spending"]["cost_usd"] is None
 
-    @pytest.mark.slow
     def test_tables(self, da_score: DaScore) -> None:
         rows = da_score(
             "export", "--format", "jsonl", "--tables", "iterations", "--rubric", "3.1.0"
@@ -381,7 +378,6 @@ class TestUnderARubricThatAttributes:
         assert found[1]["cost"] is None
 
 
-@pytest.mark.slow
 def test_of_three_thousand_iterations_is_below_5_mb() -> None:
     signals = [f"signal_{k}" for k in range(8)]
     lines = []

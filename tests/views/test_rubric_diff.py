@@ -155,7 +155,6 @@ class TestEffects:
         with pytest.raises(ValueError, match="iterations 1 and 2 do not compare"):
             step(default_rubric(), default_rubric(), Found({}, 1), Found({}, 2))
 
-    @pytest.mark.slow
     @settings(derandomize=True)
     @given(st.data())
     def test_add_up_to_the_change_and_pass_by_what_keeps_its_proportion(
@@ -277,7 +276,6 @@ class TestCommand:
         assert "\nBands of 2.2.0: excellent from 0.85" in text
         assert "\nBands of 2.1.0: fine from 0.5, poor from 0\n" in text
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("log")
     def test_shows_what_moves_in_a_log_and_why(self, diff: Diff) -> None:
         text = diff("2.1.0", "2.2.0")

@@ -62,7 +62,6 @@ class TestRun:
         )
         assert max(map(len, lines_of(shown))) <= columns
 
-    @pytest.mark.slow
     def test_without_colours_has_no_bold_and_no_dim(
         self, on_a_terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -72,7 +71,6 @@ class TestRun:
             monkeypatch.delenv("NO_COLOR")
             monkeypatch.setenv("TERM", "xterm-256color")
 
-    @pytest.mark.slow
     def test_figures_are_the_same_in_every_place(self, da_score: DaScore) -> None:
         work = da_score("work", "--json").json
         run = da_score("run", "--no-write", "--json", *NEW).json

@@ -31,8 +31,6 @@ from scoring.views.columns import TABLES, rows_of_view
 from scoring.views.formats import CsvWriter, JsonlWriter
 from scoring.views.sql import database
 
-pytestmark = pytest.mark.sampled(3)
-
 COUNTS = {"iterations": 9, "signals": 63, "sessions": 2}
 
 
@@ -56,7 +54,6 @@ class TestExamined:
         ]
         assert not list(demo.iter_log_dir.glob("*.score.yaml"))
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("here")
     def test_takes_the_sidecar_where_there_is_one(self, demo: Demo, da_score: DaScore) -> None:
         da_score("run", "--rubric", "2.0.2")
@@ -174,7 +171,6 @@ class TestWriters:
 
 @pytest.mark.usefixtures("here")
 class TestExport:
-    @pytest.mark.slow
     def test_to_a_directory_writes_nothing_into_the_log(
         self, demo: Demo, da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -187,7 +183,6 @@ class TestExport:
             assert len(lines) == COUNTS.get(table, len(lines)) > 0
         assert tree(demo.iter_log_dir) == before
 
-    @pytest.mark.slow
     def test_parquet_has_types_and_meanings(
         self, demo: Demo, da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -201,14 +196,12 @@ class TestExport:
             "iterations", ".agents/active/iteration-log", ".", *demo.transcript_dirs
         )
 
-    @pytest.mark.slow
     def test_one_table_to_standard_output(self, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "sessions")
         assert (found.status, found.err) == (0, "")
         rows = list(csv.DictReader(io.StringIO(found.out)))
         assert [row["iterations"] for row in rows] == ["3", "4"]
 
-    @pytest.mark.slow
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
         assert {json.loads(line)["log"] for line in found.out.splitlines()} == {
@@ -229,7 +222,6 @@ class TestExport:
         found = da_score("export", *arguments)
         assert (found.status, said in one_line(found)) == (1, True)
 
-    @pytest.mark.slow
     def test_a_failure_leaves_the_old_files(
         self, demo: Demo, da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -261,7 +253,6 @@ class TestQuery:
             {"band": "fair", "n": 2, "best": 1.0},
         ]
 
-    @pytest.mark.slow
     def test_as_csv_as_text_and_as_json_that_loses_no_column(
         self, da_score: DaScore, tmp_path: Path
     ) -> None:
@@ -282,7 +273,6 @@ class TestQuery:
         table = "iteration  score  session_id\n1          1      -\n2          0.5    -\n"
         assert da_score("query", f"@{tmp_path}/q.sql").out == table
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("sql", "said"),
         [
@@ -298,7 +288,6 @@ class TestQuery:
         found = da_score("query", sql)
         assert (found.status, found.err.count("\n"), said in found.err) == (1, 1, True)
 
-    @pytest.mark.slow
     def test_ends_when_it_is_interrupted(self) -> None:
         endless = "select count(*) from range(100000000000) a, range(1000) b where hash(a.range * b.range) % 7 = 3"
         command = [sys.executable, "-m", "scoring", "query", endless]
@@ -361,7 +350,6 @@ def test_the_document_lists_every_column() -> None:
 
 
 class TestFrames:
-    @pytest.mark.slow
     def test_pandas_and_arrow_hold_the_same(self, demo: Demo) -> None:
         log = (demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs)
         for table in TABLES:

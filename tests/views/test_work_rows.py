@@ -35,7 +35,6 @@ def query(history: History, da_score: Any) -> Any:
     return lambda sql, *more: da_score("query", sql, "--json", *places, *more).json
 
 
-@pytest.mark.slow
 def test_the_views_are_what_work_says(history: History, query: Any, da_score: Any) -> None:
     places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
     work = da_score("work", "--json", *places).json
@@ -75,7 +74,6 @@ def test_a_score_without_enough_evidence_is_in_no_mean(query: Any) -> None:
     assert sum(row["cost"] for row in rows) == pytest.approx(whole["cost"])
 
 
-@pytest.mark.slow
 def test_a_choice_of_entries_is_one_of_units_too(query: Any) -> None:
     units = "select unit from work"
     assert len(query(units)) == 4
@@ -84,7 +82,6 @@ def test_a_choice_of_entries_is_one_of_units_too(query: Any) -> None:
     assert query(units, "--since", "2999-01-01") == []
 
 
-@pytest.mark.slow
 def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(
     history: History, query: Any, da_score: Any
 ) -> None:

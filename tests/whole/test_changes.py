@@ -129,7 +129,7 @@ CHANGES: dict[str, Callable[[Place], object]] = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
 def test_a_change_is_seen(place: Place, rubric: str, change: str) -> None:
@@ -138,7 +138,7 @@ def test_a_change_is_seen(place: Place, rubric: str, change: str) -> None:
     place.look(rubric)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     name = str(place.artifact().relative_to(place.demo.repo_dir))

@@ -12,8 +12,6 @@ from helpers.histories import History
 from rubric import BAND_INSUFFICIENT, Score, SignalContribution, released_rubric
 from scoring.score import score_log
 
-pytestmark = pytest.mark.sampled(3)
-
 RUBRIC = released_rubric("3.1.0")
 ARTIFACT = "checks/t/unit.yaml"
 """What entries name as a verifier's artifact.
@@ -99,7 +97,6 @@ def row(score: Score, signal: str) -> SignalContribution:
     return next(row for row in score.breakdown if row.signal == signal)
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("how", "what"), tables.cases("made_up", "written"))
 def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, how: str, what: str) -> None:
     log.entry(log.work((how, what)))
@@ -108,7 +105,6 @@ def test_an_artifact_that_the_agent_wrote_has_no_vote(log: Log, how: str, what: 
     assert (row(score, "verifier").present, row(score, "verifier").detail) == (False, why)
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("how", "what"), tables.cases("made_up", "not written"))
 def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, how: str, what: str) -> None:
     log.entry(log.work((how, what)))
@@ -116,7 +112,6 @@ def test_an_artifact_that_the_agent_did_not_write_has_one(log: Log, how: str, wh
     assert row(score, "verifier").present
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     "command",
     [
@@ -139,7 +134,6 @@ def test_an_artifact_that_a_command_may_have_written_has_no_vote(log: Log, comma
     )
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("kind", "command", "counts"), tables.cases("made_up", "verifiers"))
 def test_a_verifier_is_observed_when_a_command_of_its_own_kind_ran(
     log: Log, kind: str, command: str, counts: bool

@@ -22,8 +22,6 @@ from helpers.repos import Repo
 
 from scoring.cli import main
 
-pytestmark = pytest.mark.slow
-
 SLOW = os.environ.get("DA_SCORE_SLOW_TESTS") == "1"
 """Whether to take minutes: many logs, and many more moments at which something goes wrong."""
 
@@ -176,6 +174,7 @@ def check_recovery(log: Log, command: str, new: Mapping[str, bytes]) -> None:
 class TestKilled:
     """With SIGKILL, which no program can answer."""
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_at_every_step_of_writing(self, log: Log, command: str) -> None:
         old, new = states_of(log, command)
@@ -245,6 +244,7 @@ class HangingGit:
 
 
 class TestInterrupted:
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("jobs", ["1", "2"])
     @pytest.mark.parametrize(
         "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["INT", "TERM", "KILL"]
@@ -331,6 +331,7 @@ class TestCrowd:
             assert log.sidecars() == results[wanted]
             assert [name for name in log.litter() if name.endswith(".tmp")] == []
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("cache", [["--cache-dir"], ["--no-cache"]], ids=" ".join)
     def test_of_two_backfills_ends_as_one_does(self, disk: Path, cache: list[str]) -> None:
         logs = [make_log(disk / f"{n}") for n in range(4)]
@@ -363,6 +364,7 @@ def said_by(log: Log, command: str, limit: int) -> tuple[int, str]:
 class TestNoRoom:
     """The error says where and why, and every old file is as it was."""
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_under_a_limit_on_files(self, log: Log, command: str) -> None:
         old, new = states_of(log, command)
@@ -381,6 +383,7 @@ class TestNoRoom:
         assert list(log.log.glob(".da-score-*")) == []
         check_recovery(log, command, new)
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_is_no_matter_when_nothing_changed(self, log: Log, command: str) -> None:
         assert run(log.arguments("run")) == 0
@@ -392,6 +395,7 @@ class TestNoRoom:
 class TestClocks:
     """No result rests on the time at which it was computed."""
 
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_that_jump_and_give_files_odd_times_change_nothing(
         self, log: Log, monkeypatch: pytest.MonkeyPatch, command: str
@@ -430,6 +434,7 @@ class TestClocks:
 
 
 class TestChangingLog:
+    @pytest.mark.sampled(1)
     @pytest.mark.parametrize("command", COMMANDS)
     def test_is_scored_or_refused_and_never_by_halves(self, log: Log, command: str) -> None:
         """Entries appear, change and vanish; each sidecar is right for some state of its entry."""

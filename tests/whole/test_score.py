@@ -19,8 +19,6 @@ from scoring.score import (
     write_scored_log,
 )
 
-pytestmark = pytest.mark.sampled(3)
-
 VALUES = {
     1: "1.0",
     2: "0.5",
@@ -71,7 +69,6 @@ def entry(
 
 
 class TestScoreLog:
-    @pytest.mark.slow
     def test_scores_every_iteration_in_order(self, demo: Demo, scored: ScoredLog) -> None:
         assert {i.score.iteration: repr(i.score.value) for i in scored.iterations} == VALUES
         assert [i.record.iteration for i in scored.iterations] == list(VALUES)

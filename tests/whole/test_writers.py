@@ -103,7 +103,6 @@ def timeless(data: bytes) -> list[bytes]:
     ]
 
 
-@pytest.mark.slow
 @EVERY
 def test_one_that_is_killed_leaves_whole_files(work: Repo, command: str) -> None:
     arguments = WRITERS[command](0)
@@ -137,7 +136,6 @@ def test_one_that_is_killed_leaves_whole_files(work: Repo, command: str) -> None
     assert list((work.path / ".agents").rglob(".da-score-*.tmp")) == []
 
 
-@pytest.mark.slow
 @EVERY
 def test_of_five_at_once_all_is_there(work: Repo, command: str) -> None:
     log = work.path / LOG

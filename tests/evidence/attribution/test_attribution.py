@@ -117,7 +117,6 @@ NOTHING: tuple[str | None, set[str], int] = (None, set(), 0)
 
 
 class TestWhichSessionsBelong:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("place", "known", "counts"),
         [
@@ -148,7 +147,6 @@ class TestWhichSessionsBelong:
         made.entry(mark, "work")
         assert (read(made)[1].output > 0) is counts
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(("glob", "counts"), [("gone/*", True), ("elsewhere/*", False)])
     def test_by_the_setting_worktrees(
         self, made: History, read: Read, glob: str, counts: bool
@@ -158,7 +156,6 @@ class TestWhichSessionsBelong:
         made.globs = (f"{made.root}/{glob}",)
         assert brief(read(made)[1]) == (("time", {"s1"}, 1) if counts else NOTHING)
 
-    @pytest.mark.sampled(100)
     @cases(
         "url, counts",
         {
@@ -193,7 +190,6 @@ class TestWhichSessionsBelong:
 
 
 class TestCommitsOfASession:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("command", "counts"),
         [
@@ -217,7 +213,6 @@ class TestCommitsOfASession:
 
 
 class TestByCommit:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [2, 3, 5])
     @pytest.mark.parametrize(
         "removed", [False, True], ids=["worktrees are there", "worktrees were removed"]
@@ -248,7 +243,6 @@ class TestByCommit:
         got = read(made)
         assert (brief(got[1]), brief(got[2])) == (("commit", {"s1"}, 3), ("commit", {"s1"}, 12))
 
-    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         "amended", [True, False], ids=["the entry names the amended one", "the entry is older"]
     )
@@ -263,7 +257,6 @@ class TestByCommit:
         made.entry(new if amended else old, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, 15 if amended else 3)
 
-    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         ("late", "twice", "method"),
         [
@@ -297,7 +290,6 @@ class TestByCommit:
             3 if method == "commit" else 0,
         )  # else it is of the old commit
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "rename", [True, False], ids=["copies under the new id", "copies under the old id"]
     )
@@ -327,7 +319,6 @@ class TestByCommit:
         assert brief(got[2]) == ("commit", {"s1"}, 3)
         assert got[1].problem == "no transcript covers the iteration window"
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "cut", [True, False], ids=["half of the last line is missing", "all of it is there"]
     )
@@ -344,7 +335,6 @@ class TestByCommit:
         assert brief(got[1]) == ("commit", {"s1"}, 3)
         assert brief(got[2]) == (("time" if cut else "commit"), {"s1"}, 4 if cut else 12)
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("shift", [-3600, 0, 3600])
     def test_clocks_an_hour_apart(self, made: History, read: Read, shift: int) -> None:
         session = made.session("s1", shift=shift)
@@ -363,7 +353,6 @@ class TestByCommit:
 
 
 class TestByCheckpoint:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("tail", "start"),
         [
@@ -391,7 +380,6 @@ class TestByCheckpoint:
             ("checkpoint", {"s1"}, 8),
         )
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("opens", [True, False], ids=["opens the session", "is a tail"])
     def test_a_start_without_an_earlier_transcript(
         self, made: History, read: Read, opens: bool
@@ -407,7 +395,6 @@ class TestByCheckpoint:
         made.entry(made.commit(20, "work", checkpoint), "work")
         assert read(made)[1].output == (19 if opens else 3)
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "cut", [True, False], ids=["commit lines cut it", "author times cut it"]
     )
@@ -440,7 +427,6 @@ class TestByCheckpoint:
         made.entry(made.commit(60, f"All of it (#1)\n\n{middle}Signed-off-by: A"), "summary")
         assert brief(read(made)[1]) == ("checkpoint", {"s0", "s1"}, 3)
 
-    @pytest.mark.slow
     def test_one_without_a_transcript_is_cut_at_the_commit(self, made: History, read: Read) -> None:
         """And what its session did before its first transcript is no other checkpoint's."""
         session = made.session("s1")
@@ -492,7 +478,6 @@ class TestBySession:
 
 
 class TestByTime:
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("count", [1, 2, 3])
     def test_one_session_in_the_window(self, made: History, read: Read, count: int) -> None:
         for n in range(count):
@@ -904,7 +889,7 @@ class TestTheTable:
         assert got[2].problem == "commit already counted for iteration 1"
 
 
-@pytest.mark.sampled(80)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("seed", range(320))
 def test_each_line_has_one_owner(
     seed: int, tmp_path: Path, read: Read, monkeypatch: pytest.MonkeyPatch

@@ -85,7 +85,6 @@ def play(session: Session, script: str) -> None:
             session.run(10 + n, 1 << n, what, "a.py")
 
 
-@pytest.mark.sampled(5)
 @cases(
     "script, seen",
     {
@@ -152,7 +151,6 @@ def test_what_another_session_does_meanwhile_changes_no_correction(
     assert observed(made)[1].corrections == CorrectionsSeen(2, 1, 2, stops=2)
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("edited", "command", "resets"),
     [
@@ -246,7 +244,6 @@ def test_a_line_counts_in_the_file_of_its_session(made: History, observed: Read)
     assert [(one.path.stem, one.first) for one in observed(made)[1].lines] == [("s1", 1)]
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize(
     ("printed", "resets"),
     [
@@ -362,7 +359,6 @@ def agent_with_lines(session: Session) -> None:
     session.repeats(11, helper)
 
 
-@pytest.mark.sampled(100)
 @cases(
     "harness, steps, seen",
     {

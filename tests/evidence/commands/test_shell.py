@@ -302,7 +302,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.sampled(100)
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_the_time_is_linear(piece: str) -> None:
     assert is_linear(commands_of, piece, COMMAND_LIMIT // 8, 0.01)

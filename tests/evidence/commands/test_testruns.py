@@ -102,7 +102,6 @@ class TestWhatToolsPrint:
         assert (run.proof.of_success, run.proof.of_failure) == (True, True)
         assert TOOLS.verdict(run, printed.text, None) == printed.verdict
 
-    @pytest.mark.sampled(6)
     def test_decides_against_the_exit_status(self, printed: Printed) -> None:
         if printed.verdict.passed is None:
             return
@@ -114,16 +113,13 @@ class TestWhatToolsPrint:
         else:
             assert against_status == printed.verdict
 
-    @pytest.mark.sampled(6)
     def test_is_read_with_other_line_ends_and_colors(self, printed: Printed) -> None:
         colored = re.sub(r"(\d+) (failed|passed)", "\x1b[1;31m\\1 \\2\x1b[0m", printed.text)
         assert verdict(printed.command, colored.replace("\n", "\r\n")) == printed.verdict
 
-    @pytest.mark.sampled(6)
     def test_is_read_after_a_pipe(self, printed: Printed) -> None:
         assert verdict(f"{printed.command} 2>&1 | cat", printed.text, False) == printed.verdict
 
-    @pytest.mark.sampled(6)
     def test_decides_for_a_command_that_runs_an_unknown_tool(self, printed: Printed) -> None:
         assert verdict("make test", printed.text).passed is printed.verdict.passed
 

@@ -78,7 +78,6 @@ class TestLayout:
         )
         assert (first.tokens, third.tokens) == (TokenTotals(1, 2, 3, 4, 5), None)
 
-    @pytest.mark.sampled(6)
     @cases(
         "files, ids, path",
         {
@@ -145,7 +144,6 @@ class TestLayout:
             "c",
         )
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("keys", "start"),
         [
@@ -167,7 +165,6 @@ class TestLayout:
     ) -> None:
         assert only(repo, **keys).start == start
 
-    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         ("written", "read_as"),
         [
@@ -185,7 +182,6 @@ class TestLayout:
 
 
 class TestHostileMetadata:
-    @pytest.mark.sampled(9)
     @cases(
         "content",
         {
@@ -208,7 +204,6 @@ class TestHostileMetadata:
             path=f"{ON_BRANCH}/0/full.jsonl", blobs=session.blobs, size=1
         )
 
-    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "value",
         [7, None, ["s1"], {}, "", "a\nb", "\x1b[31m", "\u202eabc", "x" * 257],
@@ -223,7 +218,6 @@ class TestHostileMetadata:
         assert (session.session_id, session.agent) == ("", "")
         assert session.tokens
 
-    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "value",
         [-1, 1 << 41, 10**400, 1.0, True, "7", None, [7]],
@@ -324,7 +318,6 @@ class TestRefsOfTheirOwn:
         ]
         assert [repo.git("show", s.path) for s in found.sessions] == ["whole", "compact"]
 
-    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         "ref",
         [
@@ -369,7 +362,6 @@ class TestObjectsThatAreNotHere:
         repo.write("blob", b"lost")
         assert not read(repo)[ID].sessions[0].missing
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "gives_up", [False, True], ids=["a git that goes on", "a git that gives up"]
     )
@@ -402,7 +394,6 @@ class TestObjectsThatAreNotHere:
 
 
 class TestAsking:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("count", [1, 150])
     def test_takes_as_many_processes_for_many_as_for_one(self, repo: Repo, count: int) -> None:
         record(
@@ -419,7 +410,6 @@ class TestAsking:
 
 
 class TestMessages:
-    @pytest.mark.sampled(6)
     @cases(
         "message, ids",
         {
@@ -456,7 +446,6 @@ class TestMessages:
     ("bundle", "checkpoints", "sessions", "transcripts"),
     [("entire-cli.bundle", 239, 259, 218), ("git-sync.bundle", 174, 305, 128)],
 )
-@pytest.mark.slow
 def test_reads_real_checkpoints(
     tmp_path: Path, bundle: str, checkpoints: int, sessions: int, transcripts: int
 ) -> None:

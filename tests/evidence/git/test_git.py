@@ -19,8 +19,6 @@ from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.walk import ShownCommit, shown_commits, trunk_commits
 
-pytestmark = pytest.mark.sampled(3)
-
 HOUR = 3_600
 SOMEBODY = 65_534
 """The id of a user who is not the one that runs the tests."""
@@ -579,7 +577,6 @@ class TestFilesAt:
 class TestOddCommits:
     """Commits that git's own commands would not write, but that imports and old tools did."""
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "committer",
         [
@@ -730,7 +727,6 @@ _MISLEADING = (
 
 
 class TestEnvironment:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "names", [list(ENVIRONMENT), *([name] for name in ENVIRONMENT if name in _MISLEADING)]
     )

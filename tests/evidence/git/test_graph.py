@@ -16,8 +16,6 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.same_changes import patch_ids
 from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
     """Return a repository with a random history: merges of any two commits, some of three, several roots."""
@@ -75,7 +73,6 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Histo
 
 @pytest.mark.parametrize("seed", range(6))
 class TestSecondOpinion:
-    @pytest.mark.slow
     def test_on_what_contains_what(self, histories: Callable[[int], History], seed: int) -> None:
         repo, inside = histories(seed)
         graph = graph_of(repo)
@@ -106,7 +103,6 @@ class TestSecondOpinion:
             ]
             assert place == (before[-1] if before else None)
 
-    @pytest.mark.slow
     def test_on_merge_bases(self, histories: Callable[[int], History], seed: int) -> None:
         repo = histories(seed).repo
         graph = graph_of(repo)
@@ -140,7 +136,6 @@ class TestSecondOpinion:
                 assert not graph.contains(graph.parents[merge][0], sha)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_patches_are_equal_where_git_calls_them_equal(tmp_path: Path, count: int) -> None:
     """Every pair of many small changes, among them moved, indented and repeated ones."""

@@ -7,8 +7,6 @@ from helpers.repos import START, Repo
 from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def record(number: int, commit: str) -> IterationRecord:
     return IterationRecord(1, number, commit=commit)
@@ -78,7 +76,6 @@ class TestReverts:
         assert [found.on_trunk(early), found.on_trunk(sha)] == [True, True]
         assert found.reverted_by(sha) is None
 
-    @pytest.mark.slow
     def test_keep_commits_apart_that_start_with_the_same_seven_digits(self, repo: Repo) -> None:
         tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
         who = "author A <a@x> 1776000000 +0000\ncommitter A <a@x> 1776000000 +0000"

@@ -15,8 +15,6 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.signals.landed import landed_value
 
-pytestmark = pytest.mark.sampled(40)
-
 DAY = 86_400
 SUBJECT = "count the visitors"
 

@@ -19,8 +19,6 @@ from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.history import TrunkHistory
 from scoring.signals.landed import landed_value
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
     """Return the corrected answer about one of some iterations."""
@@ -35,7 +33,6 @@ def files_of(path: Path) -> dict[str, bytes]:
 
 
 class TestScenarios:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize("name", SCENARIOS)
     def test_each_way_of_landing(self, name: str, tmp_path: Path) -> None:
         scenario = SCENARIOS[name]
@@ -59,7 +56,6 @@ class TestAncestor:
             f"commit {one[:12]} is an ancestor of master, merged in {merged[:12]}, not reverted"
         )
 
-    @pytest.mark.slow
     def test_of_an_octopus(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         repo.branch("other", "master~1")
@@ -72,7 +68,6 @@ class TestAncestor:
         repo.git("revert", "--no-edit", "-m", "1", octopus)
         assert landing(repo, one).method == landing(repo, other).method == "reverted"
 
-    @pytest.mark.slow
     def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
         """The branch went into another branch, which was merged; then the first of the two merges was reverted."""
         repo, one, _ = forked(tmp_path)
@@ -87,7 +82,6 @@ class TestAncestor:
 
 
 class TestPatchId:
-    @pytest.mark.sampled(6)
     @pytest.mark.parametrize(
         ("ours", "theirs"),
         [
@@ -114,7 +108,6 @@ class TestPatchId:
             "g" in theirs and theirs.get("f") == ours.get("f")
         )
 
-    @pytest.mark.slow
     @cases(
         "files",
         {
@@ -166,7 +159,6 @@ class TestPatchId:
         pick(repo, sha)
         assert landing(repo, sha).method == "patch-id"
 
-    @pytest.mark.slow
     def test_landed_before_the_merge_base_does_not_count(self, tmp_path: Path) -> None:
         """What the branch contains already is not where its own commit landed."""
         repo = started(tmp_path)
@@ -185,7 +177,6 @@ class TestPatchId:
         git = TrunkHistory(repo.path, records)
         assert [git.landing(r).method for r in records] == ["", "not-landed", "not-landed"]
 
-    @pytest.mark.slow
     def test_landed_again_after_a_revert_stands(self, tmp_path: Path) -> None:
         repo, one, _ = forked(tmp_path)
         first = pick(repo, one)
@@ -196,7 +187,6 @@ class TestPatchId:
 
 
 class TestSquash:
-    @pytest.mark.slow
     def test_over_several_merge_bases_is_found_by_merging(self, tmp_path: Path) -> None:
         """A criss-cross: each side took the other in, so both old tips are merge bases and neither is the squash's."""
         repo = started(tmp_path)
@@ -225,7 +215,6 @@ class TestMergeTree:
         repo.commit({"one.txt": "something else\n"}, "in the way")
         assert landing(repo, one).method == "not-landed"
 
-    @pytest.mark.slow
     def test_a_side_that_changes_nothing_has_not_landed_for_that(self, tmp_path: Path) -> None:
         """Work that was taken back on its own branch merges without a trace."""
         repo, one, _ = forked(tmp_path)
@@ -236,7 +225,6 @@ class TestMergeTree:
         for asked in (1, 2):
             assert landing(repo, one, undone, asked=asked).method == "not-landed"
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("version", "said"), [("2.37.4", "2.37 is older than 2.38"), ("2.38.1", ""), ("2.39.0", "")]
     )
@@ -259,7 +247,6 @@ class TestMergeTree:
         assert found.method == ("not-landed" if said else "merge-tree")
         assert ("no merge tried: git " + said in landed_value(found).detail) == bool(said)
 
-    @pytest.mark.slow
     def test_leaves_nothing_behind_and_runs_nothing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -290,7 +277,6 @@ class TestMergeTree:
         assert list(temporary.iterdir()) == []
         assert not (tmp_path / "ran").exists()
 
-    @pytest.mark.slow
     def test_of_a_repository_that_cannot_be_written_to(self, tmp_path: Path) -> None:
         case = SCENARIOS["same-content"].build(tmp_path)
         folders = [case.path, *(p for p in case.path.rglob("*") if p.is_dir())]
@@ -314,14 +300,12 @@ class TestLaterAncestor:
             f"{two[:12]}, found by squash, not reverted"
         )
 
-    @pytest.mark.slow
     def test_an_earlier_iteration_does_not_speak_for_it(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         squash(repo, "work")
         repo.git("branch", "-q", "-D", "work")
         assert landing(repo, two, one, asked=2).method == "not-landed"
 
-    @pytest.mark.slow
     def test_is_reverted_with_what_landed_it(self, tmp_path: Path) -> None:
         repo, one, two = forked(tmp_path, reworked=True)
         landed = squash(repo, "work")
@@ -330,7 +314,6 @@ class TestLaterAncestor:
         assert found.method == "reverted"
         assert landed_value(found).detail.endswith(f"but reverted by {who[:12]}")
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("landed", [True, False])
     def test_goes_on_over_many_iterations(self, tmp_path: Path, landed: bool) -> None:
         looked_up = []
@@ -395,7 +378,6 @@ class TestSubject:
             f"commit {sha[:12]} landed on master in {landed[:12]} with the same subject and 1 common file, not reverted"
         )
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("name", "message"),
         [
@@ -410,7 +392,6 @@ class TestSubject:
         repo.commit({name: "other\n"}, message)
         assert landing(repo, sha).method == "not-landed"
 
-    @pytest.mark.slow
     def test_before_the_merge_base_is_none(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.commit({"x": "0\n"}, "again and again")
@@ -452,7 +433,6 @@ class TestUnresolved:
 
 
 class TestDamage:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("lost", "why"),
         [
@@ -479,7 +459,6 @@ class TestDamage:
 
 
 class TestCost:
-    @pytest.mark.slow
     def test_processes_do_not_grow_with_the_log(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         beside = []
@@ -538,7 +517,6 @@ class TestPartialClone:
         repo.config("uploadpack.allowAnySHA1InWant", "true")
         return repo
 
-    @pytest.mark.slow
     def test_cannot_tell_where_what_it_must_compare_is_missing(
         self, source: Repo, tmp_path: Path
     ) -> None:

@@ -11,8 +11,6 @@ from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.reverts import Reverts, TrunkMessage, reverted_shas
 from scoring.signals.landed import landed_value
 
-pytestmark = pytest.mark.sampled(3)
-
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SHORT = SHA[:7]
 
@@ -61,7 +59,7 @@ class TestMessages:
     def test_that_do_not(self, name: str) -> None:
         assert not any(SHA.startswith(sha) for sha in reverted_shas(NONE[name]))
 
-    @pytest.mark.slow
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         "message",
         [
@@ -94,7 +92,6 @@ class TestLiving:
         reverts, shas = self.chain(length)
         assert (place(reverts, shas[0]) is None) == (length % 2 == 1)
 
-    @pytest.mark.slow
     def test_goes_deeper_than_python_recurses(self) -> None:
         reverts, shas = self.chain(20_000)
         assert place(reverts, shas[0]) == shas[1]
@@ -126,7 +123,6 @@ def landed(repo: Repo, sha: str) -> float:
 
 
 class TestOnATrunk:
-    @pytest.mark.slow
     def test_each_revert_turns_the_answer(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         sha = last = repo.commit({"x": "1\n"}, "work")

@@ -13,8 +13,6 @@ from scoring.evidence.scopes import path_scope
 from scoring.signals.scope import scope_value
 from scoring.signals.values import SignalValue
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def history(repo: Repo, *commits: str) -> TrunkHistory:
     return TrunkHistory(repo.path, [record(n, sha) for n, sha in enumerate(commits, 1)])
@@ -74,7 +72,6 @@ class TestOneCommit:
         assert scope(repo, sha).sub_score == 1
         assert files(repo, repo.commit({"src/a.txt": None})) == ["src/a.txt"]
 
-    @pytest.mark.slow
     def test_a_merge_is_compared_with_its_first_parent(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
@@ -100,7 +97,6 @@ class TestRange:
             f'3/4 changed files of {one[:12]}..{two[:12]} (since iteration 1) within declared write_scope of task "t"'
         )
 
-    @pytest.mark.slow
     def test_starts_at_the_nearest_iteration_that_it_contains(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         one = repo.commit({"one": "1"})
@@ -141,7 +137,6 @@ class TestWhatTheTrunkChanged:
         repo.checkout("work")
         return repo, one
 
-    @pytest.mark.slow
     def test_is_left_out_when_it_was_merged_in(self, begun: tuple[Repo, str]) -> None:
         repo, one = begun
         repo.merge("master", "update")
@@ -159,7 +154,6 @@ class TestWhatTheTrunkChanged:
         two = repo.commit({"both": "ours\n"}, "two")
         assert files(repo, one, two) == ["both"]
 
-    @pytest.mark.slow
     def test_other_branches_that_were_merged_in_count(self, begun: tuple[Repo, str]) -> None:
         repo, one = begun
         repo.branch("helper", one)
@@ -171,7 +165,6 @@ class TestWhatTheTrunkChanged:
         two = repo.commit({"src/two": "2"}, "two")
         assert files(repo, one, two) == ["helped", "mine", "src/two"]
 
-    @pytest.mark.slow
     def test_of_a_new_branch_from_the_trunk_is_left_out(self, begun: tuple[Repo, str]) -> None:
         """The first iteration landed, others worked on, and the second one began anew from there."""
         repo, one = begun
@@ -224,7 +217,6 @@ class TestAbsent:
         )
         assert scope(shallow, one, two).sub_score == 1
 
-    @pytest.mark.slow
     def test_when_an_object_is_missing(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         one = repo.commit({"x": "1"})
@@ -274,7 +266,6 @@ class TestGlobs:
             True
         ] * 3 + [False]
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "entry", ["*a" * 200, "**a" * 100, "**/" * 50_000 + "b", "*" * 50_000, "**/a/" * 100]
     )

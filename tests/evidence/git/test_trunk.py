@@ -13,8 +13,6 @@ from scoring.evidence.git.history import TrunkHistory, choose_trunk, read_refere
 from scoring.evidence.git.repository import GitRepository
 from scoring.signals.landed import landed_value
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
     repository = GitRepository(repo.path)
@@ -42,7 +40,6 @@ def source(tmp_path: Path) -> Repo:
 
 
 class TestDefaultBranch:
-    @pytest.mark.slow
     def test_of_origin_comes_first(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine")
         mine.git("branch", "main", "origin/main")
@@ -53,7 +50,6 @@ class TestDefaultBranch:
         assert found.commit == source.head()
         assert found.how == "the default branch of origin (origin/HEAD)"
 
-    @pytest.mark.slow
     def test_of_the_only_remote_whatever_it_is_called(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine", "--origin", "company/fork")
         mine.git("checkout", "-q", "--detach")
@@ -94,7 +90,6 @@ class TestDefaultBranch:
 
 
 class TestUsualNames:
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("refs", "expected"),
         [
@@ -178,7 +173,6 @@ class TestNamed:
         mine = clone(source.path, tmp_path / "mine")
         assert trunk(mine, "master").ref == "refs/remotes/origin/master"
 
-    @pytest.mark.slow
     def test_with_its_remote_is_taken_at_its_word(self, source: Repo, tmp_path: Path) -> None:
         mine = clone(source.path, tmp_path / "mine")
         pushed = mine.head()
@@ -188,7 +182,6 @@ class TestNamed:
             assert trunk(mine, name).commit == pushed
         assert trunk(mine, "refs/heads/develop").commit == mine.head()
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "name", ["nothing", "--all", "-h", "--output=x", "a b", "main..master", "x\ny", "\udcff"]
     )
@@ -205,7 +198,6 @@ class TestNamed:
         )
         assert sorted(path.name for path in source.path.iterdir()) == before
 
-    @pytest.mark.slow
     def test_reaches_the_history(self, source: Repo) -> None:
         sha = source.head("master")
         for name, landed in (("master", 1), ("develop", 0)):
@@ -215,13 +207,11 @@ class TestNamed:
 
 
 class TestPlaces:
-    @pytest.mark.slow
     def test_of_a_shallow_clone_say_so(self, source: Repo, tmp_path: Path) -> None:
         found = trunk(clone(source.path, tmp_path / "mine", "--depth=1"))
         assert (found.name, found.shallow) == ("develop", True)
         assert not trunk(source).shallow
 
-    @pytest.mark.slow
     def test_a_branch_whose_commit_is_lost_spoils_nothing(self, source: Repo) -> None:
         source.branch("broken")
         source.commit({"x": "1"})
@@ -244,7 +234,6 @@ class TestRenamedOnTheRemote:
         mine.git("fetch", "-q")
         return mine
 
-    @pytest.mark.slow
     def test_is_hinted_at(self, mine: Repo) -> None:
         found = trunk(mine)
         assert found.name == "master"

@@ -177,6 +177,7 @@ def test_another_document_is_named(tmp_path: Path, text: bytes, why: str) -> Non
     assert (rows.skipped, rows.lines) == ({why: 1}, [])
 
 
+@pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
     for lines in damaged([thread(*(one for step in STORY for one in written(step)))], part):

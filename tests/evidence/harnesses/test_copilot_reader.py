@@ -312,6 +312,7 @@ def test_events_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Pat
     assert len(rows.tables[NOTE]) == 1
 
 
+@pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
     for lines in damaged([HEAD, *WHOLE, shutdown(100, m=(495, 30420, 27450, 225))], part):

@@ -169,7 +169,6 @@ def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
         read_anyhow("cursor", lines)
 
 
-@pytest.mark.slow
 def test_what_it_does_not_write_is_unknown_everywhere(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
 ) -> None:

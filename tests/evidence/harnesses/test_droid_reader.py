@@ -170,6 +170,7 @@ def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:
     assert seen(rows_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))["runs"] == [0]
 
 
+@pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
     for lines in damaged(

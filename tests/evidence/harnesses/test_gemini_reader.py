@@ -421,7 +421,6 @@ class TestWorkTreesByHash:
             trees(HASHED_FOLDER + hashed(path)) for path in (place.path, tmp_path / "linked")
         )
 
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         "name", ["src", "..", "other"], ids=["a-folder-in-it", "the-one-above", "another"]
     )
@@ -458,7 +457,6 @@ class TestDiscovered:
         (one,) = da_score("signals", "--rubric", rubric, "--no-cache").json
         return json.dumps({name: signal["detail"] for name, signal in one["signals"].items()})
 
-    @pytest.mark.slow
     def test_counts_where_the_hash_is_that_of_the_repository(
         self, place: Place, da_score: DaScore
     ) -> None:
@@ -468,7 +466,6 @@ class TestDiscovered:
         assert "1 test run, 0 failed; last passed: pytest" in details
 
     # A chat of any name, a document that is not among the chats, and no document.
-    @pytest.mark.sampled(100)
     @pytest.mark.parametrize(
         ("name", "counts"),
         [("chats/abcd.json", True), ("checkpoint-abcd.json", False), ("chats/abcd.txt", False)],

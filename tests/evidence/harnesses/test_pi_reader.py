@@ -176,6 +176,7 @@ def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
     assert session(tmp_path, *lines).skipped == kinds | {"not JSON": 1}
 
 
+@pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
     for lines in damaged([HEAD, *WHOLE], part):

@@ -213,6 +213,7 @@ def test_an_old_chat_is_one_as_its_model_wrote_them(tmp_path: Path) -> None:
     assert rows.spans[0].cwd == HASHED_FOLDER + "0" * 64
 
 
+@pytest.mark.sampled(2)
 @IN_PARTS
 def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
     for lines in damaged(

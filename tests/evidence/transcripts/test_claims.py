@@ -96,7 +96,6 @@ def both(*steps: Steps) -> Steps:
 RUN = {text: (lambda s, text=text: run(s, 10, text)) for text in (PASSED, FAILED, UNKNOWN)}
 
 
-@pytest.mark.sampled(8)
 @cases(
     "before, after, results",
     {
@@ -200,7 +199,6 @@ def test_without_lines_of_their_own_no_words_are_looked_at() -> None:
     assert summarize_words([None]) is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "result", "words", "counts"),
     [

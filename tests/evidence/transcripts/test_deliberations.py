@@ -120,7 +120,6 @@ def test_a_session_is_found_by_its_id_in_transcript_directories(tmp_path: Path) 
             session_transcript(name, places, silent)
 
 
-@pytest.mark.slow
 def test_a_deliberation_from_a_session_is_an_observation_of_an_iteration(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
 ) -> None:

@@ -223,7 +223,6 @@ def test_a_line_counts_in_its_file(path: str, folder: str, share: float | None) 
     assert least_share(added, [{(folder, path): array("q", [one] * 5 + [two])}]) == share
 
 
-@pytest.mark.sampled(4)
 @cases(
     "files, by_agents",
     {

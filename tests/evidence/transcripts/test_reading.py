@@ -62,7 +62,6 @@ def is_running(process: int) -> bool:
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor reads alone")
 @pytest.mark.parametrize("end", ["close", "kill"])
 def test_workers_end_with_it(tmp_path: Path, end: str) -> None:

@@ -203,7 +203,7 @@ def wrong_anywhere(truth: Truth) -> list[str]:
 
 
 class TestWindows:
-    @pytest.mark.slow
+    @pytest.mark.sampled(31)
     @pytest.mark.parametrize("name", SCENARIOS)
     def test_named_folders_count_whole_and_the_harnesses_places_for_the_repository(
         self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -214,8 +214,7 @@ class TestWindows:
         monkeypatch.setenv("HOME", str(truth.home))
         assert wrong_anywhere(truth) == []
 
-    @pytest.mark.slow
-    @pytest.mark.sampled(4)
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("seed", range(20, 24))
     def test_what_was_kept_of_an_earlier_reading_serves_a_home_that_goes_on(
         self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -236,7 +235,6 @@ class TestWindows:
                 == []
             )
 
-    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         "name",
         ["claude-plain", "claude-subagents", "claude-folders", "codex-plain", "codex-folders"],
@@ -256,7 +254,6 @@ class TestWindows:
             }
             assert found == {name: counts for name, counts in true.items() if counts != (0, 0)}
 
-    @pytest.mark.sampled(9)
     @pytest.mark.parametrize(
         "directories",
         [

@@ -137,7 +137,6 @@ class TestFile:
         )
         assert turns(tmp_path / "t", cache_dir=tmp_path / "cache") == 3
 
-    @pytest.mark.sampled(100)
     @cases(
         "data, limits, said",
         {
@@ -278,7 +277,6 @@ class TestWorkTrees:
         assert work(tmp_path / "link" / "src")
         assert work(repo.path, named=tmp_path / "link")
 
-    @pytest.mark.slow
     def test_is_not_done_in_another_repository_inside(
         self, work: Any, repo: Repo, tmp_path: Path
     ) -> None:

@@ -114,7 +114,6 @@ def totals(facts: list[TranscriptFacts]) -> list[Any]:
 
 
 class TestSums:
-    @pytest.mark.slow
     @small
     @given(claude_lines, st.data())
     def test_are_the_same_however_lines_are_spread(
@@ -156,7 +155,6 @@ class TestSums:
             assert found(root, cache_dir=cache) == expected
             assert found(root, cache_dir=cache, keep=False) == expected
 
-    @pytest.mark.slow
     @small
     @given(st.lists(events, max_size=12), st.integers(0, 12))
     def test_of_a_fork_are_what_it_added(self, happened: list[tuple[Any, ...]], place: int) -> None:

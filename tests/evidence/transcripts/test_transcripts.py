@@ -30,8 +30,6 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.evidence.transcripts.scan import Scan
 
-pytestmark = pytest.mark.sampled(3)
-
 MIB = 1 << 20
 NS = 1_000_000_000
 STAMP = "2026-04-12T14:10:00Z"
@@ -660,7 +658,6 @@ class TestFiles:
 
 
 class TestLongLines:
-    @pytest.mark.slow
     @pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "not-ended"])
     @pytest.mark.parametrize("more", [0, 1])
     def test_of_one_byte_more_than_16_mib_are_skipped_with_a_warning(
@@ -677,7 +674,6 @@ class TestLongLines:
             * more
         )
 
-    @pytest.mark.slow
     def test_of_many_blocks_are_skipped_and_the_lines_around_are_read(self, tmp_path: Path) -> None:
         path = transcript(tmp_path, "a.jsonl", at(1), at(2))
         before = path.stat().st_size
@@ -693,7 +689,7 @@ class TestLongLines:
             for start in (before, between)
         ]
 
-    @pytest.mark.sampled(10)
+    @pytest.mark.sampled(9)
     @pytest.mark.parametrize("size", [17 * MIB, 20 * MIB, 24 * MIB - 1, 24 * MIB, 40 * MIB])
     @pytest.mark.parametrize("first", [b"", at(1) + b"\n"], ids=["alone", "second"])
     def test_that_end_the_file_are_warned_of_once(

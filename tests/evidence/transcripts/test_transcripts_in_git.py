@@ -106,7 +106,6 @@ def says(survey: TranscriptSurvey) -> tuple[object, ...]:
 
 
 class TestRows:
-    @pytest.mark.sampled(100)
     @cases(
         "content",
         {
@@ -207,7 +206,6 @@ class TestObjectsThatAreNotHere:
         assert len(warnings) == 1
         assert "0/full.jsonl: " in warnings[0]
 
-    @pytest.mark.slow
     def test_are_not_fetched(self, repo: Repo, tmp_path: Path) -> None:
         stored(repo, as_bytes(CLAUDE), as_bytes(CODEX))
         repo.commit({"a": "1"})
@@ -310,7 +308,6 @@ class TestDocuments:
 @pytest.mark.parametrize(
     ("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)]
 )
-@pytest.mark.slow
 def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "-n", REAL / bundle, clone], check=True)

@@ -22,8 +22,6 @@ from scoring.meters.dr.calibrate import (
 )
 from scoring.statistics import wilson
 
-pytestmark = pytest.mark.sampled(3)
-
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "DIMINISHING_RETURNS.md"
 EXAMPLE_FOLDER = ROOT / "testdata" / "dr" / "examples"

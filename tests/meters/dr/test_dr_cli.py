@@ -23,8 +23,6 @@ from scoring.errors import SettingsError
 from scoring.meters.dr import DRThresholds, Profile, Words
 from scoring.meters.dr.profile import tuning_from
 
-pytestmark = pytest.mark.sampled(3)
-
 
 @pytest.fixture
 def dr(da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DaScore:

@@ -15,8 +15,6 @@ from scoring.meters.dr import DRResult, Profile, score_transcript
 from scoring.meters.dr.novelty import Claim, distinct, new_by_words, normalize
 from scoring.meters.dr.semantic import Meanings
 
-pytestmark = pytest.mark.sampled(3)
-
 
 def scored(*rounds: Sequence[str], k: int = 2) -> DRResult:
     return score_transcript(transcript(*map(outputs, rounds)), profile=Profile(k))
@@ -95,7 +93,6 @@ def naive(rounds: Sequence[Sequence[str]], threshold: float) -> list[list[bool]]
 
 
 class TestIndex:
-    @pytest.mark.slow
     @given(ROUNDS, st.sampled_from([0.6, 0.5, 2 / 3, 0.75, 1.0, 0.2, 1e-3, 3 / 7]))
     def test_answers_as_all_pairs_do(self, rounds: list[list[str]], threshold: float) -> None:
         assert new_by_words(rounds, threshold) == naive(rounds, threshold)

@@ -146,7 +146,6 @@ def test_each_default_moves_results_that_no_profile_freezes(
     assert results(DR_2) == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.2.0"])
 def test_no_default_moves_a_released_score(
     log: Path, repo: Repo, version: str, monkeypatch: pytest.MonkeyPatch

@@ -18,8 +18,6 @@ from scoring.errors import InputError, SettingsError
 from scoring.meters.dr import semantic
 from scoring.meters.dr.semantic import INSTALL, Embedder, open_embedder
 
-pytestmark = pytest.mark.sampled(3)
-
 needs_model = pytest.mark.skipif(
     not semantic.is_installed(), reason="the extra semantic is not installed"
 )
@@ -149,7 +147,6 @@ class TestInstallation:
         ):
             embed(["one"])
 
-    @pytest.mark.slow
     def test_costs_nothing_without_the_option(self, tmp_path: Path) -> None:
         path = write_json(tmp_path / "a.json", document(outputs(["one"]), outputs(["one"])))
         code = f"""
@@ -194,14 +191,12 @@ def real() -> Iterator[Embedder]:
 
 @needs_model
 class TestModel:
-    @pytest.mark.slow
     def test_gives_the_vectors_of_sentence_transformers(self, real: Embedder) -> None:
         for text, numbers, found in zip(
             REFERENCE, REFERENCE.values(), real(list(REFERENCE)), strict=True
         ):
             assert [found[i] for i in (0, 1, 100, 383)] == pytest.approx(numbers, abs=2e-6), text
 
-    @pytest.mark.slow
     def test_sees_no_case_and_no_more_than_256_tokens(self, real: Embedder) -> None:
         """Texts of the same tokens differ by rounding alone, others by a hundred times that."""
         lower, upper, other = real(["lower case", "LOWER Case", "lower cases"])
@@ -211,7 +206,6 @@ class TestModel:
         assert list(cut) == pytest.approx(list(longer), abs=2e-6)
         assert math.dist(cut, shorter) > 2e-4
 
-    @pytest.mark.slow
     def test_gives_the_same_alone_and_among_others(self, real: Embedder) -> None:
         texts = [f"Text number {i} has {'very ' * (i % 7)}few words." for i in range(30)]
         together = real(texts)
@@ -219,7 +213,6 @@ class TestModel:
             (alone,) = open_embedder(None)([text])
             assert list(found) == pytest.approx(list(alone), abs=2e-6)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "text", ["\ud800", "a\udcffb", "\x00\x07", "\u202e", "\U0001f680" * 600]
     )
@@ -227,12 +220,10 @@ class TestModel:
         (found,) = real([text])
         assert math.isfinite(sum(found))
 
-    @pytest.mark.slow
     def test_reads_a_lone_surrogate_as_the_replacement_character(self, real: Embedder) -> None:
         one, other = real(["a \ud800 b", "a \ufffd b"])
         assert one == other
 
-    @pytest.mark.slow
     def test_reaches_no_network_and_needs_no_torch(self, tmp_path: Path) -> None:
         code = """
 import sys

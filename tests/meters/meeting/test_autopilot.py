@@ -270,7 +270,6 @@ class TestEnding:
 class TestCommands:
     """Commands are asked on standard input and answer on standard output, within their time."""
 
-    @pytest.mark.slow
     def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(
         self, tmp_path: Path
     ) -> None:
@@ -290,7 +289,6 @@ class TestCommands:
         ):
             ask_command("--judge", "yes")("")
 
-    @pytest.mark.slow
     def test_experts_and_a_judge_drive_a_meeting(self, tmp_path: Path, da_score: DaScore) -> None:
         (tmp_path / "records.json").write_text(json.dumps(rounds()), "utf-8")
         (tmp_path / "judge.py").write_text(
@@ -321,7 +319,7 @@ class TestCommands:
             "no decision, parked\n"
         )
 
-    @pytest.mark.slow
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
         "number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT], ids=lambda s: s.name
     )

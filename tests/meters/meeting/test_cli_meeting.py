@@ -15,8 +15,6 @@ from scoring import score_meeting
 from scoring.meters.meeting.config import config_schema
 from scoring.meters.meeting.records import record_schema
 
-pytestmark = pytest.mark.sampled(3)
-
 ROUNDS = [record(1, levels=ALL_NONE), record(2), record(3)]
 
 
@@ -181,7 +179,6 @@ def test_a_state_is_scored_by_its_own_config_and_sums_up_how_it_ended(
 # Cost
 
 
-@pytest.mark.slow
 def test_help_and_other_commands_do_not_load_the_models() -> None:
     code = (
         "import sys\nfrom scoring.cli import main\n"
