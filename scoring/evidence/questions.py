@@ -38,7 +38,7 @@ def ask_transcripts(
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
     landings = {record.iteration: git.landing(record) for record in records}
-    anew = git.made_anew(landing.sha for landing in landings.values() if landing.sha)
+    anew = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
     alike = (
         1 if sources.trusted else None
     )  # what a commit is like, and when it was made, is up to its author
@@ -99,7 +99,8 @@ def ask_transcripts(
 
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
         return git.landed_as(
-            {name: resolved[name] for name in names if name in resolved}, not sources.trusted
+            {name: resolved[name] for name in names if name in resolved},
+            rewritten=not sources.trusted,
         )
 
     answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)

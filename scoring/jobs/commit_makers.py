@@ -59,12 +59,12 @@ def agent_commits(
         return Neighbourhood(work_trees, sources.worktrees, history.remotes, resolved.__contains__)
 
     sessions = scan.sessions(neighbourhood)
-    branches = history.tips() if landed_only else history.beside
-    trunk = dict.fromkeys(history.on_trunk())
+    branches = history.tips() if landed_only else history.branches_off_trunk
+    trunk = dict.fromkeys(history.trunk_shas())
     off = (sha for sha in (*branches, *resolved.values(), *looked_at) if sha not in trunk)
     everything = history.written((*trunk, *off))
     by_checkpoint, by_commit = _by_checkpoint(scan, sessions), Times()
-    anew = history.made_anew([*resolved.values(), *looked_at])
+    anew = history.rewritten([*resolved.values(), *looked_at])
     shown = {*resolved.values(), *looked_at, *anew.values()}
     landings = history.landings(
         sha
@@ -231,7 +231,7 @@ def authors_of(agents: AgentCommits, history: AttributedHistory) -> dict[str, se
     for name, author in found.items():
         for session_id in agents.makers[name].session_ids:
             of_session.setdefault(session_id, author)
-    own = {text.casefold() for text in history.own_names() if text}
+    own = {text.casefold() for text in history.callers_names() if text}
     for name, known_from in agents.known_from.items():
         sessions = agents.makers[name].session_ids
         theirs = next((of_session[one] for one in sessions if one in of_session), None)

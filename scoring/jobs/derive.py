@@ -144,7 +144,7 @@ def derive(
 
         log = _read_log(log_dir)
         history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
-        if history.tips() and not history.on_trunk():
+        if history.tips() and not history.trunk_shas():
             sources.warn(
                 "there is no trunk, so only the tips of branches are looked at:"
                 f" {history.trunk.how}"
@@ -155,7 +155,7 @@ def derive(
 
         names = _in_time_of_choice(agents, since, session)
         if authors or mine:
-            people = {*authors, *(history.own_names() if mine else ())}
+            people = {*authors, *(history.callers_names() if mine else ())}
             names = _by_people(names, people, authors_of(agents, history))
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
@@ -348,11 +348,11 @@ def _new_entries(
 ) -> Iterator[DerivedEntry]:
     """Yield the entries of some commits, with the numbers after the highest in use."""
     sizes = history.sizes(name for name in names if name not in agents.known_from)
-    on_trunk = set(history.on_trunk())
+    on_trunk = set(history.trunk_shas())
 
     for iteration, name in enumerate(names, start=highest + 1):
         if name in on_trunk:
-            branch = history.branch_behind(name)
+            branch = history.branch_of(name)
         else:
             branch = agents.branches.get(name, "")
 

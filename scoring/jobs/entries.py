@@ -143,7 +143,7 @@ def fields_from_git(repo_dir: Path, name: str = "HEAD") -> dict[str, str]:
 
     branch = repository.branch if name == "HEAD" else ""
     if not branch:
-        branch = history.tips().get(commit.sha) or history.branch_behind(commit.sha)
+        branch = history.tips().get(commit.sha) or history.branch_of(commit.sha)
 
     size = history.sizes([commit.sha]).get(commit.sha, ChangeSize())
     fields = git_fields(commit, branch, size)

@@ -141,7 +141,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
     assert isinstance(git, AttributedHistory)
     shown = _shown(scan.work, git)
     landings = list(map(git.landing, records))
-    anew = git.made_anew({*shown.values(), *(one.sha for one in landings if one.sha)})
+    anew = git.rewritten({*shown.values(), *(one.sha for one in landings if one.sha)})
     whole = git.landings(anew.values())
     landings = [whole.get(anew.get(one.sha or "", ""), one) for one in landings]
     places = list(map(_place, records, landings))
@@ -165,7 +165,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
         for unit in parts:  # what is only part of a commit of the trunk is what became of that
             unit.landing = whole.get(unit.commit or "", unit.landing)
         _measure(units, scan.work, times)
-    own = git.own_names()
+    own = git.callers_names()
     _describe(units.values(), git, own, recorded)
     if scan.repository:
         _look_for_lines(units.values(), git, scan.repository, rules)
@@ -402,7 +402,7 @@ def _look_for_lines(
     oldest = min((unit.counted.began or 0 for unit in some if unit.counted), default=0) // NS
     asked = [Written(commit, unit.written) for commit, unit in zip(commits, some, strict=True)]
     for unit, count in zip(
-        some, held_lines(repository, asked, *git.files_since(oldest)), strict=True
+        some, held_lines(repository, asked, *git.trunk_paths_since(oldest)), strict=True
     ):
         unit.lines_there = count
 

@@ -27,7 +27,8 @@ from scoring.evidence.commands.objective_flags import (
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.git.authorship import _MERGED, agents_named
+from scoring.evidence.git.agents import agents_named
+from scoring.evidence.git.authorship import _MERGED_BRANCH
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Rules
@@ -258,7 +259,7 @@ PLACES: dict[str, Work] = {
     "a co-author line": lambda text: agents_named(f"co-authored-by: {text}"),
     "a subject, and the name of a branch": lambda text: (
         task_of(text, text),
-        _MERGED.match(f"Merge branch '{text}"),
+        _MERGED_BRANCH.match(f"Merge branch '{text}"),
     ),
     "a revert in a line": lambda text: reverted_shas(f"revert {text} 1234567 not {text}"),
     "what git lists of checkpoints": lambda text: _FILE_ON_BRANCH.fullmatch(text.encode()),

@@ -1,17 +1,17 @@
-"""What git says of commits beside landing, as who wrote them (``agents.toml``); long, as it answers all of that."""
+"""What git says of commits beyond landing: who wrote them, what they became, and where they are."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from fnmatch import translate
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate, islice
 from operator import neg
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.git.added_lines import FileLine, added_lines, line_hash
+from scoring.evidence.git.agents import agents_named
 from scoring.evidence.git.changes import CommitPair, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_names import without_number
@@ -24,27 +24,51 @@ from scoring.evidence.git.walk import Commit, lines_off_trunk
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
-MOST_ASKED = 2000  # commits that sessions made and that are looked for on the trunk by their change
-_DAY = timedelta(days=1)
-AGENTS = Path(__file__).parent / "agents.toml"
+MOST_ASKED = 2000
+"""Commits of sessions that are looked for on the trunk by their change."""
 
-_SIZES = ("diff-tree", "--stdin", "--root", "-r", "-M", "--numstat", "--diff-merges=first-parent")
+_DAY = timedelta(days=1)
+_HORIZON = timedelta(seconds=HORIZON)
+
+_NUMSTAT = (
+    "diff-tree",
+    "--stdin",
+    "--root",
+    "-r",
+    "-M",
+    "--numstat",
+    "--diff-merges=first-parent",
+)
 _AUTHORS = ("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%an%x00%ae")
-_COAUTHOR = "co-authored-by:"
-_COMMIT_LINE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_OWN_BRANCH = re.compile(
-    "refs/(?:heads|remotes/.*)/entire/"
-)  # on which a recording tool keeps its own data
-_BRANCH_NAME = re.compile("refs/(?:heads|remotes/[^/]+)/")
-_MERGED = re.compile(
+_LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree", "--name-only")
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_BINARY = "-"
+
+# A branch on which a recording tool keeps its own data.
+_RECORDING_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")
+_LOCAL_BRANCH = "refs/heads/"
+_BRANCH_PREFIX = re.compile("refs/(?:heads|remotes/[^/]+)/")
+_MERGED_BRANCH = re.compile(
     r"Merge pull request #[0-9]+ from [^/\s]+/(\S+)"
     r"|Merge (?:remote-tracking )?branch '([^']+)'"
     r"|Merged in (\S+) \(pull request #[0-9]+\)"
 )
 
+_Identity = tuple[int | None, str]
+
 
 class WrittenCommit(NamedTuple):
-    """A commit, with checkpoints and agents of its message; ``time`` is its author's (s since 1970 or None)."""
+    """A commit, and what its message says of who wrote it.
+
+    Attributes:
+        sha: the full SHA.
+        parents: the full SHAs of its parents.
+        time: author time in seconds since 1970; None when git has none.
+        date: the author's day, as YYYY-MM-DD.
+        subject: the subject.
+        checkpoints: the ids of the checkpoints that the message names.
+        agents: the agents that the message names as co-authors.
+    """
 
     sha: str
     parents: tuple[str, ...]
@@ -54,63 +78,62 @@ class WrittenCommit(NamedTuple):
     checkpoints: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
 
+    @property
+    def change(self) -> CommitPair:
+        """The commit and its first parent."""
+        return _with_first_parent(self.sha, self.parents)
+
 
 class ChangeSize(NamedTuple):
-    """How many files a commit changed against its first parent, and how many lines; of binary files none."""
+    """How many files a commit changed, and how many lines. Binary files have no lines."""
 
     files: int = 0
     added: int = 0
     removed: int = 0
 
-
-def agents_named(message: str) -> tuple[str, ...]:
-    """Return the agents that a commit message names in ``Co-Authored-By:`` lines, anywhere in it, each once."""
-    named: dict[str, None] = {}
-    for name, email in _coauthors(message.lower()):
-        fitting = (
-            agent
-            for agent, emails, names in _agents()
-            if emails(email.strip()) or names(name.strip())
-        )
-        named |= dict.fromkeys(islice(fitting, 1))
-    return tuple(named)
+    def with_file(self, added: int, removed: int) -> "ChangeSize":
+        """Return the size with one more file."""
+        return ChangeSize(self.files + 1, self.added + added, self.removed + removed)
 
 
-def _coauthors(message: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and addresses of a message's co-authors, in time that grows with its length."""
-    for line in message.split("\n") if _COAUTHOR in message else ():
-        said = line.lstrip(" \t")
-        if said.startswith(_COAUTHOR):
-            name, _, behind = said.removeprefix(_COAUTHOR).partition("<")
-            email, closed, _ = behind.partition(">")
-            if closed and "<" not in email:
-                yield name, email
+class BecameCommit(NamedTuple):
+    """The trunk commit that another one became, and the word for how that was found out."""
+
+    commit: str
+    method: str
 
 
-@cache
-def _agents() -> list[tuple[str, Any, Any]]:
-    import tomllib  # only who asks for authors needs the agents
+class TrunkPaths(NamedTuple):
+    """The paths of the trunk since some time.
 
-    tables = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
-    return [(agent["name"], _any_of(agent["emails"]), _any_of(agent["names"])) for agent in tables]
+    Attributes:
+        names: all paths that the trunk has, or changed since then.
+        moves: the old and the new path of each file that it renamed.
+    """
+
+    names: set[str]
+    moves: list[tuple[str, str]]
 
 
-def _any_of(globs: Sequence[str]) -> Any:
-    escaped = (translate(glob.replace("[", "[[]")) for glob in globs)
-    return re.compile("|".join(escaped) or r"(?!)").match
+def _with_first_parent(sha: str, parents: Sequence[str]) -> CommitPair:
+    return CommitPair(sha, parents[0] if parents else "")
 
 
-def _identities(commit: Commit) -> list[tuple[int | None, str]]:
-    """Return what a commit keeps when it is amended, and when it is rebased: time, and parent or subject."""
-    return [
-        (commit.authored, name)
-        for name in (f"{commit.subject}\n", *commit.parents[:1])
-        if trim(name)
-    ]
+def _identities(commit: Commit) -> list[_Identity]:
+    """Return what a commit keeps when it is rebased, and when it is amended.
+
+    That is the author time, with the subject or with the first parent.
+    """
+    identities: list[_Identity] = []
+    if trim(commit.subject):
+        identities.append((commit.authored, f"{commit.subject}\n"))
+    if commit.parents:
+        identities.append((commit.authored, commit.parents[0]))
+    return identities
 
 
 class AttributedHistory(TrunkHistory):
-    """What is found on disk about the commits of a log, and what attributes transcripts to them."""
+    """What is found on disk about the commits of a log, and about those that agents made."""
 
     _decides = AttributedLandings
 
@@ -120,288 +143,439 @@ class AttributedHistory(TrunkHistory):
         records: Sequence[IterationRecord],
         trunk: str | None = None,
     ) -> None:
-        """Take what every history does; commits are read as they were made, not as ``git replace`` or grafts say."""
+        """Open the repository and find the trunk, as every history does.
+
+        Commits are read as they were made, and not as ``git replace`` or grafts change them.
+        """
         repository = GitRepository.of(repo_dir)
-        repository.variables = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": "/dev/null/none"}
+        repository.variables = {
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_GRAFT_FILE": "/dev/null/none",
+        }
         super().__init__(repository, records, trunk)
 
+    # Names of commits
+
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the SHAs of names that stand for a commit here."""
-        return {name: sha for name, sha in self._repository.resolve(names).items() if sha}
-
-    def landed_as(self, named: Mapping[str, str], alike: bool = True) -> dict[str, tuple[str, ...]]:
-        """Return, for each commit under its name, its SHA and that of the commit that it became, or is ``alike``."""
-        anew = self.made_anew(named.values() if alike else ())
-        became = self.became(islice((anew.get(sha, sha) for sha in named.values()), MOST_ASKED))
-        known = {
-            sha: became.get(anew.get(sha, sha), (anew.get(sha),))[:1] for sha in named.values()
-        }
-        return {name: (sha, *filter(None, known[sha])) for name, sha in named.items()}
-
-    def became(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the trunk commit that each became, as far as known, and the word for how (``docs/EVIDENCE.md``)."""
-        found = self.landings(shas).items()
-        return {
-            sha: (commit, one.found_by or PART)
-            for sha, one in found
-            if (commit := one.commit or one.part_of)
-        }
-
-    def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return whether commits landed that no entry may name, by SHA."""
-        first = {sha: n for n, sha in enumerate(dict.fromkeys(shas))}
-        if not first or not self.trunk.commit:
-            return {
-                sha: Landing(self.rules, self.trunk, sha, sha, unknown=Unknown.NO_TRUNK)
-                for sha in first
-            }
-        found = self._landings_of(self._graph_with(first), self._commits(first), first)
-        return {sha: found.of(sha) for sha in first}
+        """Return the SHAs of the names that are commits here."""
+        shas = self._repository.resolve(names)
+        return {name: sha for name, sha in shas.items() if sha}
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
-        """The commits of the trunk by the subjects that one alone has, with and without the number of a request."""
-        alike: dict[str, dict[str, str]] = {}
+        """The trunk commits by their subjects, where only one has the subject.
+
+        Each is there with and without the number of a request at the end.
+        """
+        same_subject: dict[str, list[Commit]] = {}
         for commit in self._walk.values():
-            alike.setdefault(fold(trim(without_number(commit.subject))), {})[commit.sha] = fold(
-                trim(commit.subject)
-            )
-        known: dict[str, str] = {}
-        for plain, commits in alike.items():
+            plain = fold(trim(without_number(commit.subject)))
+            same_subject.setdefault(plain, []).append(commit)
+
+        subjects: dict[str, str] = {}
+        for plain, commits in same_subject.items():
             if plain and len(commits) == 1:
-                known |= {
-                    name: sha for sha, subject in commits.items() for name in (plain, subject)
-                }
-        return known
+                subjects[plain] = commits[0].sha
+                subjects[fold(trim(commits[0].subject))] = commits[0].sha
+        return subjects
 
     def _same_subject(self, record: IterationRecord) -> str | None:
-        """Return the one trunk commit with this subject, of the entry's day, or with a request's number later."""
+        """Return the one trunk commit with an entry's summary as its subject, if the day fits.
+
+        It is of the entry's day, or up to a horizon later where the number of a request was added.
+        """
         sha = super()._same_subject(record)
+        if sha is None:
+            return None
+
+        commit = self._walk[sha]
         try:
-            behind = (
-                date.fromisoformat(self._walk[sha].date) - date.fromisoformat(record.date)
-                if sha
-                else _DAY
-            )
-        except ValueError:  # the entry, or the commit, says no day
+            delay = date.fromisoformat(commit.date) - date.fromisoformat(record.date)
+        except ValueError:  # the entry, or the commit, has no day
             return sha
-        same = sha and fold(trim(self._walk[sha].subject)) == fold(trim(record.impl.summary))
-        return sha if -_DAY <= behind <= (_DAY if same else timedelta(seconds=HORIZON)) else None
 
-    def _tips_beside(self) -> Iterable[str]:
-        return (*super()._tips_beside(), *(sha for _, sha in self._repository.request_heads))
+        is_same = fold(trim(commit.subject)) == fold(trim(record.impl.summary))
+        longest = _DAY if is_same else _HORIZON
+        return sha if -_DAY <= delay <= longest else None
 
-    def on_trunk(self) -> list[str]:
+    # What commits became
+
+    def landed_as(
+        self, named: Mapping[str, str], *, rewritten: bool = True
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the SHA of each commit and that of the commit that it became.
+
+        Args:
+            named: the SHAs of commits by their names.
+            rewritten: whether commits that were amended, rebased or picked are followed.
+
+        Returns:
+            One or two SHAs by the same names.
+        """
+        successors = self.rewritten(named.values()) if rewritten else {}
+        newest = {sha: successors.get(sha, sha) for sha in named.values()}
+        asked = islice((newest[sha] for sha in named.values()), MOST_ASKED)
+        landed = self.became(asked)
+
+        shas: dict[str, tuple[str, ...]] = {}
+        for name, sha in named.items():
+            became = landed.get(newest[sha])
+            if became:
+                shas[name] = (sha, became.commit)
+            elif sha in successors:
+                shas[name] = (sha, successors[sha])
+            else:
+                shas[name] = (sha,)
+        return shas
+
+    def became(self, shas: Iterable[str]) -> dict[str, BecameCommit]:
+        """Return the trunk commit that each commit became, without those where that is unknown."""
+        became = {}
+        for sha, landing in self.landings(shas).items():
+            commit = landing.commit or landing.part_of
+            if commit:
+                became[sha] = BecameCommit(commit, landing.found_by or PART)
+        return became
+
+    def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
+        """Return whether commits landed, by their SHAs. No entry has to name them."""
+        numbers = {sha: number for number, sha in enumerate(dict.fromkeys(shas))}
+        if not numbers:
+            return {}
+        if not self.trunk.commit:
+            return {sha: self._landing_without_trunk(sha) for sha in numbers}
+
+        graph = self._graph_with(numbers)
+        landings = self._landings_of(graph, self._commits(numbers), numbers)
+        return {sha: landings.of(sha) for sha in numbers}
+
+    def _landing_without_trunk(self, sha: str) -> Landing:
+        return Landing(
+            self.rules,
+            self.trunk,
+            field=sha,
+            sha=sha,
+            unknown=Unknown.NO_TRUNK,
+        )
+
+    def rewritten(self, shas: Iterable[str]) -> dict[str, str]:
+        """Return the commits off the trunk that were amended, rebased or picked.
+
+        A commit that a branch still has, as after a push, counts as amended where a later one has
+        the same parent and changes one of the same files.
+
+        Args:
+            shas: the commits in question.
+
+        Returns:
+            What each became, by SHA. Those that were not rewritten are left out.
+        """
+        wanted = [sha for sha in dict.fromkeys(shas) if sha not in self._walk]
+        off_trunk = self._commits(wanted)
+        if not off_trunk:
+            return {}
+
+        same_identity: dict[_Identity, list[Commit]] = {}
+        present = self._commits([*self._walk, *self.branches_off_trunk])
+        for commit in present.values():
+            for identity in _identities(commit):
+                same_identity.setdefault(identity, []).append(commit)
+
+        successors: dict[str, str] = {}
+        for sha, commit in off_trunk.items():
+            if sha in self.branches_off_trunk:
+                successor = self._amended_after_push(commit, same_identity)
+            else:
+                successor = _successor(commit, same_identity)
+            if successor:
+                successors[sha] = successor
+        return successors
+
+    def _amended_after_push(
+        self, commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]
+    ) -> str:
+        """Return the last amendment of a commit that a branch still has; "" without one."""
+        if not commit.parents:
+            return ""
+
+        later = []
+        for other in same_identity.get((commit.authored, commit.parents[0]), ()):
+            if (other.time or 0) > (commit.time or 0):
+                later.append(other.sha)
+        if not later:
+            return ""
+
+        written = self.written([commit.sha, *later])
+        files = self.files(written.values())
+        own_files = files.get(commit.sha, frozenset())
+
+        successor = ""
+        for sha in later:
+            if own_files & files.get(sha, frozenset()):
+                successor = sha
+        return successor
+
+    # Branches
+
+    def _tips_off_trunk(self) -> Iterable[str]:
+        requests = [head.sha for head in self._repository.request_heads]
+        return (*super()._tips_off_trunk(), *requests)
+
+    def trunk_shas(self) -> list[str]:
         """Return the commits of the trunk, newest first."""
         return list(self._walk)
 
     def tips(self) -> dict[str, str]:
-        """Return the tips of the local branches, each with the first branch by name; the trunk's is not among them."""
-        found: dict[str, str] = {}
-        for ref, sha in sorted(self._references.commits.items()):
-            if (
-                ref.startswith("refs/heads/")
-                and ref != self.trunk.ref
-                and not _OWN_BRANCH.match(ref)
-            ):
-                found.setdefault(sha, ref.removeprefix("refs/heads/"))
-        return found
+        """Return the tips of local branches other than the trunk.
+
+        Each tip has the first of its branches by name.
+        """
+        tips: dict[str, str] = {}
+        for ref, sha in self._work_branches().items():
+            if ref.startswith(_LOCAL_BRANCH) and ref != self.trunk.ref:
+                tips.setdefault(sha, ref.removeprefix(_LOCAL_BRANCH))
+        return tips
+
+    def _work_branches(self) -> dict[str, str]:
+        """Return the tips of the branches that hold work, by full names in order."""
+        tips = self._branches.tips
+        names = sorted(ref for ref in tips if not _RECORDING_BRANCH.match(ref))
+        return {ref: tips[ref] for ref in names}
 
     @cached_property
-    def beside(self) -> dict[str, str]:
-        """The commits off the trunk, each with the first branch that has it, local ones first; no trunk: their tips."""
+    def branches_off_trunk(self) -> dict[str, str]:
+        """The commits off the trunk, each with the first branch that has it, local ones first.
+
+        Without a trunk these are the tips of local branches.
+        """
         if not self.trunk.commit:
             return self.tips()
-        refs = {
-            ref: sha
-            for ref, sha in sorted(self._references.commits.items())
-            if not _OWN_BRANCH.match(ref)
-        }
-        refs = {ref: sha for ref, sha in refs.items() if ref not in self._references.targets}
-        lines = dict(
-            lines_off_trunk(
-                self._repository, [], list(dict.fromkeys(refs.values())), self.trunk.commit
-            )
-        )
-        found: dict[str, str] = {}
-        for ref, tip in refs.items():
+
+        tips = self._work_branches()
+        for symbolic in self._branches.targets:
+            tips.pop(symbolic, None)
+
+        wanted = list(dict.fromkeys(tips.values()))
+        lines = lines_off_trunk(self._repository, shas=[], tips=wanted, trunk=self.trunk.commit)
+        parents = dict(lines)
+
+        branches: dict[str, str] = {}
+        for ref, tip in tips.items():
             waiting = [tip]
             while waiting:
                 sha = waiting.pop()
-                if sha not in found and sha in lines and sha not in self._walk:
-                    found[sha] = _BRANCH_NAME.sub("", ref)
-                    waiting += lines[sha]
-        return found
+                if sha in branches or sha in self._walk or sha not in parents:
+                    continue
+                branches[sha] = _BRANCH_PREFIX.sub("", ref)
+                waiting += parents[sha]
+        return branches
 
-    def made_anew(self, shas: Iterable[str]) -> dict[str, str]:
-        """Return the commits off the trunk that were amended, rebased or picked, and what each became.
+    def branch_of(self, sha: str) -> str:
+        """Return the branch that brought a commit, as the merge on the trunk names it.
 
-        One that a branch still has, as after a push, was amended where a later one has its parent and a file of it.
+        Where no merge names one, that is the trunk, without the name of its remote.
         """
-        off = self._commits([sha for sha in dict.fromkeys(shas) if sha not in self._walk])
-        anew: dict[tuple[int | None, str], list[Commit]] = {}
-        for commit in self._commits([*self._walk, *self.beside]).values() if off else ():
-            for key in _identities(commit):
-                anew.setdefault(key, []).append(commit)
-        found: dict[str, str] = {}
-        for sha, commit in off.items():
-            alike = [one for key in reversed(_identities(commit)) for one in anew.get(key, ())[-1:]]
-            if sha in self.beside:
-                same_parent = anew.get(_identities(commit)[-1], ()) if commit.parents else ()
-                later = [one for one in same_parent if (one.time or 0) > (commit.time or 0)]
-                files = (
-                    self.files(self.written([sha, *(one.sha for one in later)]).values())
-                    if later
-                    else {}
-                )
-                alike = [
-                    one
-                    for one in later
-                    if files.get(sha, frozenset()) & files.get(one.sha, frozenset())
-                ]
-            if alike:
-                found[sha] = alike[-1].sha
-        return found
-
-    def branch_behind(self, sha: str) -> str:
-        """Return the branch that brought a commit, as its merge names it; else the trunk, without its remote."""
         index = self._graph.introduced.get(sha)
-        merge = sha if index is None else self._graph.mainline[index]
-        m = _MERGED.match(self._walk[merge].subject) if merge != sha else None
-        if branch := next(filter(None, m.groups()), "") if m else "":
-            return branch
-        name = self.trunk.name
-        return (
-            name.removeprefix(f"{self._references.remote}/")
-            if self.trunk.ref.startswith("refs/remotes/")
-            else name
-        )
+        if index is not None:
+            merge = self._graph.mainline[index]
+            match = _MERGED_BRANCH.match(self._walk[merge].subject)
+            if match and merge != sha:
+                return match[match.lastindex or 0]
 
-    def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
-        """Return what commits say of who wrote them; one that git cannot read is left out."""
-        found = self._commits(dict.fromkeys(shas)).items()
-        said = {sha: (checkpoint_ids(c.message), agents_named(c.message)) for sha, c in found}
-        return {
-            sha: WrittenCommit(sha, c.parents, c.authored, c.date, c.subject, *said[sha])
-            for sha, c in found
-        }
+        if self.trunk.ref.startswith("refs/remotes/"):
+            return self.trunk.name.removeprefix(f"{self._branches.remote}/")
+        return self.trunk.name
 
-    def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
-        """Return how often commits add each significant line; merges, and what git cannot read, are left out."""
-        known = (
-            (sha, commit.parents) for sha, commit in self._commits(dict.fromkeys(shas)).items()
-        )
-        pairs = [
-            CommitPair(sha, parents[0] if parents else "")
-            for sha, parents in known
-            if len(parents) < 2
-        ]
-        return {
-            sha: found.lines
-            for sha, found in added_lines(self._repository, pairs, line_hash).items()
-        }
+    def on_live_branches(self, since: int) -> set[str]:
+        """Return the commits off the trunk on branches that still move, those of remotes too.
 
-    def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
-        """Return how much commits changed against their first parents; one that git cannot compare is left out."""
+        Args:
+            since: the branches have a tip from this time or later, in seconds since 1970.
+        """
+        tips = set(self._work_branches().values()) - self._walk.keys()
 
-        def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
-            answer = self._repository.ask(*_SIZES, stdin=as_lines(batch))
-            found = dict.fromkeys(batch, ChangeSize())
-            sha = ""
-            for line in as_text(answer.stdout).split("\n"):
-                if _COMMIT_LINE.fullmatch(line):
-                    sha = line
-                elif line:
-                    added, removed = (
-                        0 if count == "-" else int(count) for count in line.split("\t", 2)[:2]
-                    )
-                    size = found[sha]
-                    found[sha] = ChangeSize(
-                        size.files + 1, size.added + added, size.removed + removed
-                    )
-            return None if answer.returncode else found
+        live = []
+        for sha, commit in self._commits(tips).items():
+            if (commit.time or 0) >= since:
+                live.append(sha)
+        if not live or not self.trunk.commit:
+            return set()
 
-        return ask_in_batches(ask, shas)
+        answer = self._repository.run("rev-list", *live, f"^{self.trunk.commit}")
+        return set(as_text(answer).split())
 
-    def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
-        """Return the paths that commits changed against their first parents, where git can compare them."""
-        pairs = {
-            commit.sha: CommitPair(commit.sha, next(iter(commit.parents), "")) for commit in commits
-        }
-        found = changes(self._repository, pairs.values())
-        return {
-            sha: frozenset(one.path for one in found[pair])
-            for sha, pair in pairs.items()
-            if pair in found
-        }
+    # Times of the trunk
 
     @property
     def tip_time(self) -> int | None:
         """When the tip of the trunk was committed, in seconds since 1970; None without a trunk."""
-        return self._walk[self.trunk.commit].time if self.trunk.commit in self._walk else None
+        if self.trunk.commit not in self._walk:
+            return None
+        return self._walk[self.trunk.commit].time
 
     def trunk_at(self, time: float) -> str:
-        """Return the commit of the trunk's first-parent line that was its tip at a time; "" where there was none."""
-        at = bisect_left(self._oldest_since, -time, key=neg)
-        return self._graph.mainline[at] if at < len(self._oldest_since) else ""
+        """Return the commit that was the tip of the trunk at a time; "" where there was none.
+
+        Args:
+            time: seconds since 1970.
+        """
+        index = bisect_left(self._oldest_since, -time, key=neg)
+        if index == len(self._oldest_since):
+            return ""
+        return self._graph.mainline[index]
 
     @cached_property
     def _oldest_since(self) -> list[int]:
-        """The least time of each commit of the first-parent line and those behind it, the newest first."""
-        return list(accumulate((self._walk[sha].time or 0 for sha in self._graph.mainline), min))
+        """For each commit of the mainline, the least time of it and of all that are newer."""
+        times = (self._walk[sha].time or 0 for sha in self._graph.mainline)
+        return list(accumulate(times, min))
 
     def landed_at(self, sha: str) -> int | None:
-        """Return when the trunk's first-parent line got a commit of the trunk, in seconds since 1970."""
+        """Return when the trunk's line of first parents got a commit, in seconds since 1970.
+
+        None means that the trunk does not contain the commit.
+        """
         index = self._graph.introduced.get(sha)
-        return None if index is None else self._walk[self._graph.mainline[index]].time
+        if index is None:
+            return None
+        return self._walk[self._graph.mainline[index]].time
+
+    # What commits say and change
+
+    def written(self, shas: Iterable[str]) -> dict[str, WrittenCommit]:
+        """Return what commits say of who wrote them, without those that git cannot read."""
+        written = {}
+        for sha, commit in self._commits(dict.fromkeys(shas)).items():
+            written[sha] = WrittenCommit(
+                sha,
+                parents=commit.parents,
+                time=commit.authored,
+                date=commit.date,
+                subject=commit.subject,
+                checkpoints=checkpoint_ids(commit.message),
+                agents=agents_named(commit.message),
+            )
+        return written
 
     def authors(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the names and addresses of the authors of commits; one that git cannot read is left out."""
+        """Return the names and addresses of the authors of commits.
+
+        Commits that git cannot read are left out.
+        """
 
         def ask(batch: Sequence[str]) -> Mapping[str, tuple[str, str]] | None:
             answer = self._repository.ask(*_AUTHORS, stdin=as_lines(batch))
-            rows = (line.split("\0") for line in as_text(answer.stdout).split("\n") if line)
-            return None if answer.returncode else {sha: (name, email) for sha, name, email in rows}
+            if answer.returncode:
+                return None
+
+            authors = {}
+            for line in as_text(answer.stdout).split("\n"):
+                if line:
+                    sha, name, email = line.split("\0")
+                    authors[sha] = (name, email)
+            return authors
 
         return ask_in_batches(ask, shas)
 
-    def own_names(self) -> tuple[str, str]:
-        """Return the name and the address that the caller's commits get here; "" where git has none."""
-        return self._repository.user_name, self._repository.callers_setting(
-            "--get", "user.email"
-        ).strip()
+    def callers_names(self) -> tuple[str, str]:
+        """Return the name and the address of the caller's commits; "" where git has none."""
+        email = self._repository.callers_setting("--get", "user.email").strip()
+        return self._repository.user_name, email
 
-    def on_live_branches(self, since: int) -> set[str]:
-        """Return the commits off the trunk on branches, remote ones too, whose tips are from a time or later."""
-        refs = (
-            (ref, sha)
-            for ref, sha in self._references.commits.items()
-            if not _OWN_BRANCH.match(ref)
-        )
-        tips = self._commits(list({sha for _, sha in refs if sha not in self._walk}))
-        live = [sha for sha, commit in tips.items() if (commit.time or 0) >= since]
-        if not live or not self.trunk.commit:
-            return set()
-        return set(
-            as_text(self._repository.run("rev-list", *live, f"^{self.trunk.commit}")).split()
-        )
+    def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
+        """Return how often commits add each significant line.
 
-    def files_since(self, time: int) -> tuple[set[str], list[tuple[str, str]]]:
-        """Return the paths that the trunk has or changed since a time, and from and to which paths it moved files."""
-        walk = [c for c in self._walk.values() if (c.time or 0) >= time and len(c.parents) < 2]
-        found = net_changes(
-            self._repository, [CommitPair(c.sha, next(iter(c.parents), "")) for c in walk]
-        )
-        changed = [one for some in found.values() for one in some]
-        tip = (
-            ("ls-tree", "-r", "-z", "--full-tree", "--name-only", self.trunk.commit)
-            if self.trunk.commit
-            else ()
-        )
-        there = as_text(self._repository.run(*tip)).split("\0")[:-1] if tip else []
-        names = {*there, *(name for one in changed for name in (one.path, one.old_path))}
-        return names, [(one.old_path, one.path) for one in changed if one.status == "R"]
+        Merges, and commits that git cannot read, are left out.
+        """
+        pairs = []
+        for sha, commit in self._commits(dict.fromkeys(shas)).items():
+            if len(commit.parents) < 2:
+                pairs.append(_with_first_parent(sha, commit.parents))
+
+        added = added_lines(self._repository, pairs, line_hash)
+        return {sha: added[sha].lines for sha in added}
+
+    def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
+        """Return how much commits changed against their first parents.
+
+        Commits that git cannot compare are left out.
+        """
+
+        def ask(batch: Sequence[str]) -> Mapping[str, ChangeSize] | None:
+            answer = self._repository.ask(*_NUMSTAT, stdin=as_lines(batch))
+            if answer.returncode:
+                return None
+
+            unchanged = dict.fromkeys(batch, ChangeSize())
+            return unchanged | _parse_numstat(as_text(answer.stdout))
+
+        return ask_in_batches(ask, shas)
+
+    def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
+        """Return the paths that commits changed against their first parents.
+
+        Commits that git cannot compare are left out.
+        """
+        pairs = [commit.change for commit in commits]
+        changed = changes(self._repository, pairs)
+
+        files = {}
+        for pair in pairs:
+            if pair in changed:
+                files[pair.commit] = frozenset(change.path for change in changed[pair])
+        return files
+
+    def trunk_paths_since(self, time: int) -> TrunkPaths:
+        """Return the paths that the trunk has, or changed since a time in seconds since 1970."""
+        pairs = []
+        for commit in self._walk.values():
+            is_recent = (commit.time or 0) >= time
+            if is_recent and len(commit.parents) < 2:
+                pairs.append(_with_first_parent(commit.sha, commit.parents))
+
+        names: set[str] = set()
+        moves = []
+        for changed in net_changes(self._repository, pairs).values():
+            for change in changed:
+                names |= {change.path, change.old_path}
+                if change.status == "R":
+                    moves.append((change.old_path, change.path))
+
+        if self.trunk.commit:
+            listing = as_text(self._repository.run(*_LIST_FILES, self.trunk.commit))
+            names.update(listing.split("\0")[:-1])
+        return TrunkPaths(names, moves)
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
-        return [url for _, url in self._repository.remotes]
+        return [setting.url for setting in self._repository.remotes]
+
+
+def _successor(commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]) -> str:
+    """Return the last commit with an identity of another one; "" without one.
+
+    Of a commit with the same subject and one with the same parent, the first counts.
+    """
+    for identity in _identities(commit):
+        others = same_identity.get(identity)
+        if others:
+            return others[-1].sha
+    return ""
+
+
+def _parse_numstat(output: str) -> dict[str, ChangeSize]:
+    """Return the sizes of commits that change something, as ``git diff-tree --numstat`` prints."""
+    sizes: dict[str, ChangeSize] = {}
+    sha = ""
+    for line in output.split("\n"):
+        if _SHA.fullmatch(line):
+            sha = line
+        elif line:
+            added, removed, _ = line.split("\t", 2)
+            size = sizes.get(sha, ChangeSize())
+            sizes[sha] = size.with_file(_line_count(added), _line_count(removed))
+    return sizes
+
+
+def _line_count(text: str) -> int:
+    return 0 if text == _BINARY else int(text)

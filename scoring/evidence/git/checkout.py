@@ -62,11 +62,15 @@ def check_out(source: Path, directory: Path) -> None:
 
 def _copy_bare_repository(source: Path, git: Git) -> str:
     """Copy objects and refs, and return the branch that ``HEAD`` names; "" when it names none."""
-    git.run("init", "--quiet", "--template=", f"--object-format={_object_format(source)}")
+    _init(git, _object_format(source))
 
     copy = git.directory / ".git"
-    alternates = shutil.ignore_patterns("alternates", "http-alternates")
-    shutil.copytree(source / "objects", copy / "objects", dirs_exist_ok=True, ignore=alternates)
+    shutil.copytree(
+        source / "objects",
+        copy / "objects",
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("alternates", "http-alternates"),
+    )
     if (source / "refs").is_dir():
         shutil.copytree(source / "refs", copy / "refs", dirs_exist_ok=True)
     if (source / "packed-refs").is_file():
@@ -83,20 +87,27 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
 def _unpack_bundle(source: Path, git: Git) -> str:
     """Unpack a bundle, and return the branch to check out; "" when it has none."""
     heads = git.run("bundle", "list-heads", os.fspath(source)).decode(errors="replace")
-    rows = [line.split(" ", 1) for line in heads.splitlines() if " " in line]
-    shas = {name: sha for sha, name in rows}
+    shas: dict[str, str] = {}
+    for line in heads.splitlines():
+        sha, _, name = line.partition(" ")
+        if name:
+            shas[name] = sha
 
-    object_format = "sha1"
-    if rows and len(rows[0][0]) == _SHA256_DIGITS:
-        object_format = "sha256"
-    git.run("init", "--quiet", "--template=", f"--object-format={object_format}")
+    first_sha = next(iter(shas.values()), "")
+    _init(git, _format_of(first_sha))
     git.run("bundle", "unbundle", os.fspath(source))
 
-    refs = {name: sha for name, sha in shas.items() if name.startswith("refs/")}
-    commands = "".join(f"create {name} {sha}\n" for name, sha in refs.items())
+    commands = ""
+    for name, sha in shas.items():
+        if name.startswith("refs/"):
+            commands += f"create {name} {sha}\n"
     git.run("update-ref", "--stdin", stdin=commands.encode())
 
     return _branch_to_check_out(shas)
+
+
+def _init(git: Git, object_format: str) -> None:
+    git.run("init", "--quiet", "--template=", f"--object-format={object_format}")
 
 
 def _branch_to_check_out(shas: dict[str, str]) -> str:
@@ -104,11 +115,12 @@ def _branch_to_check_out(shas: dict[str, str]) -> str:
 
     ``main`` comes before ``master``, and both before other branches.
     """
-    branches = [
-        name
-        for name, sha in shas.items()
-        if name.startswith("refs/heads/") and sha == shas.get("HEAD", sha)
-    ]
+    branches = []
+    for name, sha in shas.items():
+        is_at_head = sha == shas.get("HEAD", sha)
+        if name.startswith("refs/heads/") and is_at_head:
+            branches.append(name)
+
     for name in (*_USUAL_BRANCHES, *branches):
         if name in branches:
             return name
@@ -127,5 +139,9 @@ def _object_format(bare: Path) -> str:
         with open(path, "rb") as f:
             sha = _SHA_AT_START.search(f.read(_HEAD_LIMIT))
         if sha:
-            return "sha256" if len(sha[0]) == _SHA256_DIGITS else "sha1"
+            return _format_of(sha[0].decode())
     return "sha1"
+
+
+def _format_of(sha: str) -> str:
+    return "sha256" if len(sha) == _SHA256_DIGITS else "sha1"

@@ -34,7 +34,9 @@ def request_of(message: str) -> int | None:
     """Return the number of the pull or merge request that a commit brought in; None without one."""
     first_line = trim(message.partition("\n")[0])
     match = _NUMBERED.fullmatch(first_line) or _MERGED_REQUEST.search(message)
-    return int(match[match.lastindex or 0]) if match else None
+    if not match:
+        return None
+    return int(match[match.lastindex or 0])
 
 
 class Naming(NamedTuple):
@@ -79,19 +81,25 @@ class CommitNames:
         if brought:
             self.request[sha] = brought
 
-        for number in dict.fromkeys(map(int, _MENTIONED_REQUEST.findall(message))):
-            self.requests.setdefault(number, {})[sha] = number == brought
+        numbers = map(int, _MENTIONED_REQUEST.findall(message))
+        for number in dict.fromkeys(numbers):
+            naming_commits = self.requests.setdefault(number, {})
+            naming_commits[sha] = number == brought
 
-        for subject in dict.fromkeys(map(trim, _LISTED_SUBJECT.findall(message))):
-            self.subjects.setdefault(subject, []).append(sha)
+        subjects = map(trim, _LISTED_SUBJECT.findall(message))
+        for subject in dict.fromkeys(subjects):
+            listing_commits = self.subjects.setdefault(subject, [])
+            listing_commits.append(sha)
 
         listed = set(_LISTED_SHA.findall(message))
         reverted = set(reverted_shas(message))
         for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
-            if digits not in reverted:
-                naming = Naming(sha, listed=digits in listed)
-                same_prefix = self._by_prefix.setdefault(digits[:_SHORTEST_SHA], [])
-                same_prefix.append(_NamedSha(digits, naming))
+            if digits in reverted:
+                continue
+            prefix = digits[:_SHORTEST_SHA]
+            naming = Naming(sha, listed=digits in listed)
+            same_prefix = self._by_prefix.setdefault(prefix, [])
+            same_prefix.append(_NamedSha(digits, naming))
 
     def naming(self, sha: str) -> list[Naming]:
         """Return the commits that name a commit by its SHA, in full or abbreviated."""

@@ -1,4 +1,7 @@
-"""What git says about the commits of a log, as facts; the signals ``landed`` and ``scope`` judge them."""
+"""What git says about the commits of a log, as facts.
+
+The signals ``landed`` and ``scope`` judge them.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,17 +12,28 @@ from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
 
-Rules = Literal[
-    "reference", "attributed"
-]  # under which a fact was found; their details are worded differently
+Rules = Literal["reference", "attributed"]
+"""The rules under which a fact was found. Their details are worded differently."""
 
-ANCESTOR, PATCH_ID, SQUASH, MERGE_TREE = "ancestor", "patch-id", "squash", "merge-tree"
-LATER_ANCESTOR, SUBJECT, MESSAGE = "later-ancestor", "subject", "message"
-NAMED, PULL_REQUEST, NUMBERED = "named", "pull-request", "numbered-subject"
-LISTED, LINES, PART = "listed-subject", "lines", "part"
-REVERTED, NOT_LANDED = "reverted", "not-landed"
+# How work was found on the trunk. ``docs/EVIDENCE.md``, "Landing", explains each word.
+ANCESTOR = "ancestor"
+PATCH_ID = "patch-id"
+SQUASH = "squash"
+MERGE_TREE = "merge-tree"
+LATER_ANCESTOR = "later-ancestor"
+SUBJECT = "subject"
+MESSAGE = "message"
+NAMED = "named"
+PULL_REQUEST = "pull-request"
+NUMBERED = "numbered-subject"
+LISTED = "listed-subject"
+LINES = "lines"
+PART = "part"
+REVERTED = "reverted"
+NOT_LANDED = "not-landed"
 
-MERGE_GIT = (2, 38)  # the first git that can merge without a work tree
+MERGE_GIT = (2, 38)
+"""The first git that can merge without a work tree."""
 
 
 class Unknown(StrEnum):
@@ -45,7 +59,15 @@ class Unknown(StrEnum):
 
 
 class Trunk(Frozen, frozen=True):
-    """Where work lands: ``ref`` in full and ``name`` for details, its tip or None, how it was chosen, if shallow."""
+    """The branch on which work lands.
+
+    Attributes:
+        ref: the full name; "" when no trunk was found.
+        name: the name for people.
+        commit: the tip; None when the branch does not exist.
+        how: how the trunk was chosen, or why there is none.
+        shallow: whether history is cut off before its beginning.
+    """
 
     ref: str
     name: str
@@ -55,7 +77,14 @@ class Trunk(Frozen, frozen=True):
 
 
 class Tip(NamedTuple):
-    """A commit, of an iteration or a branch, that may speak for those it contains; ``method`` is how it was found."""
+    """A commit that may show the landing of those it contains.
+
+    Attributes:
+        sha: the commit.
+        iteration: the iteration that names it; 0 when a branch does.
+        branch: the branch with this tip; "" when an iteration names the commit.
+        method: how the commit itself was found on the trunk.
+    """
 
     sha: str
     iteration: int = 0
@@ -63,42 +92,56 @@ class Tip(NamedTuple):
     method: str = ""
 
 
+class LineShare(NamedTuple):
+    """How many of some lines were found, and how many there are."""
+
+    found: int
+    total: int
+
+
 class Landing(Frozen, frozen=True):
     """Whether the work of one iteration came to the trunk, and how that was found out.
 
-    ``lines`` are how many of the significant lines that it adds are there (in ``commit`` or ``part_of``, where there is
-    one, else in any trunk commit at or after it), and how many they are; None where they were not looked for.
+    Attributes:
+        rules: the rules under which the fact was found.
+        trunk: where work lands.
+        field: the commit field of the entry, trimmed.
+        sha: the commit that it names.
+        found_by: how the work was found on the trunk, reverted or not, in a word of this module;
+            "" when that is unknown.
+        commit: the trunk commit that brought the work; None when no single one did.
+        merged_in: the merge that brought ``commit`` to the trunk's line of first parents.
+        reverted_by: the trunk commit that took the work back.
+        whole: whether this holds for all that the commit contains, and not only for its own change.
+        common_files: files that the commit shares with the one of the same subject, where that is
+            how it was found.
+        tip: the commit that shows the landing of this one.
+        unknown: why it cannot be known; None when it is known.
+        lines: how many of the significant lines that it adds are in ``commit`` or ``part_of``,
+            else in any trunk commit at or after it; None where they were not looked for.
+        removed: whether ``lines`` are those that it removes, because it adds none.
+        request: the number of the pull or merge request that brought ``commit`` or ``part_of``.
+        part_of: the trunk commit that it is part of, without enough of its lines.
+        old_git: the version of git, where that was too old to try a merge.
     """
 
     rules: Rules
     trunk: Trunk
-    field: str = ""  # the commit field of the entry, trimmed
-    sha: str | None = None  # the commit that it names
-    found_by: str = (
-        ""  # how the work was found on the trunk, reverted or not, in a word of this module, or ""
-    )
-    commit: str | None = (
-        None  # the trunk commit that brought the work; None where no single one did
-    )
-    merged_in: str | None = (
-        None  # the merge that brought ``commit`` to the trunk's first-parent line
-    )
-    reverted_by: str | None = None  # the trunk commit that took the work back
-    whole: bool = True  # whether this holds for all that the commit contains, and not for its own change alone
-    common_files: int = (
-        0  # that the commit shares with the one of the same subject, where that is how it was found
-    )
-    tip: Tip | None = None  # the commit that speaks for this one
-    unknown: Unknown | None = None  # why it cannot be known; None when it is known
-    lines: tuple[int, int] | None = None
-    removed: bool = False  # whether ``lines`` are those that it removes, as it adds none
-    request: int | None = (
-        None  # the number of the pull or merge request that brought that trunk commit
-    )
-    part_of: str | None = None  # the trunk commit that it is part of, without enough of its lines
-    old_git: tuple[int, int] | None = (
-        None  # the version of git, where that was too old to try a merge
-    )
+    field: str = ""
+    sha: str | None = None
+    found_by: str = ""
+    commit: str | None = None
+    merged_in: str | None = None
+    reverted_by: str | None = None
+    whole: bool = True
+    common_files: int = 0
+    tip: Tip | None = None
+    unknown: Unknown | None = None
+    lines: LineShare | None = None
+    removed: bool = False
+    request: int | None = None
+    part_of: str | None = None
+    old_git: tuple[int, int] | None = None
 
     @property
     def method(self) -> str:
@@ -112,55 +155,80 @@ class Landing(Frozen, frozen=True):
 
 
 class Changed(Frozen, frozen=True):
-    """Which files one iteration changed, and over which range of commits."""
+    """Which files one iteration changed, and over which commits.
+
+    Attributes:
+        rules: the rules under which the fact was found.
+        field: the commit field of the entry, trimmed.
+        sha: the commit that it names.
+        files: the changed files by their new paths; the reference has them as git quotes them.
+        base: the commit that ``sha`` was compared with; "" for a first commit.
+        since: the earlier iteration with the commit ``base``; None when that is the first parent.
+        without_trunk: whether changes that came in from the trunk are left out.
+        merge: whether the commit is a merge, compared with its first parent.
+        unknown: why the files cannot be known; None also where they were not asked for.
+    """
 
     rules: Rules
-    field: str  # the commit field of the entry, trimmed
-    sha: str | None = None  # the commit that it names
-    files: tuple[str, ...] = ()  # by their new names; the reference has them as git quotes them
-    base: str = ""  # the commit that ``sha`` was compared with, "" for a first commit
-    since: int | None = (
-        None  # the earlier iteration with the commit ``base``; None when that is the first parent
-    )
-    without_trunk: bool = False  # whether changes that came in from the trunk are left out
-    merge: bool = False  # whether the commit is a merge, compared with its first parent
-    unknown: Unknown | None = (
-        None  # why the files cannot be known; None also where they were not asked for
-    )
+    field: str
+    sha: str | None = None
+    files: tuple[str, ...] = ()
+    base: str = ""
+    since: int | None = None
+    without_trunk: bool = False
+    merge: bool = False
+    unknown: Unknown | None = None
 
 
 class GitFacts(ABC):
-    """What git says about the commits of one log. Git is asked in batches, whatever the length of the log."""
+    """What git says about the commits of one log.
+
+    Git is asked in batches, however long the log is.
+
+    Attributes:
+        rules: the rules under which facts are found.
+        trunk: where work lands, and how that was found out.
+    """
 
     rules: Rules
-    trunk: Trunk  # where work lands, and how that was found out
+    trunk: Trunk
     _resolved: Mapping[str, str | None]
 
     def resolve(self, name: str) -> str | None:
-        """Return the SHA of a commit field, exactly as written or trimmed; None where it names no commit."""
+        """Return the SHA of a commit field, exactly as written or trimmed; None for no commit."""
         return self._resolved[name]
 
     def committed(self, name: str) -> int | None:
-        """Return the committer time, in seconds since 1970, of the commit that a field names, or None."""
+        """Return the committer time of the commit that a field names, in seconds since 1970.
+
+        None means that the field names no commit, or one that git cannot read.
+        """
         sha = self._resolved[name]
         return self._time_of(sha) if sha else None
 
     @abstractmethod
     def _time_of(self, sha: str) -> int | None:
-        """Return the committer time of a commit; None when it cannot be read or names none."""
+        """Return the committer time of a commit; None when git cannot read it or has none."""
 
     @abstractmethod
     def landing(self, record: IterationRecord) -> Landing:
         """Return whether an iteration's work has landed."""
 
     def changed(self, record: IterationRecord, *, files: bool = True) -> Changed:
-        """Return what an iteration changed; with ``files`` false only its commit, without asking git for more."""
+        """Return what an iteration changed.
+
+        Args:
+            record: the iteration.
+            files: whether to ask git for the files; otherwise only the commit is filled in.
+        """
         field, sha = self._commit(record)
+        if not field:
+            return Changed(self.rules, field, unknown=Unknown.NO_COMMIT)
         if sha is None:
-            return Changed(
-                self.rules, field, unknown=Unknown.UNRESOLVED if field else Unknown.NO_COMMIT
-            )
-        return self._changed_by(record, sha) if files else Changed(self.rules, field, sha)
+            return Changed(self.rules, field, unknown=Unknown.UNRESOLVED)
+        if not files:
+            return Changed(self.rules, field, sha)
+        return self._changed_by(record, sha)
 
     @abstractmethod
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:

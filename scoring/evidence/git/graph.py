@@ -106,9 +106,10 @@ class CommitGraph:
     def _boundaries(self) -> dict[str, frozenset[str]]:
         boundaries: dict[str, frozenset[str]] = {}
         for sha in reversed(self._off_trunk):
-            of_parents = {
-                boundaries.get(parent, self._trunk_set & {parent}) for parent in self.parents[sha]
-            }
+            of_parents = set()
+            for parent in self.parents[sha]:
+                of_parents.add(boundaries.get(parent, self._trunk_set & {parent}))
+
             if len(of_parents) == 1:
                 boundaries[sha] = of_parents.pop()  # shared, because a branch has one boundary
             else:
@@ -123,8 +124,9 @@ class CommitGraph:
 
         boundary = self.boundary(sha)
         if boundary not in self._contained:
-            off_mainline = [commit for commit in boundary if commit not in self.mainline_index]
-            self._contained[boundary] = _ancestors(off_mainline, self.parents, self.mainline_index)
+            mainline = self.mainline_index
+            off_mainline = [commit for commit in boundary if commit not in mainline]
+            self._contained[boundary] = _ancestors(off_mainline, self.parents, stop=mainline)
         return trunk_commit in self._contained[boundary]
 
     def merge_bases(self, sha: str) -> list[str]:
@@ -145,7 +147,11 @@ class CommitGraph:
         """Return how many of some commits each commit off the trunk contains, itself included."""
         counts: dict[str, int] = {}
         for sha in reversed(self._off_trunk):
-            of_parents = [counts[parent] for parent in self.parents[sha] if parent in counts]
+            of_parents = []
+            for parent in self.parents[sha]:
+                if parent in counts:
+                    of_parents.append(counts[parent])
+
             if len(of_parents) > 1:
                 # Both parents may contain the same commits, so their counts cannot be added.
                 counts[sha] = sum(commit in shas for commit in self.side(sha))
@@ -233,7 +239,10 @@ class CommitGraph:
                 newest[sha] = self.mainline_index[sha]
                 continue
 
-            of_parents = [newest[parent] for parent in self.parents[sha] if parent in newest]
+            of_parents = []
+            for parent in self.parents[sha]:
+                if parent in newest:
+                    of_parents.append(newest[parent])
             if of_parents:
                 newest[sha] = min(of_parents)
         return newest
@@ -249,7 +258,9 @@ class CommitGraph:
                 if sha in introduced:
                     continue
                 introduced[sha] = index
-                waiting += [parent for parent in self.parents[sha] if parent in self.parents]
+                for parent in self.parents[sha]:
+                    if parent in self.parents:
+                        waiting.append(parent)
         return introduced
 
     @cached_property

@@ -150,8 +150,8 @@ def read_split(
     """
     paths = [*sources, path]
     pathspecs = [f":(top,literal){name}" for name in paths]
-    options = (*_OPTIONS, *_PATCH_OPTIONS, pair.base, pair.commit, "--")
-    output = repository.run("diff-tree", *options, *pathspecs)
+    options = [*_OPTIONS, *_PATCH_OPTIONS]
+    output = repository.run("diff-tree", *options, pair.base, pair.commit, "--", *pathspecs)
 
     lines = [pair.commit.encode(), *output.split(b"\n")]
     for file in next(_parse_patches(lines, counts), []):

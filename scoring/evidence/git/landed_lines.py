@@ -14,7 +14,7 @@ from scoring.evidence.git import facts
 from scoring.evidence.git.added_lines import AddedLines, FileLine, added_lines, bare_text
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.commit_names import CommitNames, request_of, without_number
-from scoring.evidence.git.facts import Landing, Tip, Unknown
+from scoring.evidence.git.facts import Landing, LineShare, Tip, Unknown
 from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import TrunkMessage, reverted_name, reverted_shas, whole_reverts
@@ -191,7 +191,7 @@ class AttributedLandings(Landings):
                     (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND),
                     by.commit or by.part_of,
                 )
-                weighed[sha] = self._found(
+                weighed[sha] = self._landing(
                     sha, unknown=why, part_of=whole, lines=weighed[sha].lines
                 )
         return weighed
@@ -316,7 +316,7 @@ class AttributedLandings(Landings):
         if there is None and before.found_by == facts.MERGE_TREE:
             return before
         if there is None:
-            return self._found(
+            return self._landing(
                 sha, unknown=Unknown.LARGE if sha in self._lines.own else Unknown.OBJECTS
             )
         later = before.found_by == facts.LATER_ANCESTOR
@@ -325,7 +325,7 @@ class AttributedLandings(Landings):
         if not there.lines and later and before.whole:
             enough = self._may_be_there(sha, before.commit)
         if later and enough and before.commit:
-            return replace(before, lines=(share, there.lines))
+            return replace(before, lines=LineShare(share, there.lines))
         candidates = [
             one for one in self._candidates(sha) if not self._graph.contains(sha, one.commit)
         ]
@@ -382,10 +382,10 @@ class AttributedLandings(Landings):
             if good.get(how):
                 best = sorted(good[how], key=lambda c: (-there.by_commit[c], -place[c]))
                 landed, who = self._standing(best, sha)
-                share = there.by_commit[landed], there.lines
+                share = LineShare(there.by_commit[landed], there.lines)
                 number = self._names.request.get(landed)
                 tip = tips.get(landed) if how == facts.LATER_ANCESTOR else None
-                return self._found(
+                return self._landing(
                     sha, how, landed, None, who, whole=False, tip=tip, lines=share, request=number
                 )
         return None
@@ -394,10 +394,10 @@ class AttributedLandings(Landings):
         self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing
     ) -> Landing:
         """Return what is not known; that it did not land only where none of its lines is there after a horizon."""
-        found = partial(self._found, sha, lines=(there.there, there.lines))
+        found = partial(self._landing, sha, lines=LineShare(there.there, there.lines))
         if sure := [one.commit for one in candidates if one.sure]:
             best = max(sure, key=lambda commit: there.by_commit[commit])
-            lines = there.by_commit[best], there.lines
+            lines = LineShare(there.by_commit[best], there.lines)
             why = Unknown.PART if there.lines else Unknown.NO_LINES
             return found(
                 unknown=why, part_of=best, request=self._names.request.get(best), lines=lines

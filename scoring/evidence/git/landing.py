@@ -1,7 +1,12 @@
-"""Has a commit's work landed on the trunk, and by which method was that found out (``docs/EVIDENCE.md``, "Landing")."""
+"""Whether commits landed on the trunk, and how that was found out.
+
+The methods are in ``docs/EVIDENCE.md``, "Landing".
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain
+from typing import NamedTuple
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, CommitPair, changes
@@ -11,12 +16,23 @@ from scoring.evidence.git.isolated import git_version, isolated_repository, merg
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts, TrunkMessage
 from scoring.evidence.git.same_changes import same_changes
+from scoring.evidence.git.starter import Git
 from scoring.evidence.git.walk import Commit
 
-MOST_TIPS = 200  # branches that contain unlanded commits and are looked at
-_MOST_ALIKE = 50
+MOST_TIPS = 200
+"""Branches with commits that did not land by themselves, of which the change is looked for."""
+
+_MOST_WITH_SAME_SUBJECT = 50  # trunk commits
 _MOST_BASES = 4
-_EVERYWHERE = 1 << 62
+_AFTER_ALL = 1 << 62  # a position to which every commit of the trunk is newer
+_SHA256_DIGITS = 64
+
+
+class StandingCommit(NamedTuple):
+    """A trunk commit that brought work, and what reverts it."""
+
+    sha: str
+    reverted_by: str | None
 
 
 class Landings:
@@ -32,241 +48,416 @@ class Landings:
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
     ) -> None:
-        """Take the commits of the trunk, newest first, those of the log by SHA and once each, and all branches."""
-        self._repository, self._walk, self._graph, self._commits = repository, walk, graph, commits
-        self._tip, self._shallow = trunk.commit or "", trunk.shallow
-        self._found = partial(Landing, "attributed", trunk, "")
+        """Take what is known of a log and its repository.
+
+        Args:
+            repository: an open repository.
+            trunk: where work lands.
+            walk: the commits of the trunk, newest first.
+            graph: the trunk, the commits of the log off it, and the branches that hold these.
+            commits: the commits of the log by SHA.
+            iterations: the commits of the log, each once, by iteration.
+            branches: the tips of all branches.
+        """
+        self._repository = repository
+        self._walk = walk
+        self._graph = graph
+        self._commits = commits
+        self._tip = trunk.commit or ""
+        self._shallow = trunk.shallow
+        self._landing = partial(Landing, "attributed", trunk, "")
+
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
-        self._branches = [
-            tip for tip in branches if tip.sha in graph and not graph.on_trunk(tip.sha)
-        ]
+        self._branches: list[Tip] = []
+        for tip in branches:
+            if tip.sha in graph and not graph.on_trunk(tip.sha):
+                self._branches.append(tip)
+
         self.messages = list(self._messages(walk))
+        """The messages of trunk commits that may speak of a revert."""
         self._reverts = Reverts(self.messages, graph.brought_by)
+
         self._changes: dict[CommitPair, tuple[Change, ...]] = {}
-        self._unsure: set[str] = set()
+        self._unsure: set[str] = set()  # commits that git cannot compare or merge
         self._old_git: tuple[int, int] | None = None
 
     @cached_property
     def _subjects(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        """The trunk commits with each subject, newest first."""
+        subjects: dict[str, list[str]] = {}
         for commit in self._walk:
-            found.setdefault(commit.subject, []).append(commit.sha)
-        return found
+            subjects.setdefault(commit.subject, []).append(commit.sha)
+        return subjects
 
     @cached_property
     def _times(self) -> dict[str, int]:
+        """The committer times of trunk commits, in seconds since 1970; 0 where git has none."""
         return {commit.sha: commit.time or 0 for commit in self._walk}
 
     def _messages(self, walk: Iterable[Commit]) -> Iterator[TrunkMessage]:
         for commit in walk:
             if commit.message:
-                yield TrunkMessage(self._graph.position[commit.sha], commit.sha, commit.message)
+                position = self._graph.position[commit.sha]
+                yield TrunkMessage(position, commit.sha, commit.message)
 
     def of(self, sha: str) -> Landing:
-        """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
-        if not self._graph.on_trunk(sha):
-            return (
-                self._found(sha, unknown=Unknown.SHALLOW) if self._shallow else self._decided[sha]
-            )
-        merges = self._graph.brought_by(sha)
-        reverted_by = self._reverts.of((sha, *merges), self._graph.position[sha])
-        return self._found(sha, facts.ANCESTOR, sha, next(iter(merges), None), reverted_by)
+        """Return whether a commit has landed. The commit field of the entry is left empty."""
+        if self._graph.on_trunk(sha):
+            return self._on_trunk(sha)
+        if self._shallow:
+            return self._landing(sha, unknown=Unknown.SHALLOW)
+        return self._decided[sha]
 
-    def reverted_by(self, landed: str, *also: str) -> str | None:
-        """Return the commit that reverts a trunk commit, a merge that brought it in, or ``also`` after it."""
-        targets = (landed, *self._graph.brought_by(landed), *also)
+    def _on_trunk(self, sha: str) -> Landing:
+        merges = self._graph.brought_by(sha)
+        return self._landing(
+            sha,
+            facts.ANCESTOR,
+            commit=sha,
+            merged_in=merges[0] if merges else None,
+            reverted_by=self._reverts.of((sha, *merges), self._graph.position[sha]),
+        )
+
+    def reverted_by(self, landed: str, *others: str) -> str | None:
+        """Return the commit that reverts a trunk commit, or None.
+
+        To revert a merge that brought the commit in, or one of some other commits after it,
+        reverts it too.
+        """
+        targets = (landed, *self._graph.brought_by(landed), *others)
         return self._reverts.of(targets, self._graph.position[landed])
 
     @cached_property
     def _decided(self) -> dict[str, Landing]:
-        decided: dict[str, Landing] = {}
+        """The landing of each commit off the trunk."""
         shas = [tip.sha for tip in self._iterations]
-        for sha in shas:
-            if sha not in self._graph or sha not in self._commits:
-                decided[sha] = self._found(sha, unknown=Unknown.HISTORY)
-            elif len(self._graph.parents[sha]) > 1:
-                decided[sha] = self._found(sha, unknown=Unknown.MERGE)
-        own = self._tried([sha for sha in shas if sha not in decided])
-        for sha in own:
-            if not (changed := self._changes.get(CommitPair(sha, self._graph.first_parent(sha)))):
-                why = Unknown.FILES if changed is None else Unknown.NO_CHANGE
-                decided[sha] = self._found(sha, unknown=why)
+        decided = self._undecidable(shas)
+
+        compared = [sha for sha in shas if sha not in decided]
+        by_change = self._by_own_change(compared)
+        decided |= self._without_changes(compared)
+
         tried = [tip for tip in self._iterations if tip.sha not in decided]
-        missing = {tip.sha for tip in tried if own[tip.sha] is None}
-        held = self._graph.counts(missing)
-        branches = [tip for tip in self._branches if held[tip.sha] > (tip.sha in missing)][
-            :MOST_TIPS
-        ]
-        own |= self._tried(
-            [sha for sha in dict.fromkeys(tip.sha for tip in branches) if sha not in own]
-        )
-        by_subject = self._by_subject(tip.sha for tip in tried if tip.sha in missing)
+        missing = [tip.sha for tip in tried if by_change[tip.sha] is None]
+        branches = self._branches_beyond(missing)
+        untried = dict.fromkeys(tip.sha for tip in branches if tip.sha not in by_change)
+        by_change |= self._by_own_change(list(untried))
+        by_subject = self._by_subject(missing)
+
         tips = [*tried, *branches]
         containing = self._graph.containing(tip.sha for tip in tips)
-        in_part = [
-            [by for by in (own.get(tip.sha), by_subject.get(tip.sha)) if by and not by.whole]
-            for tip in tips
-        ]
-        waiting: dict[str, IndexSet] = {}  # the commits that contain those with a merge base
-        for sha in by_subject:
-            base = self._base(sha)
-            waiting[base] = waiting.get(base, NO_INDICES) | containing.get(sha, NO_INDICES)
-        self._ask_changes(
-            self._moved(base, by.commit)
-            for base, some in waiting.items()
-            for n in some.indices()
-            for by in in_part[n]
-        )
-        landed, of_branches = 0, -1 << len(tried)
-        for n in range(len(tried) - 1, -1, -1):
-            sha = tried[n].sha
-            later = containing.get(sha, NO_INDICES)
+        self._ask_changes_up_to(tips, containing, by_change, by_subject)
+
+        # Commits of later iterations come first, because they can show the landing of earlier ones.
+        landed_later = 0  # the indices of those that landed, as bits
+        any_branch = -1 << len(tried)
+        for index in range(len(tried) - 1, -1, -1):
+            sha = tried[index].sha
+            containing_this = containing.get(sha, NO_INDICES)
+            later_commits = (tips[i] for i in containing_this.indices(landed_later))
+            later_branches = (tips[i] for i in containing_this.indices(any_branch))
+
             decided[sha] = (
-                own[sha]
-                or self._by_later(sha, (tips[k] for k in later.indices(landed)), decided)
-                or self._by_later(sha, (tips[k] for k in later.indices(of_branches)), own)
+                by_change[sha]
+                or self._by_later(sha, later_commits, decided)
+                or self._by_later(sha, later_branches, by_change)
                 or by_subject[sha]
-                or (self._found(sha, unknown=Unknown.OBJECTS) if sha in self._unsure else None)
-                or self._found(sha, facts.NOT_LANDED, old_git=self._old_git)
+                or self._not_landed(sha)
             )
-            landed |= decided[sha].landed << n
+            if decided[sha].landed:
+                landed_later |= 1 << index
         return decided
 
-    def _tried(self, shas: Sequence[str]) -> dict[str, Landing | None]:
-        """Look for each commit by itself: for its patch, its side's, and for a merge that would change nothing."""
+    def _undecidable(self, shas: Iterable[str]) -> dict[str, Landing]:
+        """Return the landing of the commits that cannot be compared with the trunk."""
+        undecidable = {}
+        for sha in shas:
+            if sha not in self._graph or sha not in self._commits:
+                undecidable[sha] = self._landing(sha, unknown=Unknown.HISTORY)
+            elif self._graph.is_merge(sha):
+                undecidable[sha] = self._landing(sha, unknown=Unknown.MERGE)
+        return undecidable
+
+    def _without_changes(self, shas: Iterable[str]) -> dict[str, Landing]:
+        """Return the landing of the commits that change nothing, or nothing that git can read."""
+        without_changes = {}
+        for sha in shas:
+            changed = self._changes.get(self._own_pair(sha))
+            if changed is None:
+                without_changes[sha] = self._landing(sha, unknown=Unknown.FILES)
+            elif not changed:
+                without_changes[sha] = self._landing(sha, unknown=Unknown.NO_CHANGE)
+        return without_changes
+
+    def _not_landed(self, sha: str) -> Landing:
+        if sha in self._unsure:
+            return self._landing(sha, unknown=Unknown.OBJECTS)
+        return self._landing(sha, facts.NOT_LANDED, old_git=self._old_git)
+
+    def _branches_beyond(self, missing: Collection[str]) -> list[Tip]:
+        """Return the first branches that contain a missing commit other than their own tip."""
+        shas = frozenset(missing)
+        counts = self._graph.counts(shas)
+
+        branches = []
+        for tip in self._branches:
+            others = counts[tip.sha]
+            if tip.sha in shas:
+                others -= 1
+            if others > 0:
+                branches.append(tip)
+        return branches[:MOST_TIPS]
+
+    def _ask_changes_up_to(
+        self,
+        tips: Sequence[Tip],
+        containing: Mapping[str, IndexSet],
+        by_change: Mapping[str, Landing | None],
+        by_subject: Mapping[str, Landing | None],
+    ) -> None:
+        """Ask git in one batch what :meth:`_may_be_there` will ask about.
+
+        Args:
+            tips: commits that may show the landing of others.
+            containing: for each commit, the indices of the tips that contain it.
+            by_change: the landing of commits by their own change.
+            by_subject: the landing of the missing commits by their subject.
+        """
+        tips_by_base: dict[str, IndexSet] = {}
+        for sha in by_subject:
+            base = self._base(sha)
+            indices = containing.get(sha, NO_INDICES)
+            tips_by_base[base] = tips_by_base.get(base, NO_INDICES) | indices
+
+        pairs = []
+        for base, indices in tips_by_base.items():
+            for index in indices.indices():
+                sha = tips[index].sha
+                for landing in (by_change.get(sha), by_subject.get(sha)):
+                    if landing and not landing.whole:
+                        pairs.append(self._trunk_since(base, landing.commit))
+        self._ask_changes(pairs)
+
+    def _by_own_change(self, shas: Sequence[str]) -> dict[str, Landing | None]:
+        """Look for the change of each commit on the trunk.
+
+        That is its own patch, the patch of its side, or a merge that would change nothing.
+
+        Returns:
+            The landing by SHA; None for a commit that was not found.
+        """
         if not shas:
             return {}
-        own = {
-            sha: []
-            if len(self._graph.parents[sha]) > 1
-            else [CommitPair(sha, self._graph.first_parent(sha))]
-            for sha in shas
-        }
-        sides = {
-            sha: [CommitPair(sha, base) for base in self._graph.merge_bases(sha)[:_MOST_BASES]]
-            for sha in shas
-        }
-        wanted = {sha: own[sha] + sides[sha] for sha in shas}
-        self._ask_changes(pair for pairs in wanted.values() for pair in pairs)
-        with isolated_repository(self._repository, sha256=len(shas[0]) == 64) as isolated:
-            same, unread = same_changes(
-                self._repository, self._graph, isolated, wanted, self._changes
-            )
-            found = {sha: self._by_patch(sha, pairs, same) for sha, pairs in wanted.items()}
-            # A side that changes nothing can be merged without a trace, and has not landed for that.
-            rest = [
-                sha
-                for sha in shas
-                if found[sha] is None and any(map(self._changes.get, sides[sha]))
-            ]
-            version = git_version(isolated) if rest else MERGE_GIT
-            self._old_git = version if version < MERGE_GIT else None
-            merged = (
-                merged_trees(isolated, version, self._tip, rest)
-                if rest and not self._old_git
-                else {}
-            )
-        self._unsure |= unread | ({*rest} - merged.keys() if self._old_git is None else set())
-        same_tree = (
-            self._repository.run("rev-parse", f"{self._tip}^{{tree}}").decode().strip()
-            if merged
-            else ""
-        )
-        for sha in rest:
-            if merged.get(sha) == same_tree:
-                who = self._reverts.of((sha,), _EVERYWHERE)
-                found[sha] = self._found(sha, facts.MERGE_TREE, reverted_by=who)
-        return found
+
+        sides: dict[str, list[CommitPair]] = {}
+        wanted: dict[str, list[CommitPair]] = {}
+        for sha in shas:
+            bases = self._graph.merge_bases(sha)[:_MOST_BASES]
+            sides[sha] = [CommitPair(sha, base) for base in bases]
+            own_pairs = [] if self._graph.is_merge(sha) else [self._own_pair(sha)]
+            wanted[sha] = own_pairs + sides[sha]
+        self._ask_changes(chain.from_iterable(wanted.values()))
+
+        is_sha256 = len(shas[0]) == _SHA256_DIGITS
+        with isolated_repository(self._repository, sha256=is_sha256) as isolated:
+            same = same_changes(self._repository, self._graph, isolated, wanted, self._changes)
+            self._unsure |= same.unknown
+
+            landings: dict[str, Landing | None] = {}
+            unmerged = []
+            for sha in shas:
+                landings[sha] = self._by_patch(sha, wanted[sha], same.commits)
+                # A side that changes nothing can be merged without a trace, which proves nothing.
+                side_changes = any(map(self._changes.get, sides[sha]))
+                if landings[sha] is None and side_changes:
+                    unmerged.append(sha)
+            return landings | self._by_merge(isolated, unmerged)
 
     def _by_patch(
-        self, sha: str, pairs: Sequence[CommitPair], same: Mapping[CommitPair, Sequence[str]]
+        self,
+        sha: str,
+        pairs: Sequence[CommitPair],
+        same: Mapping[CommitPair, Sequence[str]],
     ) -> Landing | None:
+        """Return the landing of a commit by its own patch or by that of its side.
+
+        Args:
+            sha: the commit.
+            pairs: the commit with its parent and with its merge bases.
+            same: the trunk commits with the same patch as each pair.
+        """
         parent = self._graph.first_parent(sha)
         for pair in pairs:
-            if found := [
-                commit for commit in same.get(pair, ()) if not self._graph.contains(sha, commit)
-            ]:
-                landed, who = self._standing(found, sha)
-                if pair[1] == parent and len(self._graph.parents[sha]) < 2:
-                    alone = not parent or self._graph.on_trunk(parent)
-                    return self._found(sha, facts.PATCH_ID, landed, reverted_by=who, whole=alone)
-                return self._found(sha, facts.SQUASH, landed, reverted_by=who)
+            commits = self._not_contained(sha, same.get(pair, ()))
+            if not commits:
+                continue
+
+            landed = self._standing(commits, sha)
+            if pair.base == parent and not self._graph.is_merge(sha):
+                return self._landing(
+                    sha,
+                    facts.PATCH_ID,
+                    commit=landed.sha,
+                    reverted_by=landed.reverted_by,
+                    whole=not parent or self._graph.on_trunk(parent),
+                )
+            return self._landing(
+                sha, facts.SQUASH, commit=landed.sha, reverted_by=landed.reverted_by
+            )
         return None
 
+    def _by_merge(self, isolated: Git, shas: Sequence[str]) -> dict[str, Landing]:
+        """Return the landing of the commits that could be merged without a change."""
+        self._old_git = None
+        if not shas:
+            return {}
+
+        version = git_version(isolated)
+        if version < MERGE_GIT:
+            self._old_git = version
+            return {}
+
+        trees = merged_trees(isolated, version, self._tip, shas)
+        self._unsure |= {sha for sha in shas if sha not in trees}
+        if not trees:
+            return {}
+
+        answer = self._repository.run("rev-parse", f"{self._tip}^{{tree}}")
+        tree_of_tip = answer.decode().strip()
+
+        landings = {}
+        for sha in shas:
+            if trees.get(sha) == tree_of_tip:
+                reverted_by = self._reverts.of((sha,), _AFTER_ALL)
+                landings[sha] = self._landing(sha, facts.MERGE_TREE, reverted_by=reverted_by)
+        return landings
+
     def _by_later(
-        self, sha: str, tips: Iterable[Tip], found: Mapping[str, Landing | None]
+        self, sha: str, tips: Iterable[Tip], landings: Mapping[str, Landing | None]
     ) -> Landing | None:
-        good: list[Landing] = []
+        """Return the landing of a commit by one that contains it and landed.
+
+        The first one without a revert counts, else the first one.
+        """
+        reverted: Landing | None = None
         for tip in tips:
-            by = found.get(tip.sha)
-            if by is None or not by.landed or not (by.whole or self._may_be_there(sha, by.commit)):
+            later = landings.get(tip.sha)
+            if later is None or not later.landed:
                 continue
-            who = (
-                self.reverted_by(by.commit, sha)
-                if by.commit
-                else self._reverts.of((sha, tip.sha), _EVERYWHERE)
+            if not later.whole and not self._may_be_there(sha, later.commit):
+                continue
+
+            if later.commit:
+                reverted_by = self.reverted_by(later.commit, sha)
+            else:
+                reverted_by = self._reverts.of((sha, tip.sha), _AFTER_ALL)
+            landing = self._landing(
+                sha,
+                facts.LATER_ANCESTOR,
+                commit=later.commit,
+                reverted_by=reverted_by,
+                whole=later.whole,
+                tip=tip._replace(method=later.found_by),
             )
-            how, speaks = facts.LATER_ANCESTOR, tip._replace(method=by.found_by)
-            good.append(
-                self._found(sha, how, by.commit, reverted_by=who, whole=by.whole, tip=speaks)
-            )
-            if who is None:
-                return good[-1]
-        return good[0] if good else None
+            if reverted_by is None:
+                return landing
+            reverted = reverted or landing
+        return reverted
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
-        """Return whether the trunk changed all files of a commit between the merge base and what landed of its side."""
-        pair = self._moved(self._base(sha), landed)
+        """Return whether the trunk changed all files of a commit before some commit landed.
+
+        Args:
+            sha: the commit.
+            landed: the trunk commit that brought what its side contains.
+        """
+        pair = self._trunk_since(self._base(sha), landed)
         self._ask_changes([pair])
-        moved = {change.path for change in self._changes.get(pair, ())}
-        return all(change.path in moved for change in self._files(sha))
+        changed_paths = {change.path for change in self._changes.get(pair, ())}
+        return all(change.path in changed_paths for change in self._files(sha))
 
     def _base(self, sha: str) -> str:
         """Return the newest merge base of a commit and the trunk; "" where there is none."""
         return next(iter(self._graph.merge_bases(sha)), "")
 
-    def _moved(self, base: str, landed: str | None) -> CommitPair:
-        """Return the pair over which the trunk moved, from a merge base to what landed; "" where there is none."""
+    def _trunk_since(self, base: str, landed: str | None) -> CommitPair:
+        """Return the trunk before a commit landed, with a merge base to compare it with.
+
+        Both are "" where one of them does not exist.
+        """
         parents = self._graph.parents.get(landed or "", ())
-        return CommitPair(parents[0], base) if base and parents else CommitPair("", "")
+        if not base or not parents:
+            return CommitPair("", "")
+        return CommitPair(parents[0], base)
 
     def _by_subject(self, shas: Iterable[str]) -> dict[str, Landing | None]:
-        alike: dict[str, list[str]] = {}
+        """Look for trunk commits with the same subject that change a file of a commit.
+
+        Returns:
+            The landing by SHA; None for a commit that was not found.
+        """
+        same_subject: dict[str, list[str]] = {}
         for sha in shas:
             subject = self._commits[sha].subject
             candidates = self._subjects.get(subject, ()) if subject else ()
-            alike[sha] = [commit for commit in candidates if not self._graph.contains(sha, commit)][
-                :_MOST_ALIKE
-            ]
-        self._ask_changes(
-            CommitPair(commit, self._graph.first_parent(commit))
-            for some in alike.values()
-            for commit in some
-        )
-        return {sha: self._with_common_files(sha, some) for sha, some in alike.items()}
+            commits = self._not_contained(sha, candidates)
+            same_subject[sha] = commits[:_MOST_WITH_SAME_SUBJECT]
 
-    def _with_common_files(self, sha: str, alike: Sequence[str]) -> Landing | None:
-        own = {change.path for change in self._files(sha)}
-        common = {
-            commit: sum(change.path in own for change in self._files(commit)) for commit in alike
-        }
-        if not any(common.values()):
+        commits_to_compare = chain.from_iterable(same_subject.values())
+        self._ask_changes(self._own_pair(commit) for commit in commits_to_compare)
+        return {sha: self._with_common_files(sha, commits) for sha, commits in same_subject.items()}
+
+    def _with_common_files(self, sha: str, commits: Sequence[str]) -> Landing | None:
+        """Return the landing of a commit in one that changes a file of it."""
+        paths = {change.path for change in self._files(sha)}
+        common_files: dict[str, int] = {}
+        for commit in commits:
+            common = sum(change.path in paths for change in self._files(commit))
+            if common:
+                common_files[commit] = common
+        if not common_files:
             return None
-        landed, who = self._standing([commit for commit in alike if common[commit]], sha)
-        return self._found(
-            sha, facts.SUBJECT, landed, reverted_by=who, whole=False, common_files=common[landed]
+
+        landed = self._standing(list(common_files), sha)
+        return self._landing(
+            sha,
+            facts.SUBJECT,
+            commit=landed.sha,
+            reverted_by=landed.reverted_by,
+            whole=False,
+            common_files=common_files[landed.sha],
         )
 
-    def _standing(self, found: Sequence[str], sha: str) -> tuple[str, str | None]:
-        """Return, of the commits that landed one, the newest without a revert, else the newest and what reverts it."""
-        reverted = [(commit, self.reverted_by(commit, sha)) for commit in found]
-        return next((pair for pair in reverted if pair[1] is None), reverted[0])
+    def _standing(self, commits: Sequence[str], sha: str) -> StandingCommit:
+        """Return the first commit that is not reverted, else the first one.
+
+        Args:
+            commits: trunk commits that brought the work of a commit.
+            sha: the commit; to revert it reverts each of them.
+        """
+        first = None
+        for commit in commits:
+            candidate = StandingCommit(commit, self.reverted_by(commit, sha))
+            if candidate.reverted_by is None:
+                return candidate
+            first = first or candidate
+        assert first, "no commit to choose from"
+        return first
+
+    def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
+        """Return the trunk commits that a commit does not contain, which came without it."""
+        graph = self._graph
+        return [commit for commit in trunk_commits if not graph.contains(sha, commit)]
+
+    def _own_pair(self, sha: str) -> CommitPair:
+        """Return a commit and its first parent."""
+        return CommitPair(sha, self._graph.first_parent(sha))
 
     def _files(self, sha: str) -> tuple[Change, ...]:
-        """Return what changed against the first parent; nothing where git cannot say."""
-        return self._changes.get(CommitPair(sha, self._graph.first_parent(sha)), ())
+        """Return what a commit changed against its first parent; nothing where git cannot say."""
+        return self._changes.get(self._own_pair(sha), ())
 
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:
-        self._changes |= changes(
-            self._repository, [pair for pair in pairs if pair[0] and pair not in self._changes]
-        )
+        """Ask git what changed over pairs that are not known yet. Empty pairs are skipped."""
+        unasked = [pair for pair in pairs if pair.commit and pair not in self._changes]
+        self._changes |= changes(self._repository, unasked)

@@ -35,8 +35,12 @@ def whole_reverts(message: str) -> str:
     """Return a message without the lines that say that only a part of something is reverted."""
     if "revert" not in message.lower():
         return message
-    lines = message.split("\n")
-    return "\n".join(line for line in lines if not _IN_PART.search(line[:_MOST_OF_LINE]))
+
+    whole = []
+    for line in message.split("\n"):
+        if not _IN_PART.search(line[:_MOST_OF_LINE]):
+            whole.append(line)
+    return "\n".join(whole)
 
 
 class RevertedName(NamedTuple):
@@ -90,7 +94,9 @@ def _reverted_shas_in_line(line: str) -> list[str]:
 
         # A "not" between the word before and this word, in the same clause, denies it.
         end = starts[index]
-        start = max(words[index - 1].end() if index else 0, end - _LONGEST_CLAUSE)
+        start = max(end - _LONGEST_CLAUSE, 0)
+        if index:
+            start = max(start, words[index - 1].end())
         if not _NEGATION.search(line, start, end):
             shas.append(sha[0].lower())
     return shas
@@ -141,8 +147,9 @@ class Reverts:
         for position, sha, message in messages:
             self._positions[sha] = position
             for digits in dict.fromkeys(reverted_shas(message)):
-                statement = _Statement(digits, reverting=sha)
-                self._statements.setdefault(digits[:_SHORTEST_SHA], []).append(statement)
+                prefix = digits[:_SHORTEST_SHA]
+                same_prefix = self._statements.setdefault(prefix, [])
+                same_prefix.append(_Statement(digits, reverting=sha))
 
     def of(self, targets: Iterable[str], position: int) -> str | None:
         """Return the newest revert of some commits that holds, or None.
@@ -189,7 +196,10 @@ class Reverts:
 
             targets = (sha, *self._brought_by(sha))
             reverted_by[sha] = self._stated_by(targets, self._positions[sha])
-            waiting += [other for other in reverted_by[sha] if other not in self._holds]
+            for other in reverted_by[sha]:
+                if other not in self._holds:
+                    waiting.append(other)
 
-        for sha in sorted(reverted_by, key=self._positions.__getitem__):
+        newest_first = sorted(reverted_by, key=self._positions.__getitem__)
+        for sha in newest_first:
             self._holds[sha] = not any(self._holds[other] for other in reverted_by[sha])

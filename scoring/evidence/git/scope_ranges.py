@@ -113,13 +113,14 @@ def changed_files(
 
     Ranges that git cannot compare are left out.
     """
+    wanted: list[CommitPair] = []
     pairs_of_own: dict[str, list[CommitPair]] = {}
     for measured in ranges:
+        wanted.append(measured.pair)
         for sha in measured.own_commits or ():
             parents = graph.parents[sha] or ("",)
             pairs_of_own[sha] = [CommitPair(sha, parent) for parent in parents]
 
-    wanted = [measured.pair for measured in ranges]
     for pairs in pairs_of_own.values():
         wanted += pairs
     changes = net_changes(repository, wanted)

@@ -92,7 +92,9 @@ def named_commits(
         answer = repository.ask(*_LOG_OF_NAMED, stdin=as_lines(batch))
         if answer.returncode:
             return None
-        return {commit.sha: commit for commit in _parse_log(as_text(answer.stdout).split("\0"))}
+
+        fields = as_text(answer.stdout).split("\0")
+        return {commit.sha: commit for commit in _parse_log(fields)}
 
     return ask_in_batches(ask, shas, most_failures)
 
@@ -102,7 +104,9 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
     wanted = list(dict.fromkeys(shas))
     if not wanted:
         return {}
-    commits = named_commits(GitRepository(repo_dir), wanted, most_failures=len(wanted))
+
+    repository = GitRepository(repo_dir)
+    commits = named_commits(repository, wanted, most_failures=len(wanted))
     return {sha: commit.subject for sha, commit in commits.items()}
 
 

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from scoring.evidence.git.authorship import AGENTS, agents_named
+from scoring.evidence.git.agents import AGENTS, agents_named
 
 LIST = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
 

@@ -9,14 +9,15 @@ from helpers.repos import Repo
 
 from scoring.errors import GitError
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.git.history import TrunkHistory, choose_trunk, read_references
+from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.trunk import choose_trunk, read_branches
 from scoring.signals.landed import landed_value
 
 
 def trunk(repo: Repo, wanted: str | None = None) -> Trunk:
     repository = GitRepository(repo.path)
-    return choose_trunk(repository, read_references(repository), wanted)
+    return choose_trunk(repository, read_branches(repository), wanted)
 
 
 def remote_ref(repo: Repo, ref: str, sha: str) -> None:
