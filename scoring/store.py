@@ -1,7 +1,8 @@
 """What is kept between two runs: one SQLite file, ``store.sqlite`` in the cache directory.
 
-A row is an answer of a ``kind`` (:data:`KINDS`) about a ``key``, given only for the same ``stamp``. A store that cannot
-be used costs time and nothing else: it never raises. What is kept of transcripts is mixed with :attr:`Store.secret`.
+A row is an answer of a ``kind`` (:data:`KINDS`) about a ``key``, which is returned only for the
+same ``stamp``. A store that cannot be used costs time and nothing else: it never raises an error.
+What is kept of transcripts is mixed with :attr:`Store.secret`.
 """
 
 import contextlib
@@ -9,28 +10,40 @@ import os
 import sqlite3
 import time
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
-FORMAT = 11  # goes up when the bytes of any kind mean something else. Two versions of da-score share a file, and no row
+FORMAT = 11
+"""Goes up when the bytes of any kind mean something else.
+
+Two versions of da-score share the file, and no row of it.
+"""
 
 NAME: Final = "store.sqlite"
 
 Kind = Literal["transcript", "entry", "git", "price", "fingerprint", "embedding"]
 KINDS: Final[tuple[Kind, ...]] = ("transcript", "entry", "git", "price", "fingerprint", "embedding")
 
-SETTLED = 2_000_000_000  # for how many nanoseconds a file must have been left alone to be known by its stamp
+SETTLED = 2_000_000_000
+"""For so many nanoseconds a file must have been left alone before its stamp identifies it."""
 
-KEPT_DAYS = 90  # after how many days a row is removed; what is still needed is then computed again
+KEPT_DAYS = 90
+"""After so many days a row is removed. What is still needed is then computed again."""
 
-_WAIT = 0.2  # how many seconds a command waits for another one that is writing to the store
+_SECONDS_TO_WAIT = 0.2
+"""How long a command waits for another one that is writing to the store."""
+
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-"""What SQLite says of wrong bytes, and of tables that are not ours."""
-_ERRORS = (
-    sqlite3.Error,
-    UnicodeError,
-)  # of wrong bytes sqlite3 may make a message that it cannot read itself
-_BATCH = 8 << 20  # how many bytes wait in memory before they are written
+"""The errors of SQLite about wrong bytes, and about tables that are not ours."""
+
+_ERRORS = (sqlite3.Error, UnicodeError)
+"""Of wrong bytes sqlite3 may make a message that it cannot decode itself."""
+
+_BATCH = 8 << 20
+"""So many bytes wait in memory before they are written."""
+
+_SECONDS_OF_A_DAY = 86400
+_FILES_OF_SQLITE = ("", "-wal", "-shm")
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (
@@ -39,33 +52,56 @@ CREATE TABLE IF NOT EXISTS kept (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS secrets (secret BLOB);
 """
+_SELECT = "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND "
+_INSERT = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_RANDOM_KEY = "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)"
+_DELETE_OLD = "DELETE FROM kept WHERE day < ? AND kind != 'fingerprint'"
 
 
-def stamp_of(found: os.stat_result) -> bytes | None:
-    """Return what a file is known by: size, both times and inode; None where it was changed too recently to trust.
+class _Answer(NamedTuple):
+    """An answer that waits to be written."""
 
-    Take the ``stat`` before the file is read: an answer is then never newer than its stamp.
+    kind: Kind
+    key: bytes
+    stamp: bytes
+    value: bytes
+
+
+def stamp_of(status: os.stat_result) -> bytes | None:
+    """Return what identifies the content of a file: its size, its times, and its inode.
+
+    None where the file changed too recently for that. Take the status before the file is read, so
+    that an answer is never newer than its stamp.
     """
-    changed = max(found.st_mtime_ns, found.st_ctime_ns)
-    if time.time_ns() - changed < SETTLED:
+    last_change = max(status.st_mtime_ns, status.st_ctime_ns)
+    if time.time_ns() - last_change < SETTLED:
         return None
-    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}".encode()
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}".encode()
 
 
 class Store:
-    """The store of one cache directory, a context manager; without a directory nothing is kept.
+    """The store of one cache directory, as a context manager.
 
-    It is opened when first asked, by the process that uses it. Without ``keeps`` it is only read, and never made.
+    It is opened at the first question, by the process that asks it.
+
+    Attributes:
+        keeps: whether answers are kept.
     """
 
     def __init__(self, cache_dir: Path | None, keeps: bool = True) -> None:
+        """Prepare a store.
+
+        Args:
+            cache_dir: where the file is; without a directory nothing is kept.
+            keeps: whether answers are kept. If not, the file is only read, and never made.
+        """
         self.keeps = keeps and cache_dir is not None
-        self._place = None if cache_dir is None else cache_dir / NAME
+        self._path = None if cache_dir is None else cache_dir / NAME
         self._connection: sqlite3.Connection | None = None
-        self._opened = False
+        self._was_opened = False
         self._secret: bytes | None = None
-        self._waiting: list[tuple[Kind, bytes, bytes, bytes]] = []
-        self._size = 0
+        self._waiting: list[_Answer] = []
+        self._waiting_bytes = 0
 
     def __enter__(self) -> Self:
         return self
@@ -73,142 +109,163 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # Reading
+
     def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
-        """Return what is kept about a key, where it was computed for this stamp; None otherwise."""
-        name = _bytes(key)
-        return None if stamp is None else self._kept(kind, "key = ?", name).get((name, stamp))
+        """Return the value that was kept about a key for this stamp; None without one."""
+        if stamp is None:
+            return None
+        key_bytes = _as_bytes(key)
+        return self._select(kind, "key = ?", key_bytes).get((key_bytes, stamp))
 
     def get_all(self, kind: Kind, prefix: bytes) -> dict[tuple[bytes, bytes], bytes]:
-        """Return what is kept about all keys that begin so, by key and stamp; quicker than one at a time."""
-        return self._kept(
-            kind, "key >= ? AND key < ?", prefix, prefix[:-1] + bytes([prefix[-1] + 1])
-        )
+        """Return the values about all keys with a prefix, by key and stamp.
 
-    def _kept(self, kind: Kind, which: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
-        if (connection := self._open()) is None:
+        That is quicker than one at a time.
+        """
+        after_prefix = prefix[:-1] + bytes([prefix[-1] + 1])
+        return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
+
+    def _select(self, kind: Kind, condition: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
+        """Return the values whose key meets a condition, by key and stamp, if they are whole."""
+        connection = self._open()
+        if connection is None:
             return {}
-        asked = f"SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND {which}"  # noqa: S608
         try:
-            rows = connection.execute(asked, (FORMAT, kind, *keys)).fetchall()
+            rows = connection.execute(_SELECT + condition, (FORMAT, kind, *keys)).fetchall()
         except _ERRORS as e:
             self._give_up(e)
             return {}
-        return {
-            (key, stamp): value
-            for key, stamp, checksum, value in rows
-            if isinstance(stamp, bytes)
-            and isinstance(value, bytes)
-            and checksum == _checksum(kind, key, stamp, value)
-        }
 
-    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
-        """Keep a value about a key for a stamp, in place of the last one; without a stamp nothing. Written later."""
-        if stamp is None or not self.keeps:
-            return
-        self._waiting.append((kind, _bytes(key), stamp, value))
-        self._size += len(value)
-        if self._size > _BATCH:
-            self._write()
+        values = {}
+        for key, stamp, checksum, value in rows:
+            has_bytes = isinstance(stamp, bytes) and isinstance(value, bytes)
+            if has_bytes and checksum == _checksum(kind, key, stamp, value):
+                values[key, stamp] = value
+        return values
 
     @property
     def secret(self) -> bytes:
-        """The store's own random key, 16 bytes, made once; without a store, made anew for each run."""
+        """The store's own random key of 16 bytes, which is made once.
+
+        Without a store it is another one in each run.
+        """
         if self._secret is None:
-            self._secret = os.urandom(16)
-            if connection := self._open():
-                try:
-                    found = connection.execute("SELECT secret FROM secrets").fetchone()
-                    if found is None:
-                        with connection:
-                            connection.execute(
-                                "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)",
-                                (self._secret,),
-                            )
-                        found = connection.execute("SELECT secret FROM secrets").fetchone()
-                    if isinstance(found[0], bytes):
-                        self._secret = found[0]
-                except _ERRORS as e:
-                    self._give_up(e)
+            self._secret = self._kept_secret() or os.urandom(16)
         return self._secret
 
+    def _kept_secret(self) -> bytes | None:
+        """Return the key in the file, after making one if there is none."""
+        connection = self._open()
+        if connection is None:
+            return None
+        try:
+            row = connection.execute("SELECT secret FROM secrets").fetchone()
+            if row is None:
+                with connection:
+                    connection.execute(_INSERT_RANDOM_KEY, (os.urandom(16),))
+                row = connection.execute("SELECT secret FROM secrets").fetchone()
+        except _ERRORS as e:
+            self._give_up(e)
+            return None
+        return row[0] if isinstance(row[0], bytes) else None
+
+    # Writing
+
+    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
+        """Keep a value about a key for a stamp, in place of the one before.
+
+        Without a stamp nothing is kept. The value is written later.
+        """
+        if stamp is None or not self.keeps:
+            return
+        self._waiting.append(_Answer(kind, _as_bytes(key), stamp, value))
+        self._waiting_bytes += len(value)
+        if self._waiting_bytes > _BATCH:
+            self._write()
+
     def close(self) -> None:
-        """Write what waits, and let go of the file."""
+        """Write what waits, and close the file."""
         if self._waiting:
             self._write()
-        if self._connection is not None:
-            with contextlib.suppress(*_ERRORS):
-                self._connection.close()
-        self._connection, self._opened = None, False
+        self._disconnect()
+        self._was_opened = False
 
     def _write(self) -> None:
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        if (connection := self._open()) is None:
+        answers = self._waiting
+        self._waiting = []
+        self._waiting_bytes = 0
+        connection = self._open()
+        if connection is None:
             return
+
         today = _today()
-        rows = [
-            (FORMAT, kind, key, stamp, today, _checksum(kind, key, stamp, value), value)
-            for kind, key, stamp, value in waiting
-        ]
+        rows = []
+        for answer in answers:
+            checksum = _checksum(*answer)
+            rows.append(
+                (FORMAT, answer.kind, answer.key, answer.stamp, today, checksum, answer.value)
+            )
         try:
             with connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", rows
-                )
-                if connection.execute("PRAGMA user_version").fetchone() != (
-                    today,
-                ):  # the day of the last removal
-                    connection.execute(
-                        "DELETE FROM kept WHERE day < ? AND kind != 'fingerprint'",
-                        (today - KEPT_DAYS,),
-                    )
-                    connection.execute(f"PRAGMA user_version = {today}")
+                connection.executemany(_INSERT, rows)
+                _remove_old_rows(connection, today)
         except _ERRORS as e:
             self._give_up(e)
 
+    # The file
+
     def _open(self) -> sqlite3.Connection | None:
-        if not self._opened and self._place is not None:
-            self._opened = True
-            try:
-                place, uri = self._place, f"{self._place.absolute().as_uri()}?mode=ro&immutable=1"
-                self._connection = (
-                    _connected(place)
-                    if self.keeps
-                    else sqlite3.connect(uri, timeout=_WAIT, uri=True)
-                )
-            except OSError:
-                pass
-            except _ERRORS as e:
-                self._give_up(e)
+        """Return the connection; None where the store cannot be used."""
+        if self._was_opened or self._path is None:
+            return self._connection
+
+        self._was_opened = True
+        try:
+            if self.keeps:
+                self._connection = _connect(self._path)
+            else:
+                self._connection = _connect_to_read(self._path)
+        except OSError:
+            pass
+        except _ERRORS as e:
+            self._give_up(e)
         return self._connection
 
-    def _give_up(self, error: Exception) -> None:
-        """Use the store no further; one with wrong bytes is removed, so that the next command begins anew."""
+    def _disconnect(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(*_ERRORS):
                 self._connection.close()
-            self._connection = None
-        damaged = (
-            isinstance(error, UnicodeError)
-            or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
-        )
-        if self._place is not None and self.keeps and damaged:
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    self._place.with_name(self._place.name + suffix).unlink()
+        self._connection = None
+
+    def _give_up(self, error: Exception) -> None:
+        """Use the store no more, and remove a damaged one: the next command makes another."""
+        self._disconnect()
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        is_damaged = isinstance(error, UnicodeError) or code in _DAMAGED
+        if self._path is None or not self.keeps or not is_damaged:
+            return
+
+        for suffix in _FILES_OF_SQLITE:
+            with contextlib.suppress(OSError):
+                self._path.with_name(self._path.name + suffix).unlink()
 
 
-def _connected(place: Path) -> sqlite3.Connection:
-    """Open a store, or make it; raise OSError, sqlite3.Error or UnicodeError where that cannot be done."""
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(
-        os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-    )
-    connection = sqlite3.connect(place, timeout=_WAIT)
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a store, or make it.
+
+    Raises:
+        OSError, sqlite3.Error, UnicodeError: that cannot be done.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    os.close(os.open(path, flags, 0o600))  # SQLite would follow a link, and let others read
+
+    connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(
-            "PRAGMA synchronous = NORMAL"
-        )  # a power cut may lose the last rows, and nothing else
+        # A power cut may then lose the last rows, and nothing else.
+        connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_TABLES)
     except _ERRORS:
         connection.close()
@@ -216,13 +273,29 @@ def _connected(place: Path) -> sqlite3.Connection:
     return connection
 
 
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, uri=True)
+
+
+def _remove_old_rows(connection: sqlite3.Connection, today: int) -> None:
+    """Remove old rows once a day; the ``user_version`` of the file is the day of the last time."""
+    (last_removal,) = connection.execute("PRAGMA user_version").fetchone()
+    if last_removal != today:
+        connection.execute(_DELETE_OLD, (today - KEPT_DAYS,))
+        connection.execute(f"PRAGMA user_version = {today}")
+
+
+def _today() -> int:
+    """Return the number of the day, since 1970."""
+    return int(time.time() // _SECONDS_OF_A_DAY)
+
+
 def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
     return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
 
 
-def _bytes(key: str | bytes) -> bytes:
-    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
-
-
-def _today() -> int:
-    return int(time.time() // 86400)
+def _as_bytes(key: str | bytes) -> bytes:
+    if isinstance(key, str):
+        return key.encode("utf-8", "surrogatepass")
+    return key

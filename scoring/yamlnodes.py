@@ -1,65 +1,109 @@
-"""YAML as nodes: scalars as they are written, and what a plain one is (``docs/LOG.md``, "How YAML scalars are read").
+"""YAML as nodes: scalars as they are written, and the type that a plain one has.
 
-:func:`parse` reads the first document of a stream into nodes; :func:`resolve` says what an untyped scalar is: YAML 1.2
-core with the extras of yaml.v3.
+:func:`parse` reads the first document of a stream into nodes. :func:`resolve` says what an untyped
+scalar is, as the reference's yaml.v3 does: YAML 1.2 core, with some of YAML 1.1
+(``docs/LOG.md``, "How YAML scalars are read").
 """
 
 import base64
 import binascii
 import datetime
 import re
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from scoring.errors import YamlError
 from scoring.text import INT_MAX, INT_MIN, cut
 
-MAX_DEPTH = 100  # how deep a document may nest; logs nest four deep
+MAX_DEPTH = 100
+"""How deep a document may nest; logs nest four deep."""
+
+LONGEST_INTEGER = 100
+"""No number of 64 bits has more digits than this, and reading a huge one is slow."""
 
 _UINT_MAX = 2**64 - 1
+_WIDTH_IN_ERRORS = 20
 
 _PREFIX = "tag:yaml.org,2002:"
-BINARY, BOOL, FLOAT, INT = "!!binary", "!!bool", "!!float", "!!int"
-NULL, STR, TIMESTAMP = "!!null", "!!str", "!!timestamp"
+BINARY = "!!binary"
+BOOL = "!!bool"
+FLOAT = "!!float"
+INT = "!!int"
+NULL = "!!null"
+STR = "!!str"
+TIMESTAMP = "!!timestamp"
 _RESOLVABLE = {"", BOOL, FLOAT, INT, NULL, STR, TIMESTAMP}
 
+
+class Resolved(NamedTuple):
+    """What a scalar is.
+
+    Attributes:
+        tag: its type, as a tag in short form.
+        value: its value; the text for a time stamp, and for a tag that we do not know.
+    """
+
+    tag: str
+    value: Any
+
+
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_WORDS: dict[str, tuple[str, Any]] = {
-    **dict.fromkeys(("true", "True", "TRUE"), (BOOL, True)),
-    **dict.fromkeys(("false", "False", "FALSE"), (BOOL, False)),
-    **dict.fromkeys(NULLS, (NULL, None)),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), (FLOAT, float("nan"))),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (FLOAT, float("inf"))),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (FLOAT, float("-inf"))),
+_WORDS: dict[str, Resolved] = {
+    **dict.fromkeys(("true", "True", "TRUE"), Resolved(BOOL, True)),
+    **dict.fromkeys(("false", "False", "FALSE"), Resolved(BOOL, False)),
+    **dict.fromkeys(NULLS, Resolved(NULL, None)),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), Resolved(FLOAT, float("nan"))),
+    **dict.fromkeys((".inf", ".Inf", ".INF"), Resolved(FLOAT, float("inf"))),
+    **dict.fromkeys(("+.inf", "+.Inf", "+.INF"), Resolved(FLOAT, float("inf"))),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), Resolved(FLOAT, float("-inf"))),
 }
+
 YES = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"}
 _NO = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 OLD_BOOLEANS = YES | _NO
-"""Words that YAML 1.1 reads as booleans; a boolean field takes them, other fields take them as text."""
+"""Words that YAML 1.1 reads as booleans. A boolean field takes them; others take them as text."""
 
 _INTEGER = re.compile(
-    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))"
-    r"|0(?:b([-+][01]+)|o([-+][0-7]+))",  # yaml.v3 takes a sign behind these two as well
+    r"(?P<sign>[-+]?)"
+    r"(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|0[oO]?(?P<octal>[0-7]+)"
+    r"|(?P<decimal>[1-9][0-9]*|0))"
+    # yaml.v3 also takes a sign after these two prefixes.
+    r"|0(?:b(?P<signed_binary>[-+][01]+)|o(?P<signed_octal>[-+][0-7]+))",
     re.ASCII,
 )
-_BASES = (0, 0, 16, 2, 8, 10, 2, 8)  # the base of the digits in each of its groups
-
+_BASES = {
+    "hex": 16,
+    "binary": 2,
+    "octal": 8,
+    "decimal": 10,
+    "signed_binary": 2,
+    "signed_octal": 8,
+}
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
-_DOT_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII)
-_TIME = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})"
-    r"(?:(?:[Tt]|( ))(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?",
+_FLOAT_FROM_DOT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?", re.ASCII)
+_TIMESTAMP = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
+    r"(?:(?:[Tt]|(?P<space> ))"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{1,2}):(?P<second>\d{1,2})(?:[.,]\d+)?"
+    r"(?P<zone>Z|[-+]\d\d:\d\d)?)?",
     re.ASCII,
 )
-_NUMERIC = frozenset("+-.0123456789")
-LONGEST_INTEGER = (
-    100  # no 64-bit number is written longer than this, and reading a huge one is slow
-)
+_STARTS_OF_NUMBERS = frozenset("+-.0123456789")
+
+
+# Nodes
 
 
 class Scalar(Struct, eq=False, gc=False):
-    """A scalar as written: its text, its tag in short form ("" when untagged), whether it was quoted, its line."""
+    """A scalar as it is written.
+
+    Attributes:
+        value: its text.
+        tag: its tag in short form; "" without one.
+        quoted: whether it was quoted, or a block of text.
+        line: the line on which it begins, from 1.
+    """
 
     value: str
     tag: str
@@ -68,34 +112,53 @@ class Scalar(Struct, eq=False, gc=False):
 
     @property
     def is_null(self) -> bool:
-        """Whether it reads as null, or is tagged so."""
-        return (self.value in NULLS and not self.quoted) if not self.tag else self.tag == NULL
+        """Whether it reads as null, or is tagged as null."""
+        if self.tag:
+            return self.tag == NULL
+        return self.value in NULLS and not self.quoted
 
-    def resolved(self) -> tuple[str, Any]:
-        """Return the tag and value of this scalar as read without a field's help."""
-        if self.tag == STR or (
-            self.quoted and not self.tag
-        ):  # the document itself says that this is text
-            return STR, self.value
-        tag, value = resolve(self.value, self.tag, self.line)
-        if tag == BINARY:
-            data = self.value.replace("\n", "").replace("\r", "")
-            try:
-                value = base64.b64decode(data, validate=True).decode("utf-8", "surrogateescape")
-            except (binascii.Error, ValueError) as e:
-                raise YamlError(f"line {self.line}: !!binary value is not base64") from e
-        return tag, value
+    def resolved(self) -> Resolved:
+        """Return what this scalar is when no field says what it should be.
+
+        Raises:
+            YamlError: it is not what its tag says.
+        """
+        is_text = self.tag == STR or (self.quoted and not self.tag)
+        if is_text:
+            return Resolved(STR, self.value)
+
+        resolved = resolve(self.value, self.tag, self.line)
+        if resolved.tag == BINARY:
+            return Resolved(BINARY, self._decoded_base64())
+        return resolved
+
+    def _decoded_base64(self) -> str:
+        data = self.value.replace("\n", "").replace("\r", "")
+        try:
+            return base64.b64decode(data, validate=True).decode("utf-8", "surrogateescape")
+        except (binascii.Error, ValueError) as e:
+            raise YamlError(f"line {self.line}: !!binary value is not base64") from e
 
 
 class Sequence(Struct, eq=False):
-    """A list node."""
+    """A list.
+
+    Attributes:
+        line: the line on which it begins, from 1.
+        items: its items.
+    """
 
     line: int
     items: list["Node"] = []
 
 
 class MappingNode(Struct, eq=False):
-    """A mapping node: its keys and values in turn, in document order, nothing merged."""
+    """A mapping, into which nothing was merged yet.
+
+    Attributes:
+        line: the line on which it begins, from 1.
+        items: its keys and values in turn, in the order of the document.
+    """
 
     line: int
     items: list["Node"] = []
@@ -107,7 +170,13 @@ class MappingNode(Struct, eq=False):
 
 
 class Alias(Struct, eq=False):
-    """A reference to an anchored node."""
+    """A reference to an anchored node.
+
+    Attributes:
+        name: the name of the anchor.
+        target: the node.
+        line: the line of the reference, from 1.
+    """
 
     name: str
     target: "Node"
@@ -125,145 +194,213 @@ def target_of(node: Node) -> Scalar | Sequence | MappingNode:
 
 
 def is_merge(key: Node) -> bool:
-    """Tell whether a key of a mapping merges other mappings into it."""
-    return (
-        isinstance(key, Scalar)
-        and key.value == "<<"
-        and not key.quoted
-        and key.tag in ("", "!!merge")
-    )
+    """Return whether a key of a mapping is ``<<``, which merges other mappings into it."""
+    if not isinstance(key, Scalar) or key.quoted:
+        return False
+    return key.value == "<<" and key.tag in ("", "!!merge")
 
 
-def resolve(text: str, tag: str = "", line: int = 0) -> tuple[str, Any]:
-    """Say what a plain scalar is: its tag and its value; YamlError when it is not what its tag says."""
+def shown_scalar(text: str) -> str:
+    """Return a scalar as errors quote it, cut short."""
+    return repr(cut(text, _WIDTH_IN_ERRORS))
+
+
+# What a plain scalar is
+
+
+def resolve(text: str, tag: str = "", line: int = 0) -> Resolved:
+    """Return what a plain scalar is.
+
+    Args:
+        text: the scalar as it is written.
+        tag: its tag in short form; "" without one.
+        line: its line, for errors.
+
+    Raises:
+        YamlError: it is not what its tag says.
+    """
     if tag not in _RESOLVABLE:
-        return tag, text
-    found, value = _resolve_untagged(text, tag) if tag != STR else (STR, text)
-    if tag in ("", found, STR):
-        return found, value
-    if tag == FLOAT and found == INT and isinstance(value, int) and value <= INT_MAX:
-        return FLOAT, float(value)
+        return Resolved(tag, text)
+    if tag == STR:
+        return Resolved(STR, text)
+
+    resolved = _resolve_by_text(text, tag)
+    if tag in ("", resolved.tag):
+        return resolved
+    if tag == FLOAT and resolved.tag == INT and resolved.value <= INT_MAX:
+        return Resolved(FLOAT, float(resolved.value))
     raise YamlError(f"line {line}: cannot read {shown_scalar(text)} as {tag}")
 
 
-def _resolve_untagged(text: str, tag: str) -> tuple[str, Any]:
-    first = text[:1]
-    if (word := _WORDS.get(text)) or first not in _NUMERIC:
-        return word or (STR, text)
-    if first == ".":
-        number = float(text) if _DOT_FLOAT.fullmatch(text) else float("inf")
-        return (FLOAT, number) if number != float("inf") else (STR, text)
+def _resolve_by_text(text: str, tag: str) -> Resolved:
+    word = _WORDS.get(text)
+    if word is not None:
+        return word
+    if text[:1] not in _STARTS_OF_NUMBERS:
+        return Resolved(STR, text)
+    if text.startswith("."):
+        return _resolve_from_dot(text)
     if tag in ("", TIMESTAMP) and is_timestamp(text):
-        return TIMESTAMP, text
-    plain = text.replace("_", "")
-    if m := _INTEGER.fullmatch(plain):
-        whole = _integer(m)
-        if (
-            INT_MIN <= whole <= (INT_MAX if m[1] or m[6] or m[7] else _UINT_MAX)
-        ):  # beyond 63 bits only without a sign
-            return INT, whole
-    if _FLOAT.fullmatch(plain) and abs(real := float(plain)) != float("inf"):
-        return FLOAT, real
-    return STR, text
+        return Resolved(TIMESTAMP, text)
+    return _resolve_number(text)
 
 
-def _integer(m: re.Match[str]) -> int:
-    group = m.lastindex or 0
-    if len(m[group]) > LONGEST_INTEGER:
-        return _UINT_MAX + 1
-    whole = int(m[group], _BASES[group])
-    return -whole if m[1] == "-" else whole
+def _resolve_from_dot(text: str) -> Resolved:
+    if _FLOAT_FROM_DOT.fullmatch(text):
+        number = float(text)
+        if number != float("inf"):
+            return Resolved(FLOAT, number)
+    return Resolved(STR, text)
+
+
+def _resolve_number(text: str) -> Resolved:
+    digits = text.replace("_", "")
+    whole = _integer(digits)
+    if whole is not None:
+        return Resolved(INT, whole)
+
+    if _FLOAT.fullmatch(digits):
+        number = float(digits)
+        if abs(number) != float("inf"):
+            return Resolved(FLOAT, number)
+    return Resolved(STR, text)
+
+
+def _integer(text: str) -> int | None:
+    """Return a whole number in any spelling; None for other text, and for what is too large.
+
+    A number with a sign has at most 63 bits; one without may have 64.
+    """
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        return None
+
+    form = match.lastgroup or ""
+    digits = match[form]
+    if len(digits) > LONGEST_INTEGER:
+        return None
+    number = int(digits, _BASES[form])
+    if match["sign"] == "-":
+        number = -number
+
+    is_signed = bool(match["sign"]) or form in ("signed_binary", "signed_octal")
+    largest = INT_MAX if is_signed else _UINT_MAX
+    return number if INT_MIN <= number <= largest else None
 
 
 def is_timestamp(text: str) -> bool:
-    """Tell whether yaml.v3 reads plain text as a time stamp (a date, or a date and a time)."""
-    m = _TIME.fullmatch(text)
-    if not m:
+    """Return whether yaml.v3 reads plain text as a time stamp: a date, or a date and a time."""
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
         return False
-    year, month, day, space, hour, minute, second, zone = m.groups()
-    if hour is not None and bool(space) == bool(
-        zone
-    ):  # after T a zone is needed, after a space there is none
-        return False
+
+    if match["hour"] is not None:
+        # After T there must be a zone, and after a space there must not.
+        has_space = match["space"] is not None
+        has_zone = match["zone"] is not None
+        if has_space == has_zone:
+            return False
+
+    year = int(match["year"]) or 4  # year 0 is a leap year, which Python does not have
     try:
-        # year 0 is a leap year that Python does not have
-        datetime.datetime(
-            int(year) or 4, int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0)
-        )
+        datetime.date(year, int(match["month"]), int(match["day"]))
+        datetime.time(int(match["hour"] or 0), int(match["minute"] or 0), int(match["second"] or 0))
     except ValueError:
         return False
     return True
 
 
-def shown_scalar(text: str) -> str:
-    """Return a scalar as errors quote it, cut short."""
-    return repr(cut(text, 20))
+# Parsing
 
 
 def parse(data: bytes) -> Node | None:
-    """Read the first document of a YAML stream, None when there is none; YamlError where it is broken or too deep."""
-    import yaml  # 15 ms that a log from the store does without
+    """Return the first document of a YAML stream; None if there is none.
+
+    Raises:
+        YamlError: the text is not YAML, or nests too deep.
+    """
+    import yaml  # takes 15 ms, which a log from the store does not need
 
     try:
-        return _composed(data)
+        return _compose(data)
     except yaml.MarkedYAMLError as e:
-        mark = e.problem_mark or e.context_mark
-        where = f"line {mark.line + 1}: " if mark else ""
-        problem = e.problem or e.context or ""
-        if "nesting depth" in problem:  # newer libyaml has a limit of its own, and reads ahead
-            problem = f"nested more than {MAX_DEPTH} deep"
-        raise YamlError(f"{where}{problem}") from e
+        raise YamlError(_parser_message(e)) from e
     except YamlError:
         raise
     except (yaml.YAMLError, ValueError) as e:
-        raise YamlError(
-            f"not YAML text: {getattr(e, 'reason', None) or ' '.join(str(e).split())}"
-        ) from e
+        problem = getattr(e, "reason", None) or " ".join(str(e).split())
+        raise YamlError(f"not YAML text: {problem}") from e
 
 
-def _composed(data: bytes) -> Node | None:
-    """Build nodes from what libyaml's parser reads, without recursion, up to the end of the first document."""
+def _parser_message(error: Any) -> str:
+    """Return what the parser complains about, with the line."""
+    problem = error.problem or error.context or ""
+    if "nesting depth" in problem:  # newer libyaml has its own limit, and reads ahead
+        problem = f"nested more than {MAX_DEPTH} deep"
+
+    mark = error.problem_mark or error.context_mark
+    if mark:
+        return f"line {mark.line + 1}: {problem}"
+    return problem
+
+
+def _compose(data: bytes) -> Node | None:
+    """Build the nodes of the first document from the events of libyaml's parser.
+
+    PyYAML's own composer is not used: it recurses, and it loses how scalars are written.
+    """
     import yaml
     from yaml._yaml import CParser
 
-    get_event: Any = CParser(data).get_event
-    anchors: dict[str, Node] = {}
+    next_event: Any = CParser(data).get_event
     root = Sequence(0)  # the document is its only item
-    stack: list[Sequence | MappingNode] = [root]
+    open_nodes: list[Sequence | MappingNode] = [root]
+    anchors: dict[str, Node] = {}
+
+    def add(node: Scalar | Sequence | MappingNode, anchor: str | None) -> None:
+        open_nodes[-1].items.append(node)
+        if anchor:
+            anchors[anchor] = node
+
+    def begin(node: Sequence | MappingNode, anchor: str | None) -> None:
+        if len(open_nodes) > MAX_DEPTH:
+            raise YamlError(f"line {node.line}: nested more than {MAX_DEPTH} deep")
+        add(node, anchor)
+        open_nodes.append(node)
+
     while True:
-        event = get_event()
+        event = next_event()
         kind = type(event)
+
+        # The kinds are in the order of how often they occur.
         if kind is yaml.ScalarEvent:
-            node: Scalar | Sequence | MappingNode = Scalar(
-                event.value, _short_tag(event.tag), bool(event.style), event.start_mark.line + 1
-            )
-        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            node = (MappingNode if kind is yaml.MappingStartEvent else Sequence)(
-                event.start_mark.line + 1
-            )
-            if len(stack) > MAX_DEPTH:
-                raise YamlError(f"line {node.line}: nested more than {MAX_DEPTH} deep")
+            line = event.start_mark.line + 1
+            tag = _short_tag(event.tag)
+            add(Scalar(event.value, tag, bool(event.style), line), event.anchor)
+
+        elif kind is yaml.MappingStartEvent:
+            begin(MappingNode(event.start_mark.line + 1), event.anchor)
+
+        elif kind is yaml.SequenceStartEvent:
+            begin(Sequence(event.start_mark.line + 1), event.anchor)
+
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            stack.pop()
-            continue
+            open_nodes.pop()
+
         elif kind is yaml.AliasEvent:
             line = event.start_mark.line + 1
             if event.anchor not in anchors:
                 raise YamlError(f"line {line}: unknown anchor {event.anchor!r}")
-            stack[-1].items.append(Alias(event.anchor, anchors[event.anchor], line))
-            continue
+            open_nodes[-1].items.append(Alias(event.anchor, anchors[event.anchor], line))
+
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
             return root.items[0] if root.items else None
-        else:  # the start of the stream or the document
-            continue
-        stack[-1].items.append(node)
-        if event.anchor:
-            anchors[event.anchor] = node
-        if not isinstance(node, Scalar):
-            stack.append(node)
 
 
 def _short_tag(tag: str | None) -> str:
+    """Return a tag in short form: ``!!int`` of ``tag:yaml.org,2002:int``."""
     if tag is None or tag == "!":
         return ""
-    return f"!!{tag.removeprefix(_PREFIX)}" if tag.startswith(_PREFIX) else tag
+    if tag.startswith(_PREFIX):
+        return f"!!{tag.removeprefix(_PREFIX)}"
+    return tag

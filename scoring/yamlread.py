@@ -1,8 +1,9 @@
-"""How YAML becomes typed fields (``docs/LOG.md``, "How YAML scalars are read").
+"""How YAML becomes the values of fields (``docs/LOG.md``, "How YAML scalars are read").
 
-Scalars stay as written until a field takes them: the *field* decides how one reads (``date: 2026-04-18`` is text,
-``retries: 1.5`` is 1), and a key given twice matters only where fields are read, as with yaml.v3 in the reference. Deep
-nesting, and aliases that multiply, are refused.
+A scalar stays as it is written until a field takes it, because the *field* decides how it reads:
+``date: 2026-04-18`` is text, and ``retries: 1.5`` is 1. A key that is given twice matters only
+where fields are read. Both are as with yaml.v3 in the reference. Deep nesting, and aliases that
+multiply, are refused.
 """
 
 import re
@@ -18,56 +19,85 @@ from scoring.text import INT_MAX, INT_MIN, trim
 from scoring.yamlnodes import parse as parse
 
 _DECIMAL = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_TRUE_TEXT = {"1", "t", "T", "TRUE", "true", "True"}
-_FALSE_TEXT = {"0", "f", "F", "FALSE", "false", "False"}
-
+_TRUE_TEXTS = {"1", "t", "T", "TRUE", "true", "True"}
+_FALSE_TEXTS = {"0", "f", "F", "FALSE", "false", "False"}
 
 _NAMELESS = nodes.NULLS | {"<<"}
+"""Plain keys that are not the name of a field."""
 
-Take: TypeAlias = Callable[["Reader", nodes.Node], Any]  # how one field takes its node
+# How far aliases may multiply the work, as in yaml.v3
+_FREE_ALIASES = 100
+_FREE_STEPS = 1000
+_SMALL_DOCUMENT = 400_000
+_LARGE_DOCUMENT = 4_000_000
+_RATIO_OF_SMALL = 0.99
+_RATIO_OF_LARGE = 0.10
 
+Take: TypeAlias = Callable[["Reader", nodes.Node], Any]
+"""How a field takes its node."""
 
 TRUE_FLAGS = frozenset({"true"})
-"""The spellings of a plain boolean that a tri-state flag takes for true, as the reference does."""
+"""The spellings of a plain boolean that a test flag takes for true, as in the reference."""
 
 
 class Reader:
-    """Takes nodes into typed fields, and counts the work that aliases cause."""
+    """Takes nodes as the values of fields, and counts the work that aliases cause.
+
+    Every method raises a YamlError, with line and field, for a node that does not fit.
+    """
 
     def __init__(self, true_flags: Collection[str] = TRUE_FLAGS) -> None:
-        """Prepare to take nodes; ``true_flags`` are the plain booleans that a tri-state flag takes for true."""
+        """Prepare to take nodes.
+
+        Args:
+            true_flags: the plain booleans that a test flag takes for true.
+        """
         self._true_flags = true_flags
-        self._decoded = 0
-        self._aliased = 0
+        self._steps = 0
+        self._steps_in_aliases = 0
         self._open_aliases: set[int] = set()
         self._path: list[str] = []
 
+    # Scalars
+
     def string(self, node: nodes.Node) -> str:
-        """Take any scalar as its source text; null is empty, binary is decoded."""
+        """Return any scalar as its source text; null is empty, and binary is decoded."""
         scalar = self._scalar(node, "text")
-        if scalar.tag:
-            tag, value = scalar.resolved()
-            return str(value) if tag == nodes.BINARY else "" if tag == nodes.NULL else scalar.value
-        return "" if scalar.is_null else intern(scalar.value)  # entries have many texts in common
+        if not scalar.tag:
+            if scalar.is_null:
+                return ""
+            return intern(scalar.value)  # entries have many texts in common
+
+        resolved = scalar.resolved()
+        if resolved.tag == nodes.BINARY:
+            return str(resolved.value)
+        if resolved.tag == nodes.NULL:
+            return ""
+        return scalar.value
 
     def integer(self, node: nodes.Node) -> int:
-        """Take a whole number in any spelling, a float cut to a whole number, or null as 0; 64 bits, signed."""
-        _, value = self._scalar(node, "a whole number").resolved()
+        """Return a whole number in any spelling, a float without its fraction, or 0 for null.
+
+        The result has 64 bits, signed.
+        """
+        value = self._scalar(node, "a whole number").resolved().value
         if value is None:
             return 0
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._misfit(node, "a whole number")
+
         if isinstance(value, float):
             if not value <= 2.0**63:  # too large, or not a number
                 raise self._misfit(node, "a whole number")
             return int(value) if -(2.0**63) <= value < 2.0**63 else INT_MIN
+
         if value > INT_MAX:
             raise self._misfit(node, "a whole number of 64 bits")
         return value
 
     def number(self, node: nodes.Node) -> float:
-        """Take a number; null is 0. The result may be infinite or not a number."""
-        _, value = self._scalar(node, "a number").resolved()
+        """Return a number, which may be infinite or not a number; 0 for null."""
+        value = self._scalar(node, "a number").resolved().value
         if value is None:
             return 0.0
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -75,8 +105,8 @@ class Reader:
         return float(value)
 
     def boolean(self, node: nodes.Node) -> bool:
-        """Take true, false, or one of YAML 1.1's words for them; null is false."""
-        _, value = self._scalar(node, "true or false").resolved()
+        """Return true or false, which may be words of YAML 1.1; false for null."""
+        value = self._scalar(node, "true or false").resolved().value
         if value is None:
             return False
         if isinstance(value, bool):
@@ -86,16 +116,17 @@ class Reader:
         raise self._misfit(node, "true or false")
 
     def flag(self, node: nodes.Node) -> bool | None:
-        """Take a tri-state flag: true, false, or None for not reported (null, empty).
+        """Return a test flag: true, false, or None where it is not reported (null or empty).
 
-        A plain boolean is true only in the spellings that the reader was given; a decimal integer is true unless 0;
-        text is read after trimming. Anything else raises.
+        A plain boolean is true only in the spellings that the reader was given, a decimal integer
+        if it is not 0, and text by what it says without white space around it.
         """
         scalar = self._scalar(node, "a test flag")
         text = scalar.value
-        tag = scalar.tag or (nodes.STR if scalar.quoted else nodes.resolve(text)[0])
+        tag = scalar.tag or (nodes.STR if scalar.quoted else nodes.resolve(text).tag)
+
         if tag == nodes.NULL:
-            scalar.resolved()  # raises where the tag is wrong
+            scalar.resolved()  # raises an error where the tag is wrong
             return None
         if tag == nodes.BOOL:
             return text in self._true_flags
@@ -106,12 +137,34 @@ class Reader:
             text = trim(text)
             if text == "":
                 return None
-            if text in _TRUE_TEXT or text in _FALSE_TEXT:
-                return text in _TRUE_TEXT
+            if text in _TRUE_TEXTS or text in _FALSE_TEXTS:
+                return text in _TRUE_TEXTS
         raise self._misfit(scalar, "a test flag (true, false, or a count)")
 
+    def is_null(self, node: nodes.Node) -> bool:
+        """Return whether a node reads as null."""
+        target = nodes.target_of(node)
+        return isinstance(target, nodes.Scalar) and target.is_null
+
+    def _scalar(self, node: nodes.Node, wanted: str) -> nodes.Scalar:
+        """Return the scalar that a node is, or that an alias leads to."""
+        if type(node) is nodes.Scalar and not self._open_aliases:  # nearly always
+            self._steps += 1
+            return node
+
+        target = self._enter(node)
+        self._leave(node)
+        if not isinstance(target, nodes.Scalar):
+            raise self._misfit(target, wanted)
+        return target
+
+    # Lists and mappings
+
     def items(self, node: nodes.Node, take: Take) -> list[Any]:
-        """Take a list, each item by ``take``; null items are dropped, null is empty."""
+        """Return a list, with each item as ``take`` returns it.
+
+        Null items are dropped, and null is an empty list.
+        """
         target = self._enter(node)
         try:
             if isinstance(target, nodes.Sequence):
@@ -125,11 +178,17 @@ class Reader:
     def struct(
         self, node: nodes.Node, fields: Mapping[str, Take], merged_into: set[str] | None = None
     ) -> dict[str, Any]:
-        """Take a mapping into fields; keys that no field has are ignored, null is empty.
+        """Return the values of the fields that a mapping gives.
 
-        Merge keys (``<<``) fill in fields that the mapping itself does not give; of several, the first one that gives
-        a field wins. ``merged_into`` are the names that a mapping which merges this one has. Returns the fields that
-        were given.
+        Keys that are not fields are ignored, and null gives nothing. Merge keys (``<<``) fill in
+        the fields that the mapping itself does not give; of several sources the first that gives
+        a field wins.
+
+        Args:
+            node: the mapping.
+            fields: how each field takes its node, by name.
+            merged_into: the names that the mapping has into which this one is merged, to which
+                the names of this one are added.
         """
         target = self._enter(node)
         try:
@@ -137,78 +196,84 @@ class Reader:
                 return {}
             if not isinstance(target, nodes.MappingNode):
                 raise self._misfit(target, "a mapping")
+
             pairs = target.pairs
             _refuse_duplicates(pairs)
-            values: dict[str, Any] = {}
-            given: set[str] = set() if merged_into is None else merged_into
-            merges: list[nodes.Node] = []
-            for key, value in pairs:
-                name = self._name(key)
-                if name is None:
-                    if nodes.is_merge(key):
-                        merges = value.items if isinstance(value, nodes.Sequence) else [value]
-                    continue
-                if merged_into is not None and name in merged_into:
-                    continue
-                given.add(name)
-                if take := fields.get(name):
-                    self._path.append(name)
-                    try:
-                        values[name] = take(self, value)
-                    finally:  # a list may go on after an item that does not fit
-                        self._path.pop()
-            for source in merges:
-                if not isinstance(nodes.target_of(source), nodes.MappingNode):
-                    raise YamlError(
-                        f"line {source.line}: a merge key takes a mapping or a list of mappings"
-                    )
-                values |= self.struct(source, fields, given)
-            return values
+            return self._take_pairs(pairs, fields, merged_into)
         finally:
             self._leave(node)
 
+    def _take_pairs(
+        self,
+        pairs: Collection[tuple[nodes.Node, nodes.Node]],
+        fields: Mapping[str, Take],
+        merged_into: set[str] | None,
+    ) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        names = set() if merged_into is None else merged_into
+        sources: list[nodes.Node] = []
+
+        for key, value in pairs:
+            name = self._name(key)
+            if name is None:
+                if nodes.is_merge(key):
+                    sources = value.items if isinstance(value, nodes.Sequence) else [value]
+                continue
+            if merged_into is not None and name in merged_into:
+                continue
+
+            names.add(name)
+            take = fields.get(name)
+            if take is not None:
+                values[name] = self._take_field(name, value, take)
+
+        for source in sources:
+            if not isinstance(nodes.target_of(source), nodes.MappingNode):
+                raise YamlError(
+                    f"line {source.line}: a merge key takes a mapping or a list of mappings"
+                )
+            values |= self.struct(source, fields, names)
+        return values
+
+    def _take_field(self, name: str, value: nodes.Node, take: Take) -> Any:
+        """Return the value of a field; an error in it names the field."""
+        self._path.append(name)
+        try:
+            return take(self, value)
+        finally:  # a list may go on after an item that does not fit
+            self._path.pop()
+
     def _name(self, key: nodes.Node) -> str | None:
         """Return the name that a key of a mapping gives; None for null and for a merge."""
-        if (
-            type(key) is nodes.Scalar
-            and not key.tag
-            and key.value not in _NAMELESS
-            and not self._open_aliases
-        ):
-            self._decoded += 1
-            return key.value
-        return None if nodes.is_merge(key) or self.is_null(key) else self.string(key)
+        if type(key) is nodes.Scalar and not self._open_aliases:  # nearly always
+            if not key.tag and key.value not in _NAMELESS:
+                self._steps += 1
+                return key.value
 
-    def is_null(self, node: nodes.Node) -> bool:
-        """Tell whether a node reads as null."""
-        target = nodes.target_of(node)
-        return isinstance(target, nodes.Scalar) and target.is_null
+        if nodes.is_merge(key) or self.is_null(key):
+            return None
+        return self.string(key)
 
     def _is_nothing(self, target: nodes.Node) -> bool:
-        """Tell whether a node reads as null; a null tag on text that is not null is an error."""
-        return isinstance(target, nodes.Scalar) and target.is_null and target.resolved()[1] is None
+        """Return whether a node reads as null; a null tag on other text is an error."""
+        if not isinstance(target, nodes.Scalar) or not target.is_null:
+            return False
+        return target.resolved().value is None
 
-    def _scalar(self, node: nodes.Node, wanted: str) -> nodes.Scalar:
-        if type(node) is nodes.Scalar and not self._open_aliases:
-            self._decoded += 1
-            return node
-        target = self._enter(node)
-        self._leave(node)
-        if not isinstance(target, nodes.Scalar):
-            raise self._misfit(target, wanted)
-        return target
+    # Aliases
 
     def _enter(self, node: nodes.Node) -> nodes.Scalar | nodes.Sequence | nodes.MappingNode:
-        """Count one decoding step, follow an alias, and refuse aliases that multiply or contain themselves."""
-        self._decoded += 1
+        """Count a step, and follow an alias until :meth:`_leave`.
+
+        Raises:
+            YamlError: aliases multiply too far, or contain themselves.
+        """
+        self._steps += 1
         if self._open_aliases:
-            self._aliased += 1
-            if (
-                self._aliased > 100
-                and self._decoded > 1000
-                and self._aliased / self._decoded > _allowed_alias_ratio(self._decoded)
-            ):
+            self._steps_in_aliases += 1
+            if self._aliases_multiply():
                 raise YamlError(f"line {node.line}: aliases multiply beyond reason")
+
         if isinstance(node, nodes.Alias):
             if id(node) in self._open_aliases:
                 raise YamlError(f"line {node.line}: anchor {node.name!r} contains itself")
@@ -218,24 +283,33 @@ class Reader:
     def _leave(self, node: nodes.Node) -> None:
         self._open_aliases.discard(id(node))
 
+    def _aliases_multiply(self) -> bool:
+        if self._steps_in_aliases <= _FREE_ALIASES or self._steps <= _FREE_STEPS:
+            return False
+        return self._steps_in_aliases / self._steps > _allowed_alias_ratio(self._steps)
+
+    # Errors
+
     def _misfit(self, node: nodes.Node, wanted: str) -> YamlError:
+        """Return the error about a node that does not fit where ``wanted`` belongs."""
+        place = f"line {node.line}: "
+        if self._path:
+            place += ".".join(self._path) + ": "
+
         target = nodes.target_of(node)
-        if isinstance(target, nodes.Scalar):
-            what = (
-                f"quoted {nodes.shown_scalar(target.value)}"
-                if target.quoted
-                else nodes.shown_scalar(target.value)
-            )
+        if isinstance(target, nodes.Sequence):
+            actual = "a list"
+        elif isinstance(target, nodes.MappingNode):
+            actual = "a mapping"
+        elif target.quoted:
+            actual = f"quoted {nodes.shown_scalar(target.value)}"
         else:
-            what = "a list" if isinstance(target, nodes.Sequence) else "a mapping"
-        field = ".".join(self._path)
-        return YamlError(
-            f"line {node.line}: {field}{': ' if field else ''}{what} where {wanted} belongs"
-        )
+            actual = nodes.shown_scalar(target.value)
+        return YamlError(f"{place}{actual} where {wanted} belongs")
 
 
 def items_of(take: Take) -> Take:
-    """Return how a list field takes its node: each item by ``take``, null items dropped, null as empty."""
+    """Return how a field takes a list, with each item as ``take`` returns it."""
 
     def take_list(reader: Reader, node: nodes.Node) -> list[Any]:
         return reader.items(node, take)
@@ -244,36 +318,51 @@ def items_of(take: Take) -> Take:
 
 
 def _refuse_duplicates(pairs: Collection[tuple[nodes.Node, nodes.Node]]) -> None:
-    if len({key.value for key, _ in pairs if isinstance(key, nodes.Scalar)}) == len(pairs):
+    """Raise a YamlError if a mapping gives a key twice."""
+    plain_keys = {key.value for key, _ in pairs if isinstance(key, nodes.Scalar)}
+    if len(plain_keys) == len(pairs):  # nearly always
         return
+
     lines: dict[tuple[type, str], int] = {}
     for key, _ in pairs:
-        text = (
-            key.value
-            if isinstance(key, nodes.Scalar)
-            else key.name
-            if isinstance(key, nodes.Alias)
-            else ""
-        )
-        if (identity := (type(key), text)) in lines:
+        text = _text_of_key(key)
+        identity = (type(key), text)
+        if identity in lines:
             raise YamlError(
-                f"line {key.line}: key {nodes.shown_scalar(text)} is already given on line {lines[identity]}"
+                f"line {key.line}: key {nodes.shown_scalar(text)} "
+                f"is already given on line {lines[identity]}"
             )
         lines[identity] = key.line
 
 
-def _allowed_alias_ratio(decoded: int) -> float:
-    """Return the share of decoding steps that may come from aliases: nearly all of a small document, few of a large."""
-    low, high = 400_000, 4_000_000
-    if decoded <= low:
-        return 0.99
-    return 0.10 if decoded >= high else 0.99 - 0.89 * (decoded - low) / (high - low)
+def _text_of_key(key: nodes.Node) -> str:
+    if isinstance(key, nodes.Scalar):
+        return key.value
+    if isinstance(key, nodes.Alias):
+        return key.name
+    return ""
+
+
+def _allowed_alias_ratio(steps: int) -> float:
+    """Return which share of the steps aliases may cause: nearly all of few, and few of many."""
+    if steps <= _SMALL_DOCUMENT:
+        return _RATIO_OF_SMALL
+    if steps >= _LARGE_DOCUMENT:
+        return _RATIO_OF_LARGE
+    loss = _RATIO_OF_SMALL - _RATIO_OF_LARGE
+    return _RATIO_OF_SMALL - loss * (steps - _SMALL_DOCUMENT) / (_LARGE_DOCUMENT - _SMALL_DOCUMENT)
 
 
 def read_fields(
     path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
 ) -> dict[str, Any] | None:
-    """Return what a file of YAML gives of some fields; None where there is none that can be read."""
+    """Return the values of fields in a YAML file; None where no file can be read.
+
+    Args:
+        path: the file; None for no file.
+        fields: how each field takes its node, by name.
+        within: a directory that no link may lead out of.
+    """
     if path is None:
         return None
     try:
