@@ -26,8 +26,9 @@ from rubric import default_rubric
 from scoring.demo import Demo
 from scoring.errors import installing
 from scoring.examine import LogView
-from scoring.views.report import page_parts, report_lines
+from scoring.views.report import page_parts
 from scoring.views.report.digest import Digest, digest
+from scoring.views.report.report_text import report_lines
 from scoring.views.report.reported import ReportedIteration, Vote
 from scoring.views.spending_text import cost_text
 from scoring.views.table import pipe_text

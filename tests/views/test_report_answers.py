@@ -20,8 +20,9 @@ from scoring.outcomes.spending import PaidWork, Spending, purchase
 from scoring.views.comparisons import NO_DIFFERENCE, CountedShare, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
-from scoring.views.report.digest import Digest, commit_page, commit_pages, where_it_is
-from scoring.views.report.reported import ReportedIteration, Vote
+from scoring.views.report.commit_links import commit_page, commit_pages, where_it_is
+from scoring.views.report.digest import Digest
+from scoring.views.report.reported import ReportedIteration, TranscriptLines, Vote
 from scoring.views.work_rows import WorkRow
 
 SONNET = "claude-sonnet-4-5"
@@ -216,7 +217,7 @@ def test_iterations_without_a_unit_are_in_the_table_too() -> None:
     found = made(line(1, {"landed": 1.0}), line(2, {"landed": 1.0}, commit=SHA))
     found.work = [piece("landed", iterations=[1], subject="one", commit="f" * 40)]
     rows = [
-        (one.place, one.subject, one.commit, [n.iteration for n in one.lines])
+        (one.number, one.subject, one.commit, [n.iteration for n in one.lines])
         for one in pieces(found)
     ]
     assert rows == [(0, "one", "f" * 40, [1]), (1, "", SHA, [2])]
@@ -298,7 +299,7 @@ class TestPage:
     def test_hostile_names_are_text(self) -> None:
         evil = "</script><script>alert(1)</script>"
         one = line(1, {"landed": 0.0}, task_id=evil, commit=evil, date=evil)
-        one = replace(one, places=((evil, 1, 2),), spending=paid(10, evil))
+        one = replace(one, places=(TranscriptLines(evil, 1, 2),), spending=paid(10, evil))
         known = {"subject": evil, "model": evil, "harness": evil, "iterations": [1]}
         work = [
             piece("reverted", 1.0, evil, **known),

@@ -1,4 +1,4 @@
-"""What a report answers: what became of the work, by month, harness and model, what scores rest on, what changed."""
+"""What a report answers: the rows of all work, what to look at, and what signals do to the mean."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,20 +10,27 @@ from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
 from scoring.views.work_rows import WorkRow
 
-_WORST = 5
+_WORST = 5  # iterations of a signal that are listed
 
 
 class Piece(NamedTuple):
-    """A row of the table of all work: a unit and its iterations, or an iteration that is in no known unit."""
+    """A row of the table of all work.
 
-    place: int
+    Attributes:
+        number: the position of the row, by which others link to it.
+        row: the unit of work; None for an iteration that is in no unit.
+        lines: the iterations.
+    """
+
+    number: int
     row: WorkRow | None
     lines: list[ReportedIteration]
 
     @property
     def commit(self) -> str:
         """The commit of the work; "" where there is none."""
-        return (self.row.values["commit"] if self.row else self.lines[0].commit) or ""
+        commit: str | None = self.row.values["commit"] if self.row else self.lines[0].commit
+        return commit or ""
 
     @property
     def subject(self) -> str:
@@ -32,57 +39,74 @@ class Piece(NamedTuple):
 
     @property
     def by(self) -> str:
-        """The model, or else the harness, that did it; "" where neither is known."""
-        return shortened(self.row.values["model"] or self.row.values["harness"]) if self.row else ""
+        """The model, else the harness, that did the work; "" where neither is known."""
+        if not self.row:
+            return ""
+        return shortened(self.row.values["model"] or self.row.values["harness"])
 
     @property
     def date(self) -> str:
-        """The day on which it ended; "" where that is not known."""
-        return str(
-            (self.row and self.row.values["ended"]) or (self.lines[0].date if self.lines else "")
-        )[:10]
+        """The day on which the work ended; "" where that is not known."""
+        date = ""
+        if self.row and self.row.values["ended"]:
+            date = self.row.values["ended"]
+        elif self.lines:
+            date = self.lines[0].date
+        return date[:10]
 
 
 def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:
-    """Return the rows of a fleet's table of work as those of one log are, by when they ended."""
-    found = []
-    for row in sorted(rows, key=lambda one: (one["ended"] or "", one["repository"], one["unit"])):
+    """Return the rows of a fleet's table of work as those of one log, by when they ended."""
+    in_order = sorted(rows, key=lambda row: (row["ended"] or "", row["repository"], row["unit"]))
+
+    work = []
+    for row in in_order:
         unit = Unit(
             row["unit"], row["kind"], row["commit"], minutes=row["minutes"], state=row["state"]
         )
         unit.defective = row["defective"]
-        found.append(
-            WorkRow(
-                unit,
-                row["cost"],
-                {"subject": None, "tokens": {"output": row["output_tokens"]}, **row},
-            )
-        )
-    return found
+        values = {"subject": None, "tokens": {"output": row["output_tokens"]}, **row}
+        work.append(WorkRow(unit, row["cost"], values))
+    return work
 
 
 def pieces(digest: Digest) -> list[Piece]:
-    """Return all of the work, by when it ended, and then the iterations that are in no unit; of a fleet none."""
+    """Return all of the work by when it ended, and then the iterations that are in no unit.
+
+    A fleet has none: its table would be endless.
+    """
     if digest.is_fleet:
         return []
-    left = {line.iteration: line for line in digest.lines}
-    found = [
-        (row, [left.pop(n) for n in row.values["iterations"] if n in left]) for row in digest.work
-    ]
-    alone = [(None, [line]) for line in left.values()]
-    return [Piece(place, row, lines) for place, (row, lines) in enumerate([*found, *alone])]
+
+    without_unit = {line.iteration: line for line in digest.lines}
+    rows: list[tuple[WorkRow | None, list[ReportedIteration]]] = []
+    for row in digest.work:
+        numbers = [number for number in row.values["iterations"] if number in without_unit]
+        rows.append((row, [without_unit.pop(number) for number in numbers]))
+    for line in without_unit.values():
+        rows.append((None, [line]))
+
+    return [Piece(number, row, lines) for number, (row, lines) in enumerate(rows)]
 
 
 def looked_at(rows: Sequence[Piece]) -> list[tuple[Piece, dict[str, Any]]]:
-    """Return the pieces of work that are worth a look, each with the reason and where it is."""
-    known = {piece.row.unit.unit: piece for piece in rows if piece.row}
-    return [
-        (known[one["unit"]], one) for one in look_at([piece.row for piece in rows if piece.row])
-    ]
+    """Return the pieces that are worth a look, each with the reason as data."""
+    piece_of = {piece.row.unit.unit: piece for piece in rows if piece.row}
+    worst = look_at([piece.row for piece in rows if piece.row])
+    return [(piece_of[unit["unit"]], unit) for unit in worst]
 
 
 class SignalRow(NamedTuple):
-    """A signal over the log: where it is present, its mean there, what it takes from the mean score, and where."""
+    """A signal over the log.
+
+    Attributes:
+        label: its name for people.
+        present: in how many iterations it is present.
+        mean: its mean sub-score there.
+        lost: what it takes from the mean score.
+        zeros: the iterations in which its sub-score is 0.
+        worst: the iterations from whose scores it takes most.
+    """
 
     label: str
     present: int
@@ -94,42 +118,50 @@ class SignalRow(NamedTuple):
 
 def signal_rows(digest: Digest) -> list[SignalRow]:
     """Return every signal, the one that takes most from the mean score first."""
-    enough, made = [line for line in digest.lines if line.counted], []
-    for signal, label in digest.signals.items():
-        values = [
-            value for line in digest.lines if (value := line.sub_scores.get(signal)) is not None
-        ]
-        votes = [
-            (row, line)
-            for line in enough
-            for row in line.rows
-            if row.signal == signal and row.present
-        ]
-        worst = sorted(
-            (pair for pair in votes if pair[0].lost > 0),
-            key=lambda one: (-one[0].lost, -one[1].iteration),
-        )
-        made.append(
-            SignalRow(
-                label,
-                len(values),
-                sum(values) / len(values) if values else None,
-                sum(row.lost for row, _ in votes) / (len(enough) or 1),
-                [line.iteration for row, line in votes if row.lost > 0 and not row.sub_score],
-                [line for _, line in worst[:_WORST]],
-            )
-        )
-    return sorted(made, key=lambda row: (not row.present, -row.lost, row.label))
+    rows = [_signal_row(digest, signal, label) for signal, label in digest.signals.items()]
+    return sorted(rows, key=lambda row: (not row.present, -row.lost, row.label))
+
+
+def _signal_row(digest: Digest, signal: str, label: str) -> SignalRow:
+    sub_scores = [line.sub_scores.get(signal) for line in digest.lines]
+    values = [value for value in sub_scores if value is not None]
+
+    counted = [line for line in digest.lines if line.counted]
+    lost = []
+    losing = []
+    for line in counted:
+        for vote in line.rows:
+            if vote.signal != signal or not vote.present:
+                continue
+            lost.append(vote.lost)
+            if vote.lost > 0:
+                losing.append((vote, line))
+
+    worst_first = sorted(losing, key=lambda pair: (-pair[0].lost, -pair[1].iteration))
+    return SignalRow(
+        label=label,
+        present=len(values),
+        mean=sum(values) / len(values) if values else None,
+        lost=sum(lost) / (len(counted) or 1),
+        zeros=[line.iteration for vote, line in losing if not vote.sub_score],
+        worst=[line for _, line in worst_first[:_WORST]],
+    )
 
 
 def nothing_known(digest: Digest) -> list[str]:
-    """Return what this log has nothing of, as parts of one sentence."""
-    never = [label for name, label in digest.signals.items() if not digest.presence(name)]
-    found = [f"{'signals' if len(never) > 1 else 'the signal'} {', '.join(never)}"] if never else []
-    parts = {
-        "hook outcomes": digest.hooks,
-        "sessions": digest.sessions,
-        "claims": digest.integrity or digest.words,
-        "deliberations": digest.deliberated,
-    }
-    return found + [name for name, part in parts.items() if not part]
+    """Return what a log has nothing of, as parts of one sentence."""
+    missing = []
+    never_present = [label for name, label in digest.signals.items() if not digest.presence(name)]
+    if never_present:
+        noun = "the signal" if len(never_present) == 1 else "signals"
+        missing.append(f"{noun} {', '.join(never_present)}")
+
+    if not digest.hooks:
+        missing.append("hook outcomes")
+    if not digest.sessions:
+        missing.append("sessions")
+    if not digest.integrity and not digest.words:
+        missing.append("claims")
+    if not digest.deliberated:
+        missing.append("deliberations")
+    return missing

@@ -1,20 +1,16 @@
-"""What a report is made of: all of the work, the numbers of every iteration, and the pages of its commits."""
+"""What a report is made of: all of the work, and the numbers of every iteration."""
 
 import functools
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from msgspec import structs
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric
-from scoring.errors import DaScoreError
-from scoring.evidence.attribution.work_trees import same_remote
-from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts.facts import Observed
 from scoring.examine import ExaminedIteration
 from scoring.log.selection import day_or_none
 from scoring.outcomes.validity import Validity
@@ -37,7 +33,14 @@ RESULTS = ("remediate", "advise", "allow", "other")
 
 
 class Trend(NamedTuple):
-    """The mean scores of the older and the newer half of a log, and the interval of the change."""
+    """How the scores of the newer half of a log differ from those of the older half.
+
+    Attributes:
+        older: the mean of the older half.
+        newer: the mean of the newer half.
+        change: the newer mean minus the older one.
+        interval: the 95 % interval of the change.
+    """
 
     older: float
     newer: float
@@ -46,48 +49,65 @@ class Trend(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What the interval says, in words."""
-        low, high = self.interval
-        return "better" if low > 0 else "worse" if high < 0 else "no clear change"
+        """What the interval allows to say."""
+        if self.interval.low > 0:
+            return "better"
+        if self.interval.high < 0:
+            return "worse"
+        return "no clear change"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data for JSON."""
         return self._asdict() | {"interval": list(self.interval), "verdict": self.verdict}
 
 
 @dataclass
 class Digest:
-    """A log, as a report shows it."""
+    """A log, or the work of a fleet, as a report shows it.
+
+    Attributes:
+        log: the log, as it was named.
+        rubric: the rubric that names the bands.
+        lines: the iterations.
+        sessions: the sessions.
+        hooks: how often each rule of a hook gate had each result.
+        integrity: the claims, compared with what was observed.
+        words: the claims in words; None under rules that do not look at words.
+        validity: whether the scores foretell what becomes of the work; None if not measured.
+        work: all of the work, by when it ended.
+        horizon_days: how many days after it landed work is judged.
+        is_fleet: whether the work is of many repositories, without iterations.
+        project: what the repository is called.
+        pages: the address of commits' pages up to the SHA; "" where there are none.
+    """
 
     log: str
     rubric: Rubric
     lines: list[ReportedIteration] = field(default_factory=list)
     sessions: list[SessionScore] = field(default_factory=list)
     hooks: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often each rule of a hook gate had each result."""
     integrity: list[IntegritySummary] = field(default_factory=list)
-    words: WordsSummary | None = None  # the claims in words; None under rules that look at none
+    words: WordsSummary | None = None
     validity: Validity | None = None
-    """Whether the scores foretell what became of the work; None where that was not asked for."""
-    work: Sequence[WorkRow] = ()  # all of the work, by when it ended
-    horizon_days: float = 0.0  # how many days after it landed work is judged
-    is_fleet: bool = False  # whether the work is that of many repositories, of which there are no iterations here
+    work: Sequence[WorkRow] = ()
+    horizon_days: float = 0.0
+    is_fleet: bool = False
     project: str = ""
-    pages: str = ""  # what comes before the name of a commit in the address of its page; "" where there is none
+    pages: str = ""
 
     @property
     def meaning(self) -> Meaning:
-        """What is known of whether scores foretell what becomes of the work."""
+        """What scores are worth here."""
         return Meaning(self.validity.verdict if self.validity else None)
 
     @functools.cached_property
     def values(self) -> list[float]:
-        """The scores of the iterations that have one on enough evidence."""
+        """The scores on enough evidence."""
         return [line.value for line in self.lines if line.value is not None and line.counted]
 
     @property
     def insufficient(self) -> int:
-        """How many iterations have too little evidence, and are in no mean."""
+        """How many iterations have too little evidence to be in a mean."""
         return sum(line.band == BAND_INSUFFICIENT for line in self.lines)
 
     @functools.cached_property
@@ -97,29 +117,34 @@ class Digest:
 
     @functools.cached_property
     def trend(self) -> Trend | None:
-        """How the newer half of the scores differs from the older one; None where either has fewer than two."""
-        values = self.values
-        older, newer = values[: len(values) // 2], values[len(values) // 2 :]
+        """How the newer half of the scores differs from the older; None of fewer than two each."""
+        half = len(self.values) // 2
+        older = self.values[:half]
+        newer = self.values[half:]
         interval = difference_interval(older, newer)
         if interval is None:
             return None
-        before, now = sum(older) / len(older), sum(newer) / len(newer)
-        return Trend(before, now, now - before, interval)
+
+        older_mean = sum(older) / len(older)
+        newer_mean = sum(newer) / len(newer)
+        return Trend(older_mean, newer_mean, newer_mean - older_mean, interval)
 
     @property
     def mean(self) -> float | None:
-        """The mean of those scores; None when there is none."""
+        """The mean of the scores on enough evidence; None when there is none."""
         return sum(self.values) / len(self.values) if self.values else None
 
     @property
     def dates(self) -> str:
-        """The days of the first and of the last work that has one; "" where none has."""
-        dates = [
-            *(line.date for line in self.lines),
-            *(row.values["ended"] or "" for row in self.work),
-        ]
-        days = sorted({date[:10] for date in dates if day_or_none(date[:10])})
-        return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
+        """The first and the last day of the work, as ``2026-03-01 to 2026-03-09``, or ""."""
+        days = {line.date[:10] for line in self.lines}
+        days.update((row.values["ended"] or "")[:10] for row in self.work)
+        in_order = sorted(day for day in days if day_or_none(day))
+        if not in_order:
+            return ""
+        first = in_order[0]
+        last = in_order[-1]
+        return first if first == last else f"{first} to {last}"
 
     @property
     def coverage(self) -> float | None:
@@ -128,23 +153,31 @@ class Digest:
 
     @property
     def bands(self) -> dict[str, int]:
-        """How many iterations each band has, best first; bands of other rubrics and the unscored at the end."""
+        """How many iterations each band has.
+
+        The bands of the rubric come first, the best of them at the beginning, then the bands of
+        other rubrics, then the iterations without a score.
+        """
         counts = Counter(line.band for line in self.lines)
-        known = [band.name for band in self.rubric.bands]
-        others = sorted(counts.keys() - {*known, BAND_UNSCORED})
-        unscored = [BAND_UNSCORED] if counts[BAND_UNSCORED] else []
-        return {name: counts[name] for name in [*known, *others, *unscored]}
+        names = [band.name for band in self.rubric.bands]
+        names += sorted(counts.keys() - {*names, BAND_UNSCORED})
+        if counts[BAND_UNSCORED]:
+            names.append(BAND_UNSCORED)
+        return {name: counts[name] for name in names}
 
     @property
     def signals(self) -> dict[str, str]:
-        """The label of every signal that any score has, in the order in which they are met."""
-        return {row.signal: row.label for line in self.lines for row in line.rows}
+        """The label of every signal that any score has, in order of appearance."""
+        labels = {}
+        for line in self.lines:
+            for row in line.rows:
+                labels[row.signal] = row.label
+        return labels
 
     def presence(self, signal: str) -> float:
         """Return the share of iterations, 0 to 1, in which a signal is present."""
-        return sum(line.sub_scores.get(signal) is not None for line in self.lines) / (
-            len(self.lines) or 1
-        )
+        present = sum(line.sub_scores.get(signal) is not None for line in self.lines)
+        return present / (len(self.lines) or 1)
 
     @property
     def deliberated(self) -> list[ReportedIteration]:
@@ -153,95 +186,85 @@ class Digest:
 
     @property
     def states(self) -> dict[str, list[int]]:
-        """The iterations with scores that are not current, by the state of their sidecars."""
-        states = dict.fromkeys(line.state for line in self.lines if line.state != "current")
-        return {
-            state: [line.iteration for line in self.lines if line.state == state]
-            for state in states
-        }
+        """The iterations whose scores are not current, by the state of their sidecars."""
+        states: dict[str, list[int]] = {}
+        for line in self.lines:
+            if line.state != "current":
+                states.setdefault(line.state, []).append(line.iteration)
+        return states
 
     @property
     def over_claims(self) -> list[tuple[ReportedIteration, ReportedClaim]]:
         """Every claim of more than was observed, the largest difference first."""
-        found = ((line, claim) for line in self.lines for claim in line.claims if claim.delta < 0)
-        return sorted(found, key=lambda pair: (pair[1].delta, -pair[0].iteration))
+        over_claims = []
+        for line in self.lines:
+            over_claims += [(line, claim) for claim in line.claims if claim.delta < 0]
+        return sorted(over_claims, key=lambda pair: (pair[1].delta, -pair[0].iteration))
 
     @property
     def rules(self) -> list[tuple[str, dict[str, int]]]:
-        """Every rule of a hook gate with how often it had each result, those that remediated most first."""
+        """Every rule of a hook gate with the number of each result, most remediated first."""
         counts: dict[str, dict[str, int]] = {}
         for (rule, result), count in self.hooks.items():
-            counts.setdefault(rule, dict.fromkeys(RESULTS, 0))[result] = count
-        return sorted(
-            counts.items(), key=lambda pair: (*(-pair[1][result] for result in RESULTS), pair[0])
-        )
+            results = counts.setdefault(rule, dict.fromkeys(RESULTS, 0))
+            results[result] = count
+        return sorted(counts.items(), key=_by_gravity)
+
+
+def _by_gravity(counted_rule: tuple[str, dict[str, int]]) -> tuple[int | str, ...]:
+    rule, results = counted_rule
+    return (*(-results[result] for result in RESULTS), rule)
 
 
 def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> Digest:
-    """Go through the iterations of a log, in order, and keep what a report needs; ``rubric`` names the bands."""
-    found = Digest(as_utf8(str(log)), rubric)
+    """Go through the iterations of a log and keep what a report needs.
+
+    Args:
+        log: the log, as it was named.
+        rubric: the rubric that names the bands.
+        examined: the iterations, in order.
+    """
+    collected = Digest(as_utf8(str(log)), rubric)
     sessions: dict[tuple[str, str], list[SessionIterRef]] = {}
-    observed = []
-    votes: dict[Vote, Vote] = {}  # equal ones of several iterations are one in memory
-    claims: dict[ReportedClaim, ReportedClaim] = {}
+    observed: list[Observed | None] = []
+    lines_of = _SharedParts()
 
     def signal_sets() -> Iterator[SignalSet]:
-        for one in examined:
-            if session := one.record.agent.session_id:
-                sessions.setdefault((session, one.score.rubric_version), []).append(
-                    SessionIterRef.of(one.score)
-                )
-            observed.append(one.facts.observed)
-            line = line_of(one)
-            rows = tuple(votes.setdefault(vote, vote) for vote in line.rows)
-            claimed = tuple(claims.setdefault(claim, claim) for claim in line.claims)
-            found.lines.append(replace(line, rows=rows, claims=claimed))
-            for hook in one.facts.hooks.records or ():
-                found.hooks[
-                    shortened(hook.rule_id), hook.result if hook.result in RESULTS else "other"
-                ] += 1
-            yield one.signals
+        for iteration in examined:
+            session_id = iteration.record.agent.session_id
+            if session_id:
+                key = (session_id, iteration.score.rubric_version)
+                sessions.setdefault(key, []).append(SessionIterRef.of(iteration.score))
 
-    found.integrity, found.words = summarize_integrity(signal_sets()), summarize_words(observed)
-    for (session, version), refs in sorted(sessions.items()):
-        found.sessions.append(
-            structs.replace(session_score(rubric, session, refs), rubric_version=version)
-        )
-    return found
+            collected.lines.append(lines_of.reported(iteration))
+            collected.hooks.update(_hook_results(iteration))
+            observed.append(iteration.facts.observed)
+            yield iteration.signals
+
+    collected.integrity = summarize_integrity(signal_sets())
+    collected.words = summarize_words(observed)
+    for (session_id, version), refs in sorted(sessions.items()):
+        score = session_score(rubric, session_id, refs)
+        collected.sessions.append(structs.replace(score, rubric_version=version))
+    return collected
 
 
-_PAGES = {"gitlab": "/-/commit/", "bitbucket": "/commits/"}
-_PAGES |= dict.fromkeys(("github", "codeberg", "gitea", "forgejo"), "/commit/")
-"""What is between a repository and a commit, by a word in the name of the host."""
-_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
-_SHA = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
-_PATH_LIMIT = 500
+def _hook_results(iteration: ExaminedIteration) -> Iterator[tuple[str, str]]:
+    for hook in iteration.facts.hooks.records or ():
+        result = hook.result if hook.result in RESULTS else "other"
+        yield shortened(hook.rule_id), result
 
 
-def commit_pages(remotes: Mapping[str, str]) -> str:
-    """Return a commit page's address up to the name, quoted, without user or password, of origin first, or ""."""
-    for _, url in sorted(remotes.items(), key=lambda one: (one[0] != "origin", one[0])):
-        host, _, path = same_remote(url).partition("/")
-        page = next((page for word, page in _PAGES.items() if word in host), None)
-        is_path = (
-            len(path) <= _PATH_LIMIT and "/" in path and not {"", ".", ".."} & {*path.split("/")}
-        )
-        if page and _HOST.fullmatch(host) and is_path:
-            return f"https://{host}/{quote(path)}{page}"
-    return ""
+class _SharedParts:
+    """Makes equal votes and claims of several iterations one object, to save memory."""
 
+    def __init__(self) -> None:
+        self._votes: dict[Vote, Vote] = {}
+        self._claims: dict[ReportedClaim, ReportedClaim] = {}
 
-def commit_page(pages: str, sha: str) -> str:
-    """Return the address of the page of a commit; "" where there is none."""
-    return pages + sha if pages and _SHA.fullmatch(sha) else ""
-
-
-def where_it_is(repo_dir: Path) -> tuple[str, str]:
-    """Return what the repository of a log is called, and what :func:`commit_pages` returns for it."""
-    try:
-        repository = GitRepository(repo_dir)
-        remotes, folder = repository.remote_urls, repository.top_level.name
-    except DaScoreError:
-        return repo_dir.absolute().name, ""
-    name = same_remote(remotes.get("origin", "")).rpartition("/")[2].removesuffix(".bundle")
-    return as_utf8(name or folder), commit_pages(remotes)
+    def reported(self, iteration: ExaminedIteration) -> ReportedIteration:
+        """Return what a report keeps of an iteration."""
+        line = line_of(iteration)
+        votes = tuple(self._votes.setdefault(vote, vote) for vote in line.rows)
+        claims = tuple(self._claims.setdefault(claim, claim) for claim in line.claims)
+        return replace(line, rows=votes, claims=claims)

@@ -1,6 +1,7 @@
-"""One iteration as a report keeps it: its numbers, its votes and claims, what it used and where its lines are."""
+"""One iteration as a report keeps it."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +13,22 @@ from scoring.signals.table import signal_of
 from scoring.signals.values import Deliberation, IntegrityObservation
 from scoring.text import as_utf8, shortened
 
-DETAIL = 1000  # how many characters of a detail a report shows
-_MOST_PLACES = 5  # how many transcripts of one iteration a report names
+DETAIL = 1000  # characters of a detail that a report shows
+_MOST_TRANSCRIPTS = 5  # of one iteration that a report names
 
 
 class Vote(NamedTuple):
-    """One row of a breakdown. ``weight`` is the effective weight; the nominal one where the signal is absent."""
+    """One row of a breakdown.
+
+    Attributes:
+        signal: the id of the signal.
+        label: its name for people.
+        present: whether it voted.
+        sub_score: what it gave, 0 to 1.
+        weight: its effective weight; the nominal one where it did not vote.
+        contribution: what it added to the score.
+        detail: how the sub-score came about, or why there is none.
+    """
 
     signal: str
     label: str
@@ -29,12 +40,21 @@ class Vote(NamedTuple):
 
     @property
     def lost(self) -> float:
-        """What it lacks of its weight: all of it where it is absent."""
+        """What it did not add of its weight; all of it where it did not vote."""
         return self.weight - self.contribution
 
 
 class ReportedClaim(NamedTuple):
-    """What a role claimed about a signal, and what was observed; each in [0, 1], None where there is nothing."""
+    """What a role claimed about a signal, and what was observed.
+
+    Attributes:
+        role: who claimed.
+        signal: what was claimed about.
+        claimed: the claimed sub-score, 0 to 1; None without a claim.
+        observed: the observed sub-score; None without an observation.
+        said: the claim in words.
+        seen: the observation in words.
+    """
 
     role: str
     signal: str
@@ -46,14 +66,42 @@ class ReportedClaim(NamedTuple):
     @property
     def delta(self) -> float:
         """Observed minus claimed; 0 when they do not compare."""
-        return (
-            0.0 if self.claimed is None or self.observed is None else self.observed - self.claimed
-        )
+        if self.claimed is None or self.observed is None:
+            return 0.0
+        return self.observed - self.claimed
+
+
+class TranscriptLines(NamedTuple):
+    """The lines of an iteration in one transcript: its path, and the first and last line, from 1."""
+
+    path: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedIteration:
-    """One iteration in a report, None for what is not known; ``places`` have path, first and last line, from 1."""
+    """One iteration in a report.
+
+    Attributes:
+        iteration: its number.
+        task_id: its task.
+        date: when the agent says it was.
+        session_id: its session.
+        rubric_version: the rubric of its score.
+        value: its score; None without one.
+        band: the band of the score.
+        origin: where the score comes from.
+        weight: the share of the rubric's weight that voted, 0 to 1.
+        rows: the breakdown.
+        claims: the claims, compared with what was observed.
+        deliberation: what the diminishing-returns meter says.
+        state: how far the sidecar can be trusted.
+        state_reason: why it is not current.
+        commit: its commit.
+        spending: what it used.
+        places: its lines in transcripts.
+    """
 
     iteration: int
     task_id: str
@@ -71,7 +119,7 @@ class ReportedIteration:
     state_reason: str = ""
     commit: str = ""
     spending: Spending | None = None
-    places: tuple[tuple[str, int, int], ...] = ()
+    places: tuple[TranscriptLines, ...] = ()
 
     @property
     def sub_scores(self) -> dict[str, float | None]:
@@ -80,14 +128,15 @@ class ReportedIteration:
 
     @property
     def counted(self) -> bool:
-        """Whether it has a score on enough evidence, which is in the means."""
+        """Whether it has a score on enough evidence to be in means."""
         return self.value is not None and self.band != BAND_INSUFFICIENT
 
 
-def line_of(one: ExaminedIteration) -> ReportedIteration:
+def line_of(examined: ExaminedIteration) -> ReportedIteration:
     """Return what a report keeps of an iteration."""
-    score, record, observed, landing = one.score, one.record, one.facts.observed, one.facts.landing
-    signals = [(row, signal_of(row.signal)) for row in score.breakdown]
+    score = examined.score
+    record = examined.record
+    landing = examined.facts.landing
     return ReportedIteration(
         iteration=score.iteration,
         task_id=shortened(record.task_id),
@@ -96,35 +145,53 @@ def line_of(one: ExaminedIteration) -> ReportedIteration:
         rubric_version=shortened(score.rubric_version),
         value=score.value if score.scored else None,
         band=shortened(score.band),
-        origin=one.origin,
+        origin=examined.origin,
         weight=score.coverage.weight,
-        rows=tuple(
-            _vote(row, signal.named(row.label, one.facts) if signal else row.label)
-            for row, signal in signals
-        ),
-        claims=tuple(map(_claim, one.signals.integrity)),
-        deliberation=one.signals.deliberation,
-        state=one.state.name,
-        state_reason=shortened(one.state.reason, DETAIL),
+        rows=tuple(_vote(row, examined) for row in score.breakdown),
+        claims=tuple(_claim(pair) for pair in examined.signals.integrity),
+        deliberation=examined.signals.deliberation,
+        state=examined.state.name,
+        state_reason=shortened(examined.state.reason, DETAIL),
         commit=shortened(landing.commit or landing.sha or ""),
-        spending=one.spending,
-        places=tuple(
-            (as_utf8(str(path) if is_in_git(str(path)) else os.path.abspath(path)), first, last)
-            for path, first, last, _ in (observed.lines[:_MOST_PLACES] if observed else ())
-        ),
+        spending=examined.spending,
+        places=tuple(_transcript_lines(examined)),
     )
 
 
-def _vote(row: SignalContribution, label: str) -> Vote:
-    weight = row.effective_weight if row.present else row.nominal_weight
-    detail = shortened(row.detail, DETAIL)
+def _vote(row: SignalContribution, examined: ExaminedIteration) -> Vote:
+    signal = signal_of(row.signal)
+    label = signal.named(row.label, examined.facts) if signal else row.label
     return Vote(
-        row.signal, shortened(label), row.present, row.sub_score, weight, row.contribution, detail
+        signal=row.signal,
+        label=shortened(label),
+        present=row.present,
+        sub_score=row.sub_score,
+        weight=row.effective_weight if row.present else row.nominal_weight,
+        contribution=row.contribution,
+        detail=shortened(row.detail, DETAIL),
     )
 
 
-def _claim(found: IntegrityObservation) -> ReportedClaim:
-    sides = found.claimed, found.observed
-    claimed, observed = (side.sub_score if side.present else None for side in sides)
-    said, seen = (shortened(side.detail, DETAIL) for side in sides)
-    return ReportedClaim(str(found.role), str(found.signal), claimed, observed, said, seen)
+def _claim(pair: IntegrityObservation) -> ReportedClaim:
+    claimed = pair.claimed
+    observed = pair.observed
+    return ReportedClaim(
+        role=str(pair.role),
+        signal=str(pair.signal),
+        claimed=claimed.sub_score if claimed.present else None,
+        observed=observed.sub_score if observed.present else None,
+        said=shortened(claimed.detail, DETAIL),
+        seen=shortened(observed.detail, DETAIL),
+    )
+
+
+def _transcript_lines(examined: ExaminedIteration) -> Iterator[TranscriptLines]:
+    observed = examined.facts.observed
+    if observed is None:
+        return
+
+    for lines in observed.lines[:_MOST_TRANSCRIPTS]:
+        path = str(lines.path)
+        if not is_in_git(path):
+            path = os.path.abspath(path)
+        yield TranscriptLines(as_utf8(path), lines.first, lines.last)

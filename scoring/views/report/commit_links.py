@@ -1,0 +1,72 @@
+"""Where the page of a commit is on the web."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from scoring.errors import DaScoreError
+from scoring.evidence.attribution.work_trees import same_remote
+from scoring.evidence.git.repository import GitRepository
+from scoring.text import as_utf8
+
+_PATHS = {
+    "gitlab": "/-/commit/",
+    "bitbucket": "/commits/",
+    "github": "/commit/",
+    "codeberg": "/commit/",
+    "gitea": "/commit/",
+    "forgejo": "/commit/",
+}
+"""What is between a repository and a commit, by a word in the name of the host."""
+
+_HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+_SHA = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
+_PATH_LIMIT = 500
+
+
+def commit_pages(remotes: Mapping[str, str]) -> str:
+    """Return the address of commits' pages up to the SHA; "" if no remote has such pages.
+
+    The address is quoted, and has no user and no password.
+
+    Args:
+        remotes: the addresses of remotes by name; origin comes first, then they go by name.
+    """
+    for _, url in sorted(remotes.items(), key=lambda remote: (remote[0] != "origin", remote[0])):
+        host, _, path = same_remote(url).partition("/")
+        pages = _pages_of(host)
+        if pages and _HOST.fullmatch(host) and _is_repository_path(path):
+            return f"https://{host}/{quote(path)}{pages}"
+    return ""
+
+
+def _pages_of(host: str) -> str | None:
+    for word, pages in _PATHS.items():
+        if word in host:
+            return pages
+    return None
+
+
+def _is_repository_path(path: str) -> bool:
+    parts = set(path.split("/"))
+    return len(path) <= _PATH_LIMIT and len(path.split("/")) > 1 and not parts & {"", ".", ".."}
+
+
+def commit_page(pages: str, sha: str) -> str:
+    """Return the address of the page of a commit; "" where there is none."""
+    return pages + sha if pages and _SHA.fullmatch(sha) else ""
+
+
+def where_it_is(repo_dir: Path) -> tuple[str, str]:
+    """Return what a repository is called, and what :func:`commit_pages` returns for it."""
+    try:
+        repository = GitRepository(repo_dir)
+        remotes = repository.remote_urls
+        folder = repository.top_level.name
+    except DaScoreError:
+        return repo_dir.absolute().name, ""
+
+    origin = same_remote(remotes.get("origin", ""))
+    name = origin.rpartition("/")[2].removesuffix(".bundle")
+    return as_utf8(name or folder), commit_pages(remotes)

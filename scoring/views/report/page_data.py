@@ -1,0 +1,131 @@
+"""What the script of a report shows, as JSON."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scoring.text import json_escaped, short, show_hidden
+from scoring.views.comparisons import months
+from scoring.views.look_at import look_at
+from scoring.views.report.answers import Piece
+from scoring.views.report.commit_links import commit_page
+from scoring.views.report.digest import Digest
+from scoring.views.report.reported import ReportedIteration
+from scoring.views.spending_text import spending_lines
+from scoring.views.work_rows import STATES, work_by, work_summary
+
+_MOST_DOTS = 3000  # of a chart: the newest
+_DIGITS = 9  # of a number; every other command shows three
+
+
+class _Texts:
+    """The texts of a page, each kept once, since details repeat themselves."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def packed(self, value: Any) -> Any:
+        """Return a value with each text in it replaced by the text's number."""
+        if isinstance(value, str):
+            return self._numbers.setdefault(value, len(self._numbers))
+        if isinstance(value, float):
+            return round(value, _DIGITS)
+        if isinstance(value, tuple | list):
+            return [self.packed(item) for item in value]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+
+def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
+    """Yield one JSON object, part by part.
+
+    ``report.js`` reads an iteration by the positions of :func:`_iteration_values`.
+    """
+    signals = digest.signals
+    head = {
+        "snapshot": {
+            line.iteration: [line.rubric_version, line.value, line.band] for line in digest.lines
+        },
+        "score": digest.meaning.name,
+        "graded": digest.meaning.means_something,
+        "work": _work(digest, pieces),
+        "signals": list(signals.items()),
+    }
+    yield _json(head)[:-1]
+
+    texts = _Texts()
+    signal_positions = {signal: position for position, signal in enumerate(signals)}
+    subjects = {line.iteration: piece.subject for piece in pieces for line in piece.lines}
+    yield ',"breakdowns":['
+    for index, line in enumerate(digest.lines):
+        values = _iteration_values(line, digest, signal_positions, subjects)
+        yield ("," if index else "") + _json(texts.packed(values))
+
+    yield '],"texts":['
+    for index, text in enumerate(texts):
+        yield ("," if index else "") + _json(text)
+    yield "]}"
+
+
+def _work(digest: Digest, pieces: Sequence[Piece]) -> dict[str, Any]:
+    counts_by_month = []
+    for month in months(digest.work):
+        if month.name:
+            counts_by_month.append((month.name, *(month.summary[state] for state in STATES)))
+
+    dated = [piece for piece in pieces if piece.row and piece.date]
+    units = []
+    for piece in dated[-_MOST_DOTS:]:
+        row = piece.row
+        if row:
+            identity = (piece.number, row.values["ended"], piece.subject, short(piece.commit))
+            units.append((*identity, row.unit.state, row.cost, row.unit.minutes))
+
+    return {
+        "summary": work_summary(digest.work),
+        "by": work_by(digest.work),
+        "look_at": look_at(digest.work),
+        "months": counts_by_month,
+        "units": units,
+    }
+
+
+def _iteration_values(
+    line: ReportedIteration,
+    digest: Digest,
+    signal_positions: Mapping[str, int],
+    subjects: Mapping[int, str],
+) -> Sequence[Any]:
+    votes = []
+    for vote in line.rows:
+        present = int(vote.present)
+        numbers = (vote.sub_score, vote.weight, vote.contribution)
+        votes.append((signal_positions[vote.signal], present, *numbers, vote.detail))
+
+    return (
+        line.iteration,
+        line.task_id,
+        line.date,
+        line.session_id,
+        line.rubric_version,
+        line.value,
+        line.band,
+        line.origin,
+        line.state,
+        line.state_reason,
+        votes,
+        line.claims,
+        " · ".join(spending_lines(line.spending)),
+        short(line.commit),
+        commit_page(digest.pages, line.commit),
+        line.places,
+        subjects.get(line.iteration, ""),
+    )
+
+
+def _json(value: Any) -> str:
+    """Return JSON in which nothing ends the script element that holds it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json_escaped(show_hidden(text, "\\")).replace("<", "\\u003c")
