@@ -50,10 +50,10 @@ from benchmarks.corpus import Size, make_corpus, open_corpus, part_of
 from rubric import default_rubric, find_rubric
 from scoring.demo import build_demo
 from scoring.fleet import coordinator
+from scoring.fleet.cluster import cluster
 from scoring.fleet.dataset import DataSet, RepositoryState
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.on_worker import Result, score_repository
-from scoring.fleet.run import cluster
 from scoring.fleet.sources import Repository, evidence_key, repositories
 from scoring.fleet.tables import CLAIMS, FLEET_TABLES, SEEN, how_column, kept_column
 from scoring.log.settings import DEFAULT_LOG_DIR

@@ -26,14 +26,13 @@ from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
 from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value
 
-MeterUse: TypeAlias = Literal[
-    "votes", "observed", "unread"
-]  # DR transcripts vote, are only shown, are left alone
+MeterUse: TypeAlias = Literal["votes", "observed", "unread"]
+"""What becomes of DR transcripts: they vote, are only shown, or are not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitSignals:
-    """What git topology says."""
+    """The signals that git gives of an iteration."""
 
     landed_observed: values.SignalValue
     scope_observed: values.SignalValue
@@ -41,7 +40,13 @@ class GitSignals:
 
 @dataclass(frozen=True, slots=True)
 class IterlogSignals:
-    """What the entry and its artifacts say; ``retries`` and ``user_corrections`` may be negative, as in the log."""
+    """The signals that an entry and its artifacts give of an iteration.
+
+    Attributes:
+        retries: how often the work was started over; as in the log, so it may be negative.
+        user_corrections: how often the user corrected the agent; likewise.
+        corrections_reported: whether the entry reports either.
+    """
 
     scope_claimed: values.SignalValue
     tests_claimed: values.SignalValue
@@ -55,7 +60,13 @@ class IterlogSignals:
 
 @dataclass(frozen=True, slots=True)
 class BackfillSignals:
-    """What transcripts say of tokens and tools; of tool calls the share that failed, 0 to 1, None without any."""
+    """What transcripts show of an iteration's tokens and tools.
+
+    Attributes:
+        iteration: the number of the iteration.
+        token_efficiency: the signal.
+        tool_error_rate: the share of tool calls that failed, from 0 to 1; None without any call.
+    """
 
     iteration: int
     token_efficiency: values.SignalValue
@@ -70,20 +81,31 @@ def build_signal_sets(
     evidence: str = EVIDENCE_REFERENCE,
     **options: Unpack[Options],
 ) -> list[values.SignalSet]:
-    """Load an iteration log and return the signals of its iterations, in order; LogError, NotARepositoryError.
+    """Load an iteration log, and return the signals of each iteration in order.
 
-    Without ``transcript_dirs`` the rules (``evidence``) decide where to look; ``meter`` what becomes of DR transcripts.
+    Args:
+        iter_log_dir: the log.
+        repo_dir: the repository.
+        transcript_dirs: folders of transcripts; without any the rules decide where to look.
+        meter: what becomes of DR transcripts.
+        evidence: the name of the rules under which evidence is read.
+        options: how evidence is found and read.
+
+    Raises:
+        LogError: an entry, or the log, cannot be read.
+        NotARepositoryError: ``repo_dir`` is not in a git work tree.
     """
     sources = Sources.under(RULES[evidence], repo_dir, transcript_dirs, options)
+
     with sources.transcripts().start() as scan:
         records = load_iteration_log(iter_log_dir, sources.rules.true_flags)
         if not records:
             return []
-        found = Evidence(
-            records, iter_log_dir, sources, scan, profile=None if meter == "unread" else PROFILE
-        )
-        wanted = {DIMINISHING_RETURNS} if meter == "votes" else ()
-        return [signal_set(found.of(record), wanted) for record in records]
+
+        profile = None if meter == "unread" else PROFILE
+        facts = Evidence(records, iter_log_dir, sources, scan, profile=profile)
+        optional_signals = {DIMINISHING_RETURNS} if meter == "votes" else ()
+        return [signal_set(facts.of(record), optional_signals) for record in records]
 
 
 def assemble_signal_set(
@@ -96,22 +118,36 @@ def assemble_signal_set(
     diminishing_returns: values.SignalValue | None = None,
     deliberation: values.Deliberation | None = None,
 ) -> values.SignalSet:
-    """Join what was found out about one iteration into its signals; None was not asked for. Pure."""
+    """Join what was extracted of one iteration into its signals.
+
+    Reads nothing. ``diminishing_returns`` and ``deliberation`` are None where nobody asked.
+    """
     corrections = Corrections(
         iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported
     )
+    scope = git.scope_observed if git.scope_observed.present else iterlog.scope_claimed
+
     signals = {
         LANDED: git.landed_observed,
         VERIFIER: iterlog.verifier,
         TESTS: iterlog.tests_claimed,
         CORRECTION_PRESSURE: pressure_value(corrections, backfill.tool_error_rate),
-        SCOPE: git.scope_observed if git.scope_observed.present else iterlog.scope_claimed,
+        SCOPE: scope,
         HOOK_OUTCOMES: hook_outcomes,
         TOKEN_EFFICIENCY: backfill.token_efficiency,
     }
     if diminishing_returns is not None:
         signals[DIMINISHING_RETURNS] = diminishing_returns
-    pairs = (
+
+    observations = _integrity_observations(record, iterlog, git)
+    return values.SignalSet(record.iteration, signals, objective, observations, deliberation)
+
+
+def _integrity_observations(
+    record: IterationRecord, iterlog: IterlogSignals, git: GitSignals
+) -> tuple[values.IntegrityObservation, ...]:
+    """Return what was claimed beside what was observed, where there is either."""
+    observations = (
         values.IntegrityObservation(
             LANDED, values.ROLE_IMPL, iterlog.landed_claimed, git.landed_observed
         ),
@@ -128,38 +164,52 @@ def assemble_signal_set(
             SCOPE, values.ROLE_IMPL, iterlog.scope_claimed, git.scope_observed
         ),
     )
-    known = tuple(pair for pair in pairs if not pair.is_empty)
-    return values.SignalSet(record.iteration, signals, objective, known, deliberation)
+    return tuple(observation for observation in observations if not observation.is_empty)
 
 
 def extract_iterlog_signals(record: IterationRecord, repo_root: Path | str) -> IterlogSignals:
-    """Read what an entry and the artifacts it names say. Never raises; an empty root means no artifacts."""
+    """Return what an entry and the artifacts that it names say. Never raises.
+
+    Args:
+        record: the entry.
+        repo_root: the repository; "" reads no artifacts.
+    """
     statuses = tuple(
         artifact_status(repo_root, verifier.result_artifact) for verifier in record.verifiers
     )
+    corrections = REFERENCE.corrections(record, repo_root, silent)
+
     return IterlogSignals(
-        scope_claim(record),
-        flags_claim(record),
-        verifier_value(record, statuses),
-        verifier_claim(record),
-        landed_claim(record),
-        *REFERENCE.corrections(record, repo_root, silent),
+        scope_claimed=scope_claim(record),
+        tests_claimed=flags_claim(record),
+        verifier=verifier_value(record, statuses),
+        verifier_claimed=verifier_claim(record),
+        landed_claimed=landed_claim(record),
+        retries=corrections.retries,
+        user_corrections=corrections.corrections,
+        corrections_reported=corrections.reported,
     )
 
 
 def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSignals:
-    """Ask git about one iteration alone; NotARepositoryError when ``repo_dir`` is in no git work tree."""
+    """Ask git about one iteration.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is not in a git work tree.
+    """
     git = REFERENCE.git(repo_dir, [record])
     scope = declared_scopes(repo_dir).get(record.task_id)
     changed = git.changed(record, files=scope is not None)
+    declared = scope.entries if scope else ()
+
     return GitSignals(
-        landed_value(git.landing(record)),
-        scope_value(changed, scope.entries if scope else (), record.task_id),
+        landed_observed=landed_value(git.landing(record)),
+        scope_observed=scope_value(changed, declared, record.task_id),
     )
 
 
 def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> values.SignalValue:
-    """Read what the hook gates did in one iteration. Never raises."""
+    """Return what the hook gates did in one iteration. Never raises."""
     return hook_value(hook_facts(iter_log_dir, iteration), iteration)
 
 
@@ -169,32 +219,52 @@ def backfill_iterations(
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
 ) -> list[BackfillSignals]:
-    """Read tokens and tool errors off the transcripts, for records in order; NotARepositoryError."""
+    """Read tokens and tool errors of iterations off the transcripts.
+
+    Args:
+        records: the iterations, in order.
+        repo_dir: the repository.
+        transcript_dirs: folders of transcripts.
+        reading: how transcripts are read.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is not in a git work tree.
+    """
     options = Options(transcripts=None)
     options.update(reading)  # type: ignore[typeddict-item]
     sources = Sources.under(REFERENCE, repo_dir, transcript_dirs, options)
+
+    signals: list[BackfillSignals] = []
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, "", sources, scan)
-        found = [(record, evidence.transcripts(record.iteration)) for record in records]
-    return [
-        BackfillSignals(
-            record.iteration,
-            efficiency_value(record.session_tokens, facts),
-            facts.tool_error_rate if facts else None,
-        )
-        for record, facts in found
-    ]
+        for record in records:
+            facts = evidence.transcripts(record.iteration)
+            signal = BackfillSignals(
+                iteration=record.iteration,
+                token_efficiency=efficiency_value(record.session_tokens, facts),
+                tool_error_rate=facts.tool_error_rate if facts else None,
+            )
+            signals.append(signal)
+    return signals
 
 
 def extract_iteration_objectives(
-    record: IterationRecord,  # noqa: ARG001 - kept for checks that will need the entry, as in the reference
+    record: IterationRecord,  # noqa: ARG001 - as in the reference, for checks of the entry
     window: IterationWindow | None,
     *transcript_dirs: Path | str,
     **reading: Unpack[ReadingOptions],
 ) -> values.IterationObjectives:
-    """Check what the transcripts show in one window; None is no window, and no coverage."""
+    """Return the objective checks of what transcripts show in one window.
+
+    Args:
+        record: the iteration.
+        window: its time; None where it has none, and then nothing is covered.
+        transcript_dirs: folders of transcripts.
+        reading: how transcripts are read.
+    """
     if window is None:
         return objective_checks(None)
+
     places = TranscriptPlaces(Path(), tuple(map(Path, transcript_dirs)))
     with REFERENCE.transcripts(places, **reading) as scan:
         return objective_checks(scan.facts([window])[0])

@@ -158,7 +158,8 @@ def open_dataset(place: str) -> "DataSet":
         SettingsError: the FLEET.toml cannot be used.
     """
     from scoring.fleet.dataset import DataSet
-    from scoring.fleet.fleet_toml import is_url, read_fleet
+    from scoring.fleet.fleet_toml import read_fleet
+    from scoring.fleet.storage import is_url
 
     if is_url(place):
         return DataSet(place)

@@ -1,4 +1,4 @@
-"""Hands repositories out to Dask's workers, few at a time (docs/FLEET.md, "When something fails")."""
+"""Hands repositories out to Dask's workers, few at a time: ``docs/FLEET.md``, "When something fails"."""
 
 import contextlib
 import queue
@@ -13,21 +13,44 @@ from scoring.errors import FleetError
 from scoring.fleet.fleet_toml import FleetConfig
 from scoring.fleet.on_worker import BEGUN, Result, begin_and_score
 from scoring.fleet.sources import Repository
+from scoring.fleet.storage import one_line
 
-AHEAD = 1  # how many repositories wait at a worker for each that it works on
-_LOOKS_EVERY = 2.0  # how often, in seconds, the coordinator asks how many workers there are
-_WAITS = 1.0  # for how many seconds the coordinator waits for a result before it looks around
-_LOST_AFTER, _EMPTY_AFTER = (
-    15.0,
-    45.0,
-)  # seconds without a scheduler, and without a worker, that are an error
-_OFTEN = 8  # a repository that was handed out so often goes alone: a worker that ends then ended because of it
-_MOST_LOST = 50  # how often a repository is handed out of which no result arrives
+AHEAD = 1
+"""How many repositories wait at a worker for each that it works on."""
+
+_LOOKS_EVERY = 2.0
+"""How often, in seconds, the coordinator asks how many workers there are."""
+
+_WAITS = 1.0
+"""For how many seconds the coordinator waits for a result before it looks around."""
+
+_LOST_AFTER = 15.0
+"""After how many seconds without a scheduler the run ends."""
+
+_EMPTY_AFTER = 45.0
+"""After how many seconds without a worker the run ends."""
+
+_OFTEN = 8
+"""After so many attempts a repository goes alone: a worker that ends then ended because of it."""
+
+_MOST_LOST = 50
+"""How often a repository is handed out when no result of it arrives."""
+
+_FETCHES_WITHIN = 30
+"""For how many seconds the coordinator waits for a result that is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetEvent:
-    """What happened: ``done``, ``retried``, ``failed`` and others, of which repository, and its ``result`` if done."""
+    """What happened in a run.
+
+    Attributes:
+        kind: ``done``, ``retried``, ``failed`` of a repository; ``begun``, ``cluster``, ``added``,
+            ``ended`` of the run.
+        repository: the name of the repository; "" for the run.
+        more: details, as plain data.
+        result: the rows of a repository that is done.
+    """
 
     kind: str
     repository: str = ""
@@ -37,7 +60,13 @@ class FleetEvent:
 
 @dataclass(slots=True)
 class Task:
-    """One repository on its way: how often it was handed out, and how often it failed."""
+    """A repository that is to be scored.
+
+    Attributes:
+        repository: the repository.
+        handed_out: how often it was handed out.
+        attempts: how often it failed.
+    """
 
     repository: Repository
     handed_out: int = 0
@@ -48,119 +77,170 @@ class Coordinator:
     """One run over some repositories, through the client of a cluster."""
 
     def __init__(self, client: Any, config: FleetConfig, rubric: Rubric) -> None:
-        self._client, self._config, self._rubric = client, replace(config, sources=()), rubric
+        self._client = client
+        self._config = replace(config, sources=())
+        self._rubric = rubric
+
         self._waiting: deque[Task] = deque()
-        self._out: dict[str, tuple[Task, Any]] = {}
+        self._handed_out: dict[str, tuple[Task, Any]] = {}
         self._begun: dict[str, bool] = {}
-        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._threads = self._number = 0
-        self._looked, self._alone_since = float("-inf"), float("inf")
+        self._finished_keys: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._number = 0
+
+        self._threads = 0
+        self._looked_at = float("-inf")
+        self._alone_since = float("inf")
 
     @property
     def running(self) -> int:
-        """How many repositories workers have begun with and not ended, as far as is known."""
+        """How many repositories workers have begun with and not finished, as far as is known."""
         return sum(list(self._begun.values()))
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
-        """Score repositories and yield what happens, None each idle second; FleetError if scheduler or workers go."""
-        self._waiting.extend(Task(one) for one in repositories)
-        self._client.subscribe_topic(BEGUN, lambda event: self._begins(event[1]))
+        """Score repositories, and yield what happens; None after each second without news.
+
+        Raises:
+            FleetError: the scheduler or all workers are gone.
+        """
+        self._waiting.extend(Task(repository) for repository in repositories)
+        self._client.subscribe_topic(BEGUN, lambda event: self._note_begun(event[1]))
         try:
-            while self._waiting or self._out:
-                self._look()
+            while self._waiting or self._handed_out:
+                self._look_at_cluster()
                 self._hand_out()
                 try:
-                    yield self._ended(self._answers.get(timeout=_WAITS))
+                    key = self._finished_keys.get(timeout=_WAITS)
                 except queue.Empty:
                     yield None
+                else:
+                    yield self._event_of(key)
         finally:
             with contextlib.suppress(Exception):
                 self._client.unsubscribe_topic(BEGUN)
 
-    def _begins(self, key: str) -> None:
+    def _note_begun(self, key: str) -> None:
         if key in self._begun:
             self._begun[key] = True
 
-    def _look(self) -> None:
-        now, running = time.monotonic(), self._client.status == "running"
-        if running and now - self._looked > _LOOKS_EVERY:
-            self._looked = now
-            with contextlib.suppress(
-                Exception
-            ):  # a scheduler that is gone shows in the client's status
+    def _look_at_cluster(self) -> None:
+        """Count the workers now and then, and end the run when there has been nobody for long."""
+        now = time.monotonic()
+        is_running = self._client.status == "running"
+
+        if is_running and now - self._looked_at > _LOOKS_EVERY:
+            self._looked_at = now
+            # A scheduler that is gone shows in the status of the client.
+            with contextlib.suppress(Exception):
                 workers = self._client.scheduler_info(n_workers=-1)["workers"]
                 self._threads = sum(worker["nthreads"] for worker in workers.values())
-        if running and self._threads:
+
+        if is_running and self._threads:
             self._alone_since = float("inf")
             return
+
         self._alone_since = min(self._alone_since, now)
-        if now - self._alone_since > (_EMPTY_AFTER if running else _LOST_AFTER):
-            where = self._client.scheduler.address if self._client.scheduler else "?"
-            what = "has no workers" if running else "was lost"
+        patience = _EMPTY_AFTER if is_running else _LOST_AFTER
+        if now - self._alone_since > patience:
+            address = self._client.scheduler.address if self._client.scheduler else "?"
+            problem = "has no workers" if is_running else "was lost"
             raise FleetError(
-                f"scheduler {where}: {what}; what was added to the data set stays, start again to go on"
+                f"scheduler {address}: {problem}; what was added to the data set stays,"
+                " start again to go on"
             )
 
     def _hand_out(self) -> None:
-        room = max(self._threads, 1) * (1 + AHEAD)
-        while self._waiting and len(self._out) < room and self._client.status == "running":
-            often = any(task.handed_out > _OFTEN for task, _ in self._out.values())
-            if self._out and (often or self._waiting[0].handed_out >= _OFTEN):
-                break
-            task = self._waiting.popleft()
-            task.handed_out += 1
-            self._number += 1
-            key = f"da-score-{self._number}-{time.time_ns():x}"
-            self._begun[key] = False
-            given = task.repository, self._config, self._rubric, key
-            future = self._client.submit(begin_and_score, *given, key=key, pure=False)
-            self._out[key] = task, future
-            future.add_done_callback(lambda _, key=key: self._answers.put(key))
+        most = max(self._threads, 1) * (1 + AHEAD)
+        while (
+            self._waiting
+            and len(self._handed_out) < most
+            and self._client.status == "running"
+            and self._may_go_out(self._waiting[0])
+        ):
+            self._submit(self._waiting.popleft())
 
-    def _ended(self, key: str) -> FleetEvent | None:
+    def _may_go_out(self, task: Task) -> bool:
+        """Tell whether a task may go out now: one that was handed out often goes alone."""
+        if not self._handed_out:
+            return True
+        if task.handed_out >= _OFTEN:
+            return False
+        return all(other.handed_out <= _OFTEN for other, _ in self._handed_out.values())
+
+    def _submit(self, task: Task) -> None:
+        task.handed_out += 1
+        self._number += 1
+        key = f"da-score-{self._number}-{time.time_ns():x}"
+        self._begun[key] = False
+
+        future = self._client.submit(
+            begin_and_score,
+            task.repository,
+            self._config,
+            self._rubric,
+            key,
+            key=key,
+            pure=False,
+        )
+        self._handed_out[key] = (task, future)
+        future.add_done_callback(lambda _: self._finished_keys.put(key))
+
+    def _event_of(self, key: str) -> FleetEvent | None:
+        """Return what came of a task that ended; None where it waits for another attempt."""
         from distributed import KilledWorker
 
-        task, future = self._out.pop(key)
-        begun = self._begun.pop(key)
-        try:
-            error = future.exception(timeout=30) if future.status == "error" else None
-            result: Result | None = (
-                future.result(timeout=30) if future.status == "finished" else None
-            )
-        except Exception:  # its worker or the scheduler ended before it could be fetched
-            error = result = None
-        finally:
-            future.release()
+        task, future = self._handed_out.pop(key)
+        has_begun = self._begun.pop(key)
+        result, error = _outcome_of(future)
+
         if result is not None:
             if result.error:
-                return self._failed(task, result.error)
-            more = {
-                "iterations": result.iterations,
-                "broken": result.broken,
-                "seconds": round(result.seconds, 3),
-            }
-            return FleetEvent(
-                "done", result.repository, {**more, "warnings": list(result.warnings)}, result
-            )
+                return self._failure(task, result.error)
+            return _done(result)
+
         if isinstance(error, KilledWorker):
-            task.attempts += error.allowed_failures  # how often Dask tried again itself
-            if begun or error.allowed_failures or task.handed_out > _OFTEN:
-                return self._failed(
-                    task, "its worker ended: it was killed, or went over its limit of memory"
-                )
+            # Dask itself tried again so often.
+            task.attempts += error.allowed_failures
+            if has_begun or error.allowed_failures or task.handed_out > _OFTEN:
+                reason = "its worker ended: it was killed, or went over its limit of memory"
+                return self._failure(task, reason)
         elif error is not None:
-            return self._failed(
-                task, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            )
+            return self._failure(task, f"{type(error).__name__}: {one_line(error)}")
         elif task.handed_out > _MOST_LOST:
-            return self._failed(task, "its result never arrives; look at the cluster's logs")
+            return self._failure(task, "its result never arrives; look at the cluster's logs")
+
         self._waiting.append(task)
         return None
 
-    def _failed(self, task: Task, reason: str) -> FleetEvent:
+    def _failure(self, task: Task, reason: str) -> FleetEvent:
         task.attempts += 1
         more = {"reason": reason, "attempts": task.attempts}
-        if task.attempts < self._config.attempts:
-            self._waiting.append(task)
-            return FleetEvent("retried", task.repository.name, more)
-        return FleetEvent("failed", task.repository.name, more)
+        if task.attempts >= self._config.attempts:
+            return FleetEvent("failed", task.repository.name, more)
+
+        self._waiting.append(task)
+        return FleetEvent("retried", task.repository.name, more)
+
+
+def _outcome_of(future: Any) -> tuple[Result | None, Exception | None]:
+    """Return the result of a future, or its error; neither where they cannot be fetched."""
+    try:
+        if future.status == "finished":
+            return future.result(timeout=_FETCHES_WITHIN), None
+        if future.status == "error":
+            return None, future.exception(timeout=_FETCHES_WITHIN)
+    except Exception:
+        # Its worker or the scheduler ended before.
+        return None, None
+    finally:
+        future.release()
+    return None, None
+
+
+def _done(result: Result) -> FleetEvent:
+    more = {
+        "iterations": result.iterations,
+        "broken": result.broken,
+        "seconds": round(result.seconds, 3),
+        "warnings": list(result.warnings),
+    }
+    return FleetEvent("done", result.repository, more, result)

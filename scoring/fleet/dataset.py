@@ -1,4 +1,8 @@
-"""The data set of a fleet: Delta tables of rows, and last ``repositories``, which names the versions that count."""
+"""The data set of a fleet: Delta tables of rows.
+
+The last of them, ``repositories``, names the versions of the others that count. It is written
+last, so that a run that was interrupted changed nothing.
+"""
 
 import contextlib
 import os
@@ -9,77 +13,118 @@ from typing import Any
 
 from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.files import exclusive_lock, make_folder
-from scoring.fleet.fleet_toml import Storage, one_line, results_at
+from scoring.fleet.storage import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
 from scoring.views.formats import require
 
 REPOSITORIES = "repositories"
 
 _CONFIGURATION = {"delta.checkpointInterval": "10"}
-_FILES_TOGETHER = 24  # a table with more files than this in one month has its small files joined
-_KEPT_HOURS = 24  # for how long files stay that no longer count, for readers that began before
+
+_FILES_TOGETHER = 24
+"""A table with more files than this in one month has its small files joined."""
+
+_KEPT_HOURS = 24
+"""For how long files stay that no longer count, for readers that began before."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryState:
-    """What is known of a repository under a rubric, as the table ``repositories`` has it."""
+    """What is known of a repository under a rubric: a row of the table ``repositories``.
+
+    Attributes:
+        rubric: the version of the rubric.
+        repository: the name of the repository.
+        scored: whether it has rows.
+        digest: a digest of the rubric's content.
+        evidence: how the rubric has evidence read, as JSON.
+        fingerprint: a digest of what the rows come from.
+        iterations: how many iterations have rows.
+        broken: how many entries could not be read.
+        watched: the files that its entries name, which the fingerprint covers, as a JSON list.
+        reason: why it failed the last time; "" where it did not.
+        attempts: after how many attempts it was given up.
+    """
 
     rubric: str
     repository: str
-    scored: bool = False  # whether it has rows; they were made of ``fingerprint``
-    digest: str = ""  # of the rubric's content
-    evidence: str = "{}"  # how the rubric has evidence read, as JSON
+    scored: bool = False
+    digest: str = ""
+    evidence: str = "{}"
     fingerprint: str = ""
     iterations: int = 0
-    broken: int = 0  # how many entries could not be read and are left out
-    watched: str = (
-        "[]"  # files that its entries name, which are part of the fingerprint; a JSON list
-    )
-    reason: str = ""  # why it failed the last time
-    attempts: int = 0  # after how many it was given up
+    broken: int = 0
+    watched: str = "[]"
+    reason: str = ""
+    attempts: int = 0
 
 
 class DataSet:
-    """A data set as it was when it was opened; InputError if it cannot be read."""
+    """A data set as it was when it was opened.
+
+    Attributes:
+        url: its folder or URL.
+        storage: options of file systems.
+        states: what is known of repositories, by rubric and repository.
+    """
 
     def __init__(self, url: str, storage: Storage | None = None) -> None:
-        require("fleet", "deltalake", "pyarrow")
-        from deltalake import DeltaTable
+        """Open a data set to read.
 
-        self.url, self.storage = url, storage or {}
-        self._root, self._options, _ = results_at(url, self.storage)
+        Raises:
+            InputError: it cannot be read.
+        """
+        require("fleet", "deltalake", "pyarrow")
+        self.url = url
+        self.storage = storage or {}
+        self.states: dict[tuple[str, str], RepositoryState] = {}
+
+        place = results_at(url, self.storage)
+        self._root = place.uri
+        self._options = place.options
         self._tables: dict[str, Any] = {}
-        self._counting: dict[str, int] = {}
-        self.states: dict[tuple[str, str], RepositoryState] = {}  # by rubric and repository
-        with self._reading():
-            if not DeltaTable.is_deltatable(f"{self._root}/{REPOSITORIES}", self._options):
-                return
-            known = self._table(REPOSITORIES)
-            there = [
-                n
-                for n in FLEET_TABLES
-                if DeltaTable.is_deltatable(f"{self._root}/{n}", self._options)
-            ]
-            self._tables = {name: self._table(name) for name in there} | {REPOSITORIES: known}
-            self._counting = {name: known.transaction_version(name) or 0 for name in FLEET_TABLES}
-            names = [field.name for field in fields(RepositoryState)]
-            found = known.to_pyarrow_dataset().to_table(names).to_pylist()
-            self.states = {
-                (row["rubric"], row["repository"]): RepositoryState(**row) for row in found
-            }
+        self._counting_versions: dict[str, int] = {}
+        with self._errors_of_reading():
+            if self._exists(REPOSITORIES):
+                self._open_tables()
+
+    def _open_tables(self) -> None:
+        # The table that names the versions is read first: another run may end meanwhile.
+        state_table = self._table(REPOSITORIES)
+        for name in FLEET_TABLES:
+            if self._exists(name):
+                self._tables[name] = self._table(name)
+            self._counting_versions[name] = state_table.transaction_version(name) or 0
+        self._tables[REPOSITORIES] = state_table
+
+        columns = [column.name for column in fields(RepositoryState)]
+        for row in state_table.to_pyarrow_dataset().to_table(columns).to_pylist():
+            self.states[row["rubric"], row["repository"]] = RepositoryState(**row)
 
     @classmethod
     @contextlib.contextmanager
     def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
-        """Open a data set to write to, or make it; FleetError where another fleet writes, InputError, WriteError."""
+        """Open a data set to write to, or make it.
+
+        In a folder nobody else can write meanwhile; elsewhere the first fleet to commit goes on.
+
+        Raises:
+            FleetError: another fleet writes to the data set.
+            InputError: it cannot be read.
+            WriteError: it cannot be written.
+        """
         with contextlib.ExitStack() as stack:
-            if folder := results_at(url, storage or {})[2]:  # elsewhere the first to commit goes on
+            folder = results_at(url, storage or {}).folder
+            if folder is not None:
                 make_folder(folder)
                 try:
                     stack.enter_context(exclusive_lock(folder, 0))
                 except WriteError as e:
-                    what = "another fleet writes here; wait until it has ended, then start again"
-                    raise FleetError(f"{url}: {what}") from e
+                    raise FleetError(
+                        f"{url}: another fleet writes here; wait until it has ended,"
+                        " then start again"
+                    ) from e
+
             dataset = cls(url, storage)
             dataset._prepare()
             yield dataset
@@ -94,52 +139,85 @@ class DataSet:
         return {name: state for (version, name), state in self.states.items() if version == rubric}
 
     def rows(self, table: str) -> Any:
-        """Return the rows of a table that count, as a ``pyarrow.dataset.Dataset``, with columns as they are today."""
+        """Return the rows of a table that count.
+
+        Returns:
+            A ``pyarrow.dataset.Dataset`` with the columns of this version of da-score.
+        """
         import pyarrow as pa
         from pyarrow import dataset as arrow
 
         schema = partitioned_schema(table)
         if table not in self._tables:
             return arrow.dataset(schema.empty_table())
-        with self._reading():
-            found = self._table(table)
-            if found.version() != self._counting[table]:
-                found.load_as_version(self._counting[table])
-            return found.to_pyarrow_dataset(
-                schema=pa.schema([field.with_nullable(True) for field in schema])
-            )
+
+        with self._errors_of_reading():
+            delta_table = self._table(table)
+            version = self._counting_versions[table]
+            if delta_table.version() != version:
+                delta_table.load_as_version(version)
+
+            # Rows of an older version lack columns.
+            nullable = pa.schema([column.with_nullable(True) for column in schema])
+            return delta_table.to_pyarrow_dataset(schema=nullable)
 
     def put(self, tables: Mapping[str, Any], where: str | None = None) -> None:
-        """Write rows, in place of those ``where`` names; they count after :meth:`note`. WriteError, FleetError."""
+        """Write rows, which count after :meth:`note`.
+
+        Args:
+            tables: an Arrow table of rows for each table.
+            where: the rows that they replace, as a condition of SQL; None for none.
+
+        Raises:
+            FleetError: another fleet has written to the data set.
+            WriteError: the data set cannot be written.
+        """
         for table, rows in tables.items():
             if where or rows.num_rows:
                 self._write(table, rows, where)
 
     def note(self, states: Sequence[RepositoryState]) -> None:
-        """Write what is known of repositories under one rubric; all rows count that were put. Raises as :meth:`put`."""
+        """Write what is known of repositories under one rubric, so that all rows count.
+
+        Raises:
+            FleetError, WriteError: as :meth:`put`.
+        """
         import pyarrow as pa
 
-        again = any((state.rubric, state.repository) in self.states for state in states)
-        where = (
-            where_of(states[0].rubric, [state.repository for state in states]) if again else None
-        )
+        where = None
+        if any((state.rubric, state.repository) in self.states for state in states):
+            names = [state.repository for state in states]
+            where = where_of(states[0].rubric, names)
+
         rows = pa.Table.from_pylist([asdict(state) for state in states], schema=_state_schema())
         versions = {name: self._tables[name].version() for name in FLEET_TABLES}
         self._write(REPOSITORIES, rows, where, versions)
-        self._counting = versions
-        self.states |= {(state.rubric, state.repository): state for state in states}
+
+        self._counting_versions = versions
+        for state in states:
+            self.states[state.rubric, state.repository] = state
 
     def tidy(self) -> None:
-        """Join small files, and remove those that have not counted for a day; raises as :meth:`put`."""
+        """Join small files, and remove files that have not counted for a day.
+
+        Raises:
+            FleetError, WriteError: as :meth:`put`.
+        """
         for table in self._tables.values():
-            with self._writing():
-                files = Counter(os.path.dirname(name) for name in table.file_uris())
-                if max(files.values(), default=0) > _FILES_TOGETHER:
+            with self._errors_of_writing():
+                files_by_month = Counter(os.path.dirname(name) for name in table.file_uris())
+                if max(files_by_month.values(), default=0) > _FILES_TOGETHER:
                     table.optimize.compact(
-                        commit_properties=_commit(), writer_properties=_written()
+                        commit_properties=_commit_properties(),
+                        writer_properties=_writer_properties(),
                     )
-                how = {"dry_run": False, "enforce_retention_duration": False, "full": True}
-                table.vacuum(_KEPT_HOURS, commit_properties=_commit(), **how)
+                table.vacuum(
+                    _KEPT_HOURS,
+                    commit_properties=_commit_properties(),
+                    dry_run=False,
+                    enforce_retention_duration=False,
+                    full=True,
+                )
         self.note([])
 
     def _write(
@@ -147,31 +225,56 @@ class DataSet:
     ) -> None:
         from deltalake import write_deltalake
 
-        how: Any = {"mode": "overwrite", "predicate": where} if where else {"mode": "append"}
-        how |= {"schema_mode": "merge", "writer_properties": _written()}
-        with self._writing():
-            write_deltalake(self._tables[table], rows, commit_properties=_commit(versions), **how)
+        mode: dict[str, Any] = {"mode": "append"}
+        if where:
+            mode = {"mode": "overwrite", "predicate": where}
+
+        with self._errors_of_writing():
+            write_deltalake(
+                self._tables[table],
+                rows,
+                schema_mode="merge",
+                writer_properties=_writer_properties(),
+                commit_properties=_commit_properties(versions),
+                **mode,
+            )
 
     def _prepare(self) -> None:
+        """Make the tables that do not exist, and take back rows of a run that was interrupted."""
+        with self._errors_of_writing():
+            for name in FLEET_TABLES:
+                self._make_table(name, partitioned_schema(name), partitions_of(name))
+            self._make_table(REPOSITORIES, _state_schema(), [RUBRIC])
+
+            was_interrupted = False
+            for name in FLEET_TABLES:
+                version = self._counting_versions.get(name, 0)
+                if self._tables[name].version() != version:
+                    self._tables[name].restore(version, commit_properties=_commit_properties())
+                    was_interrupted = True
+
+        if was_interrupted:
+            self.note([])
+
+    def _make_table(self, name: str, schema: Any, partitions: list[str]) -> None:
         from deltalake import DeltaTable
 
-        schemas = {name: (partitioned_schema(name), partitions_of(name)) for name in FLEET_TABLES}
-        schemas[REPOSITORIES] = _state_schema(), [RUBRIC]
-        with self._writing():
-            for name, (schema, by) in schemas.items():
-                if name not in self._tables:
-                    how: Any = {"configuration": _CONFIGURATION, "storage_options": self._options}
-                    DeltaTable.create(f"{self._root}/{name}", schema, "ignore", by, **how)
-                    self._tables[name] = self._table(name)
-            ahead = [
-                name
-                for name in FLEET_TABLES
-                if self._tables[name].version() != self._counting.get(name, 0)
-            ]
-            for name in ahead:
-                self._tables[name].restore(self._counting.get(name, 0), commit_properties=_commit())
-        if ahead:
-            self.note([])
+        if name in self._tables:
+            return
+        DeltaTable.create(
+            f"{self._root}/{name}",
+            schema,
+            mode="ignore",
+            partition_by=partitions,
+            configuration=_CONFIGURATION,
+            storage_options=self._options,
+        )
+        self._tables[name] = self._table(name)
+
+    def _exists(self, name: str) -> bool:
+        from deltalake import DeltaTable
+
+        return DeltaTable.is_deltatable(f"{self._root}/{name}", self._options)
 
     def _table(self, name: str) -> Any:
         from deltalake import DeltaTable
@@ -179,7 +282,7 @@ class DataSet:
         return DeltaTable(f"{self._root}/{name}", storage_options=self._options)
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _errors_of_reading(self) -> Iterator[None]:
         try:
             yield
         except DaScoreError:
@@ -188,24 +291,32 @@ class DataSet:
             raise InputError(f"{self.url}: cannot be read: {one_line(e)}") from e
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _errors_of_writing(self) -> Iterator[None]:
         from deltalake.exceptions import CommitFailedError
 
         try:
             yield
         except CommitFailedError as e:
             raise FleetError(
-                f"{self.url}: another fleet has written here meanwhile; what this one added stays, "
-                "start again when the other has ended"
+                f"{self.url}: another fleet has written here meanwhile; what this one added stays,"
+                " start again when the other has ended"
             ) from e
         except Exception as e:
             raise WriteError(f"{self.url}: cannot write: {one_line(e)}") from e
 
 
 def where_of(rubric: str | None, repositories: Iterable[str]) -> str:
-    """Return the condition, as SQL, for the rows of some repositories, under a rubric where their table has one."""
-    under = f"{RUBRIC} = {sql_text(rubric)} AND " if rubric is not None else ""
-    return f"{under}repository IN ({', '.join(map(sql_text, repositories))})"
+    """Return the condition of SQL for the rows of some repositories.
+
+    Args:
+        rubric: the rubric; None for a table that has no rubric.
+        repositories: their names.
+    """
+    names = ", ".join(map(sql_text, repositories))
+    condition = f"repository IN ({names})"
+    if rubric is None:
+        return condition
+    return f"{RUBRIC} = {sql_text(rubric)} AND {condition}"
 
 
 def sql_text(text: str) -> str:
@@ -213,14 +324,14 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _commit(versions: Mapping[str, int] | None = None) -> Any:
+def _commit_properties(versions: Mapping[str, int] | None = None) -> Any:
     from deltalake import CommitProperties, Transaction
 
-    given = [Transaction(*one) for one in (versions or {}).items()]
-    return CommitProperties(max_commit_retries=0, app_transactions=given)
+    transactions = [Transaction(name, version) for name, version in (versions or {}).items()]
+    return CommitProperties(max_commit_retries=0, app_transactions=transactions)
 
 
-def _written() -> Any:
+def _writer_properties() -> Any:
     from deltalake import WriterProperties
 
     return WriterProperties(compression="ZSTD")
@@ -230,4 +341,4 @@ def _state_schema() -> Any:
     import pyarrow as pa
 
     kinds: dict[Any, Any] = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
-    return pa.schema([(field.name, kinds[field.type]) for field in fields(RepositoryState)])
+    return pa.schema([(column.name, kinds[column.type]) for column in fields(RepositoryState)])

@@ -1,8 +1,7 @@
-"""FLEET.toml: which repositories are scored, where results go, on which file systems, and the limits."""
+"""FLEET.toml: which repositories are scored, where results go, and the limits."""
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,43 +9,52 @@ from typing import Any
 from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
-from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole, read_toml
+from scoring.fleet.storage import is_url
+from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 from scoring.text import shown
-from scoring.views.formats import require
 
-SIZE_LIMIT = 1 << 20  # the largest FLEET.toml, in bytes
+SIZE_LIMIT = 1 << 20
+"""The largest FLEET.toml, in bytes."""
+
 ATTEMPTS = 3
+EXPANDED = 16 << 30
+HORIZON = "14d"
 
-_UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_BYTES_PER_UNIT = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _SIZE = re.compile(r"(\d{1,9}) ?([KMGT]B)", re.ASCII)
 _SECRET = re.compile(
-    r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas", re.I
+    r"secret|token|password|passwd|credential|(^|_)key$|access_key|account_key|sas", re.IGNORECASE
 )
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 
 
 def bytes_of(text: object) -> int:
-    """Return how many bytes a size such as ``512MB`` has; 0 of anything else."""
-    m = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
-    return int(m[1]) * _UNITS[m[2]] if m else 0
-
-
-def is_url(text: str) -> bool:
-    """Return whether a text names its file system, as ``s3://bucket/folder`` does."""
-    return _URL.match(text) is not None
+    """Return how many bytes a size such as ``512MB`` has, or 0 for anything else."""
+    match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        return 0
+    return int(match[1]) * _BYTES_PER_UNIT[match[2]]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Some repositories, and how they are read."""
+    """Some repositories, and how they are read.
 
-    paths: tuple[str, ...] = ()  # directories and globs, absolute
-    urls: tuple[str, ...] = ()  # archives, and folders on other file systems
-    transcripts: tuple[
-        str, ...
-    ] = ()  # folders, perhaps with ``{name}``; without any the repository's settings decide
-    way: str | None = None
+    Attributes:
+        paths: directories and globs of directories, absolute.
+        urls: archives, and folders on other file systems.
+        transcripts: folders of transcripts, in which ``{name}`` is the name of the repository.
+        transcript_mode: ``auto`` or ``none``; None where ``transcripts`` or the repository's
+            settings decide.
+        trunk: the branch on which work lands; None where the repository's settings decide.
+        worktrees: globs of folders where work trees may have been.
+        test_commands: how commands begin that run tests.
+    """
+
+    paths: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    transcripts: tuple[str, ...] = ()
+    transcript_mode: str | None = None
     trunk: str | None = None
     worktrees: tuple[str, ...] = ()
     test_commands: tuple[str, ...] = ()
@@ -54,238 +62,238 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class FleetConfig:
-    """What a FLEET.toml says, its paths absolute."""
+    """What a FLEET.toml says, with absolute paths.
+
+    Attributes:
+        results: the folder or URL of the data set.
+        rubric: a released rubric, or a rubric file.
+        sources: the repositories.
+        storage: options of file systems, by protocol.
+        workers: how many workers; None for as many as there are processors.
+        memory: the memory of a worker in bytes; 0 leaves that to Dask.
+        expanded: the most bytes of an archive when it is unpacked.
+        attempts: after how many failures a repository is given up.
+        scratch: where archives are unpacked; None for the system's folder of temporary files.
+        cache: where workers keep what they read; None for the user's cache directory, "" for
+            nowhere.
+        horizon: how long work is watched after it landed.
+    """
 
     results: str
     rubric: str = RUBRIC_VERSION
     sources: tuple[Source, ...] = ()
-    storage: dict[str, dict[str, Any]] = field(
-        default_factory=dict
-    )  # options of file systems, by protocol
+    storage: dict[str, dict[str, Any]] = field(default_factory=dict)
     workers: int | None = None
-    memory: int = 0  # bytes of a worker; 0 leaves that to Dask
-    expanded: int = 16 << 30  # the most bytes of an archive when it is unpacked
+    memory: int = 0
+    expanded: int = EXPANDED
     attempts: int = ATTEMPTS
-    scratch: str | None = None  # None for the system's folder of temporary files
-    cache: str | None = None  # None for the user's cache directory, "" where nothing is kept
-    horizon: str = "14d"
+    scratch: str | None = None
+    cache: str | None = None
+    horizon: str = HORIZON
 
 
 _SIZE_KIND = Kind("a size such as 512MB or 16GB", lambda value: bytes_of(value) > 0)
 _COUNT = Kind("a number from 1 to 1000", lambda value: is_whole(value, 1, 1000))
-_NAMES = ListOf(
-    "a list of texts",
-    Kind("a text that is not empty", lambda v: isinstance(v, str) and v.strip() != ""),
+_NOT_EMPTY = Kind(
+    "a text that is not empty", lambda value: isinstance(value, str) and value.strip() != ""
 )
-_KINDS: Kinds = {
-    **dict.fromkeys(("results", "rubric", "horizon", "scratch", "cache"), TEXT),
-    "workers": {"count": _COUNT, "memory": _SIZE_KIND},
-    "limits": {"expanded": _SIZE_KIND, "attempts": _COUNT},
-}
-_SOURCE: Kinds = {
-    **dict.fromkeys(("path", "url", "transcripts"), _NAMES),
-    "trunk": TEXT,
-    **dict.fromkeys(("worktrees", "test-commands"), _NAMES),
-}
+_TEXTS = ListOf("a list of texts", _NOT_EMPTY)
 _OPTION = Kind(
     "text, a number, or true or false", lambda value: isinstance(value, str | int | float | bool)
 )
 
+_FLEET_KINDS: Kinds = {
+    "results": TEXT,
+    "rubric": TEXT,
+    "horizon": TEXT,
+    "scratch": TEXT,
+    "cache": TEXT,
+    "workers": {"count": _COUNT, "memory": _SIZE_KIND},
+    "limits": {"expanded": _SIZE_KIND, "attempts": _COUNT},
+}
+_SOURCE_KINDS: Kinds = {
+    "path": _TEXTS,
+    "url": _TEXTS,
+    "transcripts": _TEXTS,
+    "trunk": TEXT,
+    "worktrees": _TEXTS,
+    "test-commands": _TEXTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _FleetFile:
+    """A FLEET.toml, as errors name it, and the folder that its paths are relative to."""
+
+    name: str
+    folder: Path
+
+    def error(self, text: str) -> SettingsError:
+        return SettingsError(f"{self.name}: {text}")
+
 
 def read_fleet(path: Path) -> FleetConfig:
-    """Read a FLEET.toml, paths in it being relative to its folder; SettingsError, in one line, says what to do."""
+    """Read a FLEET.toml.
+
+    Raises:
+        SettingsError: it cannot be read, or something in it is wrong. The text is one line.
+    """
     import tomllib
 
+    file = _FleetFile(str(path), Path(os.path.abspath(path)).parent)
     try:
-        text = read_file(path, SIZE_LIMIT).decode()
-        given = tomllib.loads(text)
+        data = tomllib.loads(read_file(path, SIZE_LIMIT).decode())
     except FileNotFoundError as e:
-        raise SettingsError(f"{path}: no such file; write one with 'da-score fleet init'") from e
+        raise file.error("no such file; write one with 'da-score fleet init'") from e
     except InputError as e:
         raise SettingsError(str(e)) from e
     except (ValueError, RecursionError) as e:
-        raise SettingsError(f"{path}: not TOML: {' '.join(str(e).split())}") from e
-    return _config(given, str(path), Path(os.path.abspath(path)).parent)
+        raise file.error(f"not TOML: {' '.join(str(e).split())}") from e
+
+    return _config_of(data, file)
 
 
-def _config(given: dict[str, Any], where: str, here: Path) -> FleetConfig:
-    found = checked_table(given, _KINDS, where, elsewhere={"source", "storage"})
-    if not found.get("results", "").strip():
-        raise SettingsError(
-            f"{where}: results is missing; name the folder or the URL of the data set"
-        )
-    sources = given.get("source", [])
-    if not isinstance(sources, list) or not sources:
-        raise SettingsError(
-            f"{where}: there is no [[source]]; name at least one, with a path or a url"
-        )
-    limits, workers = found.pop("limits", {}), found.pop("workers", {})
-    keeps_nothing = found.get("cache") == "none"
-    places: dict[str, Any] = {
-        name: _place(found[name], here, where)
-        for name in ("results", "scratch", "cache")
-        if name in found
-    }
-    found |= places | ({"cache": ""} if keeps_nothing else {})
-    if is_rubric_file(found.get("rubric", RUBRIC_VERSION)):
-        found["rubric"] = str(here / found["rubric"])
+def _config_of(data: dict[str, Any], file: _FleetFile) -> FleetConfig:
+    values = checked_table(data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"})
+    workers = values.get("workers", {})
+    limits = values.get("limits", {})
+
+    results = values.get("results", "")
+    if not results.strip():
+        raise file.error("results is missing; name the folder or the URL of the data set")
+
+    rubric = values.get("rubric", RUBRIC_VERSION)
+    if is_rubric_file(rubric):
+        rubric = str(file.folder / rubric)
+
+    expanded = EXPANDED
     if "expanded" in limits:
-        found["expanded"] = bytes_of(limits["expanded"])
+        expanded = bytes_of(limits["expanded"])
+
+    sources = _sources_of(data.get("source", []), file)
+    results = _expanded_path(results, file)
+    scratch = _optional_path(values.get("scratch"), file)
     return FleetConfig(
-        **found,
-        sources=tuple(
-            _source(table, here, where, f"source[{n}]") for n, table in enumerate(sources)
-        ),
-        storage={
-            protocol: _options(options, where, f"storage.{protocol}")
-            for protocol, options in _table(given.get("storage", {}), where, "storage").items()
-        },
+        results=results,
+        rubric=rubric,
+        sources=sources,
+        storage=_storage_of(data.get("storage", {}), file),
         workers=workers.get("count"),
         memory=bytes_of(workers.get("memory")),
+        expanded=expanded,
         attempts=limits.get("attempts", ATTEMPTS),
+        scratch=scratch,
+        cache=_cache_of(values.get("cache"), file),
+        horizon=values.get("horizon", HORIZON),
     )
 
 
-def _source(table: Any, here: Path, where: str, name: str) -> Source:
-    found = checked_table(table, _SOURCE, where, name=name)
-    paths, urls = found.get("path", ()), found.get("url", ())
+def _cache_of(text: str | None, file: _FleetFile) -> str | None:
+    if text == "none":
+        return ""
+    return _optional_path(text, file)
+
+
+def _sources_of(tables: Any, file: _FleetFile) -> tuple[Source, ...]:
+    if not isinstance(tables, list) or not tables:
+        raise file.error("there is no [[source]]; name at least one, with a path or a url")
+    return tuple(_source_of(table, file, f"source[{n}]") for n, table in enumerate(tables))
+
+
+def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
+    values = checked_table(table, _SOURCE_KINDS, file.name, name=name)
+    paths = values.get("path", ())
+    urls = values.get("url", ())
+
     if not paths and not urls:
-        raise SettingsError(f"{where}: {name} has neither path nor url")
+        raise file.error(f"{name} has neither path nor url")
     for text in paths:
         if is_url(text):
-            raise SettingsError(f"{where}: {name}.path {shown(text)} is a URL; give it as url")
+            raise file.error(f"{name}.path {shown(text)} is a URL; give it as url")
     for text in urls:
         if not is_url(text):
-            raise SettingsError(
-                f"{where}: {name}.url {shown(text)} is no URL; give directories as path"
-            )
-    transcripts = found.get("transcripts", ())
-    way = transcripts[0] if transcripts in (("auto",), ("none",)) else None
+            raise file.error(f"{name}.url {shown(text)} is not a URL; give directories as path")
+
+    transcripts = values.get("transcripts", ())
+    transcript_mode = None
+    if transcripts in (("auto",), ("none",)):
+        transcript_mode = transcripts[0]
+        transcripts = ()
+
     return Source(
-        tuple(_place(text, here, where) for text in paths),
-        tuple(_expanded(text, where) for text in urls),
-        () if way else transcripts,
-        way,
-        found.get("trunk"),
-        found.get("worktrees", ()),
-        found.get("test-commands", ()),
+        paths=tuple(_expanded_path(text, file) for text in paths),
+        urls=tuple(_with_variables(text, file) for text in urls),
+        transcripts=transcripts,
+        transcript_mode=transcript_mode,
+        trunk=values.get("trunk"),
+        worktrees=values.get("worktrees", ()),
+        test_commands=values.get("test-commands", ()),
     )
 
 
-def _options(given: Any, where: str, name: str) -> dict[str, Any]:
-    """Return the options of a file system, which may be nested; a credential in them is refused."""
-    found: dict[str, Any] = {}
-    for key, value in _table(given, where, name).items():
+def _storage_of(table: Any, file: _FleetFile) -> dict[str, dict[str, Any]]:
+    protocols = _table(table, file, "storage")
+    return {
+        protocol: _options_of(options, file, f"storage.{protocol}")
+        for protocol, options in protocols.items()
+    }
+
+
+def _options_of(table: Any, file: _FleetFile, name: str) -> dict[str, Any]:
+    """Return the options of a file system, which may be nested; credentials are refused."""
+    options: dict[str, Any] = {}
+
+    for key, value in _table(table, file, name).items():
         if isinstance(value, dict):
-            found[key] = _options(value, where, f"{name}.{key}")
-        elif not _OPTION.fits(value):
-            raise SettingsError(f"{where}: {name}.{key} is {shown(value)}, not {_OPTION.name}")
-        elif _SECRET.search(key) and not (isinstance(value, str) and _VARIABLE.fullmatch(value)):
-            raise SettingsError(
-                f"{where}: {name}.{key} holds a credential; leave it to the environment of coordinator and workers, "
-                f"or name a variable, as in {key} = '${{NAME}}'"
+            options[key] = _options_of(value, file, f"{name}.{key}")
+            continue
+
+        if not _OPTION.fits(value):
+            raise file.error(f"{name}.{key} is {shown(value)}, not {_OPTION.name}")
+
+        is_variable = isinstance(value, str) and _VARIABLE.fullmatch(value) is not None
+        if _SECRET.search(key) and not is_variable:
+            raise file.error(
+                f"{name}.{key} holds a credential; leave it to the environment of coordinator and"
+                f" workers, or name a variable, as in {key} = '${{NAME}}'"
             )
-        else:
-            found[key] = _expanded(value, where) if isinstance(value, str) else value
-    return found
+        options[key] = _with_variables(value, file) if isinstance(value, str) else value
+
+    return options
 
 
-def _table(given: Any, where: str, name: str) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise SettingsError(f"{where}: {name} is {shown(given)} where a table belongs")
-    return given
+def _table(value: Any, file: _FleetFile, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise file.error(f"{name} is {shown(value)} where a table belongs")
+    return value
 
 
-def _expanded(text: str, where: str) -> str:
-    def value(m: re.Match[str]) -> str:
-        if m[1] not in os.environ:
-            raise SettingsError(f"{where}: the variable {m[1]} is not set")
-        return os.environ[m[1]]
+def _with_variables(text: str, file: _FleetFile) -> str:
+    """Return a text with ``${NAME}`` replaced by the variable of the environment."""
 
-    return _VARIABLE.sub(value, text)
+    def value_of(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise file.error(f"the variable {match[1]} is not set")
+        return os.environ[match[1]]
+
+    return _VARIABLE.sub(value_of, text)
 
 
-def _place(text: str, here: Path, where: str) -> str:
-    text = _expanded(text, where)
+def _optional_path(text: str | None, file: _FleetFile) -> str | None:
+    if text is None:
+        return None
+    return _expanded_path(text, file)
+
+
+def _expanded_path(text: str, file: _FleetFile) -> str:
+    """Return a URL as it is, and a path as an absolute one."""
+    text = _with_variables(text, file)
     if is_url(text):
         return text
     if "\0" in text:
-        raise SettingsError(f"{where}: {shown(text)} is no path")
-    try:
-        return os.path.normpath(here / Path(text).expanduser())
-    except RuntimeError as e:  # the user that ~ names has no home
-        raise SettingsError(f"{where}: {shown(text)}: {e}") from e
-
-
-Storage = Mapping[
-    str, Mapping[str, Any]
-]  # options of file systems by protocol, as FLEET.toml has them
-_STORES = {  # where results may be besides a folder: the protocol of delta-rs, and the names that fsspec has for it
-    "s3": ("s3", "s3a"),
-    "gs": ("gs", "gcs"),
-    "az": ("az", "abfs", "abfss", "adl"),
-}
-_OPTIONS = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
-
-
-def file_system(url: str, storage: Storage) -> tuple[Any, str]:
-    """Return the fsspec file system of a URL, and the path there; InputError, with what to do, where there is none."""
-    require("fleet", "fsspec")
-    import fsspec
+        raise file.error(f"{shown(text)} is not a path")
 
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(
-            url, **dict(storage.get(protocol_of(url), {}))
-        )
-    except (ImportError, ValueError) as e:
-        raise InputError(
-            f"{url}: {one_line(e)}; the extra 'fleet' has what local folders and S3 need"
-        ) from e
-    except Exception as e:
-        raise InputError(f"{url}: cannot be reached: {one_line(e)}") from e
-    return found
-
-
-def results_at(url: str, storage: Storage) -> tuple[str, dict[str, str], Path | None]:
-    """Return the URI of a data set for delta-rs, its store's options, and the folder if it is one; else InputError."""
-    protocol = protocol_of(url)
-    if protocol == "file":
-        folder = Path(url.removeprefix("file://"))
-        if re.search("%[0-9A-Fa-f]{2}", str(folder)):
-            raise InputError(
-                f"{url}: results cannot be in a folder with %XX in its name; name another one"
-            )
-        try:
-            return folder.as_uri(), {}, folder
-        except ValueError as e:
-            raise InputError(f"{url}: no absolute path") from e
-    store = next((name for name, names in _STORES.items() if protocol in names), None)
-    if store is None:
-        raise InputError(
-            f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure"
-        )
-    given = dict(storage.get(protocol, {}))
-    given |= given.pop("client_kwargs", {}) if isinstance(given.get("client_kwargs"), dict) else {}
-    known = _OPTIONS[store] | {name: name for name in _OPTIONS[store].values()}
-    options = {
-        known[name]: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in given.items()
-        if name in known
-    }
-    if any(
-        value.startswith("http://")
-        for value in (*options.values(), os.environ.get("AWS_ENDPOINT_URL", ""))
-    ):
-        options["allow_http"] = "true"
-    place = url.partition("://")[2].rstrip("/")
-    return f"{'abfss' if store == 'az' and '@' in place else store}://{place}", options, None
-
-
-def protocol_of(url: str) -> str:
-    """Return the protocol of a URL, ``file`` for a path."""
-    return url.partition("://")[0].partition("::")[0] if "://" in url else "file"
-
-
-def one_line(error: BaseException, length: int = 300) -> str:
-    """Return what an error of some library says, in one line of at most ``length`` characters."""
-    return " ".join(str(error).split())[:length] or type(error).__name__
+        return os.path.normpath(file.folder / Path(text).expanduser())
+    except RuntimeError as e:  # no home is known for this user
+        raise file.error(f"{shown(text)}: {e}") from e

@@ -1,4 +1,7 @@
-"""Scores what a data set keeps under another rubric that has evidence read alike, without git and transcripts."""
+"""Scores the rows of a data set under another rubric, without git and transcripts.
+
+That is possible where both rubrics have evidence read in the same way.
+"""
 
 import json
 from collections.abc import Collection
@@ -11,19 +14,28 @@ from rubric import Rubric, SignalID
 from rubric.model import STRICT
 from scoring.errors import FleetError
 from scoring.fleet import tables as fleet_tables
-from scoring.fleet.dataset import DataSet, sql_text
+from scoring.fleet.dataset import DataSet, RepositoryState, sql_text
 from scoring.fleet.sources import evidence_key
-from scoring.fleet.tables import CLAIMS, ITERATION, MONTH, REPOSITORY, RUBRIC, SEEN
+from scoring.fleet.tables import CLAIMS, ITERATION, KEPT, MONTH, REPOSITORY, RUBRIC, SEEN, WORK
 from scoring.sidecars.fingerprint import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import IterationObjectives, SignalSet, absent_signal
+from scoring.views.columns import DataRow
 
 _NO_OBJECTIVES = IterationObjectives(*[absent_signal("")] * 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """What was scored anew, from the rows of which rubric; ``left_out`` says what was not, and why."""
+    """What was scored under another rubric.
+
+    Attributes:
+        rubric: the version of the rubric.
+        source: the rubric whose rows were used.
+        repositories: how many repositories.
+        iterations: how many iterations they have.
+        left_out: a line for each repository that was not scored, with the reason.
+    """
 
     rubric: str
     source: str
@@ -32,164 +44,238 @@ class Rescored:
     left_out: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data, as ``fleet rescore --json`` prints it."""
         return {**asdict(self), "left_out": list(self.left_out)}
 
 
 def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Rescored:
-    """Add rows under a rubric, made of those under ``source`` or the first that reads alike; FleetError, WriteError."""
+    """Add rows under a rubric to a data set.
+
+    Args:
+        dataset: the data set.
+        rubric: the rubric.
+        source: the rubric whose rows are used; by default the first one that has evidence read in
+            the same way.
+
+    Raises:
+        FleetError: there are no such rows, or another fleet writes to the data set.
+        WriteError: the data set cannot be written.
+    """
     from pyarrow import compute as pc
 
-    with DataSet.for_writing(dataset.url, dataset.storage) as written:
-        source = _source(written, rubric, source)
-        known = written.of(source)
-        broken = {
-            name for name, state in known.items() if state.broken and rubric.loading == STRICT
-        }
-        left_out = [
-            f"{name}: has broken entries, at which rubric {rubric.version} stops"
-            for name in sorted(broken)
-        ]
-        failed = sorted((name, state.reason) for name, state in known.items() if state.reason)
-        left_out += [f"{name}: failed under rubric {source}: {reason}" for name, reason in failed]
-        taken = [state for name, state in known.items() if state.scored and name not in broken]
-        either = pc.field(RUBRIC).isin([source, rubric.version])
-        months = written.rows("iterations").to_table([MONTH], filter=either).column(MONTH)
+    with DataSet.for_writing(dataset.url, dataset.storage) as writable:
+        source = _source_for(writable, rubric, source)
+        states = writable.of(source)
+        broken = _repositories_at_which_it_stops(states, rubric)
+        taken = [state for name, state in states.items() if state.scored and name not in broken]
+        taken_names = {state.repository for state in taken}
+
+        either_rubric = pc.field(RUBRIC).isin([source, rubric.version])
+        months = writable.rows("iterations").to_table([MONTH], filter=either_rubric).column(MONTH)
         for month in sorted(months.unique().to_pylist()):
-            tables = _rescored(written, rubric, source, month, broken)
-            written.put(
-                tables,
-                _replaced(written, rubric.version, month, {state.repository for state in taken}),
-            )
-        digest, evidence = digest_of(repr(rubric).encode()), json.dumps(evidence_key(rubric))
-        written.note(
-            [
-                replace(
-                    s,
-                    rubric=rubric.version,
-                    digest=digest,
-                    evidence=evidence,
-                    reason="",
-                    attempts=0,
-                )
-                for s in taken
-            ]
-        )
-        written.tidy()
+            tables = _rescored_month(writable, rubric, source, month, broken)
+            where = _rows_to_replace(writable, rubric.version, month, taken_names)
+            writable.put(tables, where)
+
+        writable.note([_state_under(rubric, state) for state in taken])
+        writable.tidy()
         return Rescored(
-            rubric.version, source, len(taken), sum(s.iterations for s in taken), tuple(left_out)
+            rubric=rubric.version,
+            source=source,
+            repositories=len(taken),
+            iterations=sum(state.iterations for state in taken),
+            left_out=tuple(_reasons_for_absence(states, broken, rubric, source)),
         )
 
 
-def _source(dataset: DataSet, rubric: Rubric, wanted: str | None) -> str:
-    ours = _alike(evidence_key(rubric))
+def _repositories_at_which_it_stops(states: dict[str, RepositoryState], rubric: Rubric) -> set[str]:
+    """Return the repositories with broken entries, if the rubric stops at these."""
+    if rubric.loading != STRICT:
+        return set()
+    return {name for name, state in states.items() if state.broken}
+
+
+def _reasons_for_absence(
+    states: dict[str, RepositoryState], broken: Collection[str], rubric: Rubric, source: str
+) -> list[str]:
+    reasons: list[str] = []
+    for name in sorted(broken):
+        reasons.append(f"{name}: has broken entries, at which rubric {rubric.version} stops")
+
+    for name, state in sorted(states.items()):
+        if state.reason:
+            reasons.append(f"{name}: failed under rubric {source}: {state.reason}")
+    return reasons
+
+
+def _state_under(rubric: Rubric, state: RepositoryState) -> RepositoryState:
+    return replace(
+        state,
+        rubric=rubric.version,
+        digest=digest_of(repr(rubric).encode()),
+        evidence=json.dumps(evidence_key(rubric)),
+        reason="",
+        attempts=0,
+    )
+
+
+def _source_for(dataset: DataSet, rubric: Rubric, source: str | None) -> str:
+    """Return the rubric of the rows that can be scored under another one."""
     candidates = (
-        [wanted] if wanted else [name for name in dataset.rubrics if name != rubric.version]
+        [source] if source else [name for name in dataset.rubrics if name != rubric.version]
     )
     if not any(dataset.of(name) for name in candidates):
-        what = f"of rubric {wanted}" if wanted else f"of another rubric than {rubric.version}"
-        raise FleetError(f"{dataset.url}: there are no rows {what}; run 'da-score fleet' first")
-    reasons = []
-    for name in candidates:
-        theirs = [
-            _alike(json.loads(text))
-            for text in sorted({state.evidence for state in dataset.of(name).values()})
-        ]
-        if all(one == ours for one in theirs):
-            missing = _missing(dataset, name, rubric)
-            if not missing:
-                return name
-            reasons.append(f"rubric {name} was kept without {', '.join(missing)}")
-        else:
-            differ = sorted({key for one in theirs for key in ours if one.get(key) != ours[key]})
-            words = ", ".join(
-                f"{key} {theirs[0].get(key) or 'none'!s} there and {ours[key]!s} here"
-                for key in differ
-            )
-            reasons.append(f"rubric {name}: {words}")
+        rows = f"of another rubric than {rubric.version}"
+        if source:
+            rows = f"of rubric {source}"
+        raise FleetError(f"{dataset.url}: there are no rows {rows}; run 'da-score fleet' first")
+
+    problems: list[str] = []
+    for candidate in candidates:
+        problem = _why_not(dataset, candidate, rubric)
+        if not problem:
+            return candidate
+        problems.append(problem)
+
     raise FleetError(
-        f"{dataset.url}: rubric {rubric.version} cannot be scored from what is kept, because evidence is read "
-        f"otherwise ({'; '.join(reasons)}); run 'da-score fleet FLEET.toml --rubric {rubric.version}' instead"
+        f"{dataset.url}: rubric {rubric.version} cannot be scored from what is kept, because"
+        f" evidence is read otherwise ({'; '.join(problems)});"
+        f" run 'da-score fleet FLEET.toml --rubric {rubric.version}' instead"
     )
 
 
-def _alike(key: dict[str, Any]) -> dict[str, Any]:
-    # whether a broken entry stops a log only decides which logs have rows
+def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
+    """Return why rows of a rubric cannot be scored under another one, or "" where they can."""
+    wanted_key = _key_of_rows(evidence_key(rubric))
+    texts = sorted({state.evidence for state in dataset.of(candidate).values()})
+    keys = [_key_of_rows(json.loads(text)) for text in texts]
+
+    differing: set[str] = set()
+    for key in keys:
+        differing |= {name for name in wanted_key if key.get(name) != wanted_key[name]}
+
+    if all(key == wanted_key for key in keys):
+        missing = _missing_signals(dataset, candidate, rubric)
+        return f"rubric {candidate} was kept without {', '.join(missing)}" if missing else ""
+
+    differences = [
+        f"{name} {keys[0].get(name) or 'none'!s} there and {wanted_key[name]!s} here"
+        for name in sorted(differing)
+    ]
+    return f"rubric {candidate}: {', '.join(differences)}"
+
+
+def _key_of_rows(key: dict[str, Any]) -> dict[str, Any]:
+    # How a log is loaded decides which logs have rows, and not what is in them.
     return {name: value for name, value in key.items() if name != "loading"}
 
 
-def _missing(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
+def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]:
+    """Return the signals of a rubric that the rows of another one do not have."""
     from pyarrow import compute as pc
 
-    known = {signal.id for signal in SIGNALS}
-    wanted = [spec.id for spec in rubric.signals if spec.id in known]
-    lacks = {name: pc.field(fleet_tables.how_column(name, SEEN)).is_null() for name in wanted}
-    rows = dataset.rows("kept").filter(pc.field(RUBRIC) == source)
-    missing = {spec.id for spec in rubric.signals} - known
-    if wanted and rows.count_rows(filter=reduce(or_, lacks.values())):
-        missing |= {name for name in wanted if rows.count_rows(filter=lacks[name])}
+    implemented = {signal.id for signal in SIGNALS}
+    voting = [spec.id for spec in rubric.signals]
+    missing = {signal for signal in voting if signal not in implemented}
+
+    is_empty = {
+        signal: pc.field(fleet_tables.how_column(signal, SEEN)).is_null()
+        for signal in voting
+        if signal in implemented
+    }
+    rows = dataset.rows(KEPT).filter(pc.field(RUBRIC) == source)
+    # One look at all of them is enough where nothing is missing.
+    if is_empty and rows.count_rows(filter=reduce(or_, is_empty.values())):
+        for signal, condition in is_empty.items():
+            if rows.count_rows(filter=condition):
+                missing.add(signal)
+
     return sorted(missing)
 
 
-def _replaced(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str | None:
-    there = {name for name, state in dataset.of(rubric).items() if state.scored}
-    if not there & taken:
+def _rows_to_replace(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str | None:
+    """Return the condition of SQL for old rows of repositories that are scored again."""
+    with_rows = {name for name, state in dataset.of(rubric).items() if state.scored}
+    if not with_rows & taken:
         return None
-    where = f"{RUBRIC} = {sql_text(rubric)} AND {MONTH} = {sql_text(month)}"
-    stay = ", ".join(map(sql_text, sorted(there - taken)))
-    return f"{where} AND {REPOSITORY} NOT IN ({stay})" if stay else where
+
+    condition = f"{RUBRIC} = {sql_text(rubric)} AND {MONTH} = {sql_text(month)}"
+    stay = ", ".join(map(sql_text, sorted(with_rows - taken)))
+    if not stay:
+        return condition
+    return f"{condition} AND {REPOSITORY} NOT IN ({stay})"
 
 
-def _rescored(
+def _rescored_month(
     dataset: DataSet, rubric: Rubric, source: str, month: str, left_out: Collection[str]
 ) -> dict[str, Any]:
+    """Return the rows of a month under another rubric, as an Arrow table for each table."""
     import pyarrow as pa
+
+    tables = _tables_of_month(dataset, source, month, left_out)
+    score_rows: list[DataRow] = []
+    signal_rows: list[DataRow] = []
+
+    for row in tables[KEPT].to_pylist():
+        values = {
+            way: {
+                SignalID(spec.id): fleet_tables.value_kept(row, spec.id, way)
+                for spec in rubric.signals
+            }
+            for way in (CLAIMS, SEEN)
+        }
+        voting = values[CLAIMS] if rubric.claims_vote else values[SEEN]
+        score = rubric.score(
+            SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"])
+        )
+
+        score_rows.append(fleet_tables.score_columns(score))
+        for signal_row in fleet_tables.rows_of_signals(
+            row[REPOSITORY], score, values[SEEN], values[CLAIMS]
+        ):
+            signal_rows.append(signal_row | {RUBRIC: rubric.version, MONTH: month})
+
+    if score_rows:
+        for name in score_rows[0]:
+            column = [score_row[name] for score_row in score_rows]
+            tables["iterations"] = _with_column(tables["iterations"], name, column)
+
+    for name, rows in tables.items():
+        tables[name] = _with_column(rows, RUBRIC, [rubric.version] * rows.num_rows)
+
+    schema = fleet_tables.partitioned_schema("signals")
+    tables["signals"] = pa.Table.from_pylist(signal_rows, schema=schema)
+    return tables
+
+
+def _tables_of_month(
+    dataset: DataSet, source: str, month: str, left_out: Collection[str]
+) -> dict[str, Any]:
+    """Return the rows of a month under a rubric, without those that another rubric changes whole."""
     from pyarrow import compute as pc
 
     where = (pc.field(RUBRIC) == source) & (pc.field(MONTH) == month)
     if left_out:
         where &= ~pc.field(REPOSITORY).isin(sorted(left_out))
-    key = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
-    tables = {
-        name: dataset.rows(name).to_table(filter=where).sort_by(key)
-        for name in fleet_tables.FLEET_TABLES
-        if name not in ("signals", fleet_tables.WORK)
-    }
-    kept, iterations = tables["kept"], tables["iterations"]
-    if not kept.select([REPOSITORY, ITERATION]).equals(iterations.select([REPOSITORY, ITERATION])):
+
+    order = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
+    tables: dict[str, Any] = {}
+    for name in fleet_tables.FLEET_TABLES:
+        if name not in ("signals", WORK):
+            tables[name] = dataset.rows(name).to_table(filter=where).sort_by(order)
+
+    key = [REPOSITORY, ITERATION]
+    if not tables[KEPT].select(key).equals(tables["iterations"].select(key)):
         raise FleetError(
-            f"{dataset.url}: in {month} kept and iterations differ; score anew with --force"
+            f"{dataset.url}: in {month} kept and iterations differ; score again with --force"
         )
-    scores, signals = [], []
-    for row in kept.to_pylist():
-        values = {
-            way: {SignalID(s.id): fleet_tables.value_kept(row, s.id, way) for s in rubric.signals}
-            for way in (CLAIMS, SEEN)
-        }
-        voting = values[CLAIMS if rubric.claims_vote else SEEN]
-        score = rubric.score(
-            SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"])
-        )
-        scores.append(fleet_tables.score_columns(score))
-        signals += [
-            one | {RUBRIC: rubric.version, MONTH: month}
-            for one in fleet_tables.rows_of_signals(
-                row[REPOSITORY], score, values[SEEN], values[CLAIMS]
-            )
-        ]
-    for name in scores[0] if scores else ():
-        tables["iterations"] = _with(tables["iterations"], name, [one[name] for one in scores])
-    tables = {
-        name: _with(rows, RUBRIC, [rubric.version] * rows.num_rows) for name, rows in tables.items()
-    }
-    return tables | {
-        "signals": pa.Table.from_pylist(signals, schema=fleet_tables.partitioned_schema("signals"))
-    }
+    return tables
 
 
-def _with(rows: Any, name: str, values: list[Any]) -> Any:
+def _with_column(rows: Any, name: str, values: list[Any]) -> Any:
+    """Return an Arrow table with other values in one of its columns."""
     import pyarrow as pa
 
-    at = rows.schema.get_field_index(name)
-    field = rows.schema.field(at)
-    return rows.set_column(at, field, pa.array(values, field.type))
+    index = rows.schema.get_field_index(name)
+    column = rows.schema.field(index)
+    return rows.set_column(index, column, pa.array(values, column.type))

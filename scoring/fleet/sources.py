@@ -1,4 +1,8 @@
-"""Which repositories a FLEET.toml names, and what shows, by names, sizes and times of files, that one is unchanged."""
+"""Which repositories a FLEET.toml names, and what shows that one of them did not change.
+
+A fingerprint is a digest of the names, sizes and times of everything that a repository is scored
+from, so that an unchanged one is not read.
+"""
 
 import glob
 import os
@@ -16,116 +20,21 @@ from scoring.errors import DaScoreError, InputError
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
 from scoring.files import state_of
-from scoring.fleet.fleet_toml import FleetConfig, Source, Storage, file_system, one_line
+from scoring.fleet.fleet_toml import FleetConfig, Source
+from scoring.fleet.storage import Storage, file_system, one_line
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile
 
-_NOT_READ = re.compile(
-    r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL
-)  # files in a log without a part in a row
-_ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
+_ROWS = 2
+"""Goes up when rows hold something else, so that all repositories are scored again."""
 
+_WITHOUT_ROWS = re.compile(r"session-.*\.score\.yaml|.*\.tmp", re.DOTALL)
+"""Files in a log that no row comes from."""
 
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """One repository to score: a directory with its log, or the ``url`` of an archive or of a folder elsewhere."""
+_ARCHIVE_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 
-    name: str  # what the data set calls it
-    source: Source  # without its list of paths and URLs
-    repo_dir: Path | None = None
-    log: Path | None = None
-    url: str = ""
-    stamp: str = ""  # a digest of what the object store says of it
-
-    @property
-    def short(self) -> str:
-        """The last part of its name, without the ending of an archive: what ``{name}`` is."""
-        last = posixpath.basename((self.url or str(self.repo_dir)).rstrip("/"))
-        return next(
-            (last.removesuffix(ending) for ending in reversed(_ARCHIVES) if last.endswith(ending)),
-            last,
-        )
-
-    def options(self) -> dict[str, Any]:
-        """Return what its source sets, as the options of a command."""
-        found: dict[str, Any] = {"trunk": self.source.trunk, "transcripts": self.source.way}
-        found |= {"worktrees": self.source.worktrees, "test-commands": self.source.test_commands}
-        if self.repo_dir is not None:
-            found |= {"repo-dir": self.repo_dir, "iter-log-dir": self.log}
-            named = [Path(text.replace("{name}", self.short)) for text in self.source.transcripts]
-            found["transcript-dir"] = tuple(self.repo_dir / path.expanduser() for path in named)
-        return found
-
-
-def repositories(config: FleetConfig) -> list[Repository]:
-    """Return the repositories that the sources name, each once, in order; InputError where one leads nowhere."""
-    found: dict[str, Repository] = {}
-    for source in config.sources:
-        how = replace(
-            source, paths=(), urls=()
-        )  # a list of thousands would go to a worker with each of them
-        for one in (*_directories(source, how), *_remote(source, how, config.storage)):
-            found.setdefault(one.name, one)
-    return list(found.values())
-
-
-def _directories(source: Source, how: Source) -> Iterator[Repository]:
-    for path in source.paths:
-        several = glob.has_magic(path)
-        places = sorted(glob.glob(path)) if several else [path]
-        if not places:
-            raise InputError(f"{path}: nothing is there")
-        for place in map(Path, places):
-            if several and not place.is_dir():
-                continue
-            try:
-                logs = find_logs([place])
-            except InputError:
-                if several:  # a glob may take in folders that are no repositories
-                    continue
-                raise
-            for log in logs:
-                repo_dir = log.repo_dir or log.iter_log_dir
-                yield Repository(_name(repo_dir), how, repo_dir, log.iter_log_dir)
-
-
-def _remote(source: Source, how: Source, storage: Storage) -> Iterator[Repository]:
-    for url in source.urls:
-        fs, path = file_system(url, storage)
-        protocol = url.partition("://")[0]
-        try:
-            found = _listed(fs, path.rstrip("/"))
-        except FileNotFoundError:
-            found = {}
-        except Exception as e:
-            raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
-        if not found:
-            raise InputError(
-                f"{url}: nothing is there that is an archive or a folder with a repository"
-            )
-        for place, stamp in found.items():
-            place = f"{protocol}://{place}"
-            yield Repository(_name(place), how, url=place, stamp=stamp)
-
-
-def _name(place: Path | str) -> str:
-    return os.fsencode(place).decode("utf-8", "backslashreplace")
-
-
-def _listed(fs: Any, path: str) -> dict[str, str]:
-    found = fs.glob(path, detail=True) if glob.has_magic(path) else {path: fs.info(path)}
-    listed: dict[str, str] = {}
-    for place, info in sorted(found.items()):
-        if info["type"] == "directory":
-            if below := fs.find(place, detail=True):
-                listed[place] = _digest([(name, _stamp_of(below[name])) for name in sorted(below)])
-        elif place.endswith(_ARCHIVES):
-            listed[place] = _stamp_of(info)
-    return listed
-
-
-_SAYS = (
+_OBJECT_FIELDS = (
     "ETag",
     "etag",
     "md5Hash",
@@ -137,112 +46,303 @@ _SAYS = (
     "ino",
     "size",
 )
+"""What file systems state of an object that is another after each change."""
+
+_REFTABLES = "reftable/tables.list"
+"""What git writes with every change of a ref, where refs are in tables."""
+
+_LONGEST_REF = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository to score: a directory with its log, or a URL.
+
+    Attributes:
+        name: its name in the data set.
+        source: how it is read; without the paths and URLs of the source.
+        repo_dir: the directory; None for a URL.
+        log: the log; None for a URL.
+        url: the archive, or the folder on another file system; "" for a directory.
+        stamp: a digest of what the file system says of that.
+    """
+
+    name: str
+    source: Source
+    repo_dir: Path | None = None
+    log: Path | None = None
+    url: str = ""
+    stamp: str = ""
+
+    @property
+    def short(self) -> str:
+        """What ``{name}`` stands for: the last part of its place, without ``.tar.gz`` and such."""
+        place = self.url or str(self.repo_dir)
+        last = posixpath.basename(place.rstrip("/"))
+        for ending in reversed(_ARCHIVE_ENDINGS):
+            if last.endswith(ending):
+                return last.removesuffix(ending)
+        return last
+
+    def options(self) -> dict[str, Any]:
+        """Return what its source sets, as the options of a command."""
+        options: dict[str, Any] = {
+            "trunk": self.source.trunk,
+            "transcripts": self.source.transcript_mode,
+            "worktrees": self.source.worktrees,
+            "test-commands": self.source.test_commands,
+        }
+        if self.repo_dir is None:
+            return options
+
+        folders: list[Path] = []
+        for text in self.source.transcripts:
+            folder = Path(text.replace("{name}", self.short)).expanduser()
+            folders.append(self.repo_dir / folder)
+        return {
+            **options,
+            "repo-dir": self.repo_dir,
+            "iter-log-dir": self.log,
+            "transcript-dir": tuple(folders),
+        }
+
+
+def repositories(config: FleetConfig) -> list[Repository]:
+    """Return the repositories that the sources name, each once, in order.
+
+    Raises:
+        InputError: a source leads nowhere.
+    """
+    by_name: dict[str, Repository] = {}
+    for source in config.sources:
+        # A list of thousands of paths would go to a worker with each of them.
+        how = replace(source, paths=(), urls=())
+
+        for path in source.paths:
+            for repository in _directories_at(path, how):
+                by_name.setdefault(repository.name, repository)
+        for url in source.urls:
+            for repository in _repositories_at_url(url, how, config.storage):
+                by_name.setdefault(repository.name, repository)
+
+    return list(by_name.values())
+
+
+def _directories_at(path: str, source: Source) -> Iterator[Repository]:
+    is_glob = glob.has_magic(path)
+    places = sorted(glob.glob(path)) if is_glob else [path]
+    if not places:
+        raise InputError(f"{path}: nothing is there")
+
+    for place in map(Path, places):
+        if is_glob and not place.is_dir():
+            continue
+        try:
+            logs = find_logs([place])
+        except InputError:
+            # A glob may match folders without a repository.
+            if is_glob:
+                continue
+            raise
+
+        for log in logs:
+            repo_dir = log.repo_dir or log.iter_log_dir
+            yield Repository(_name_of(repo_dir), source, repo_dir, log.iter_log_dir)
+
+
+def _repositories_at_url(url: str, source: Source, storage: Storage) -> Iterator[Repository]:
+    system, path = file_system(url, storage)
+    try:
+        stamps = _stamps_at(system, path.rstrip("/"))
+    except FileNotFoundError:
+        stamps = {}
+    except Exception as e:
+        raise InputError(f"{url}: cannot be listed: {one_line(e)}") from e
+
+    if not stamps:
+        raise InputError(
+            f"{url}: nothing is there that is an archive or a folder with a repository"
+        )
+
+    protocol = url.partition("://")[0]
+    for place, stamp in stamps.items():
+        place_url = f"{protocol}://{place}"
+        yield Repository(_name_of(place_url), source, url=place_url, stamp=stamp)
+
+
+def _name_of(place: Path | str) -> str:
+    return os.fsencode(place).decode("utf-8", "backslashreplace")
+
+
+def _stamps_at(system: Any, path: str) -> dict[str, str]:
+    """Return the archives and folders at a path or glob, with a digest of each."""
+    if glob.has_magic(path):
+        places = system.glob(path, detail=True)
+    else:
+        places = {path: system.info(path)}
+
+    stamps: dict[str, str] = {}
+    for place, info in sorted(places.items()):
+        if info["type"] == "directory":
+            files = system.find(place, detail=True)
+            if files:
+                stamps[place] = _digest((name, _stamp_of(files[name])) for name in sorted(files))
+        elif place.endswith(_ARCHIVE_ENDINGS):
+            stamps[place] = _stamp_of(info)
+    return stamps
 
 
 def _stamp_of(info: Mapping[str, Any]) -> str:
-    return _digest([(name, str(info[name])) for name in _SAYS if name in info])
+    return _digest((name, str(info[name])) for name in _OBJECT_FIELDS if name in info)
 
 
 def evidence_key(rubric: Rubric) -> dict[str, Any]:
-    """Return how a rubric has evidence read: what another one must have alike to be scored from what is kept."""
-    read = {"evidence": rubric.evidence, "profile": meter_profile(rubric, observe=True)}
-    return {**read, "test_flags": rubric.test_flags, "loading": rubric.loading}
+    """Return how a rubric has evidence read.
 
-
-_ROWS = 2  # goes up when rows hold something else, so that all repositories are scored again
+    What is kept of a fleet can be scored under another rubric with the same key.
+    """
+    return {
+        "evidence": rubric.evidence,
+        "profile": meter_profile(rubric, observe=True),
+        "test_flags": rubric.test_flags,
+        "loading": rubric.loading,
+    }
 
 
 def folder_state(folder: Path) -> str:
     """Return a digest of the names, sizes and times of the files below a folder."""
-    return _digest(_files(str(folder)))
+    return _digest(_file_states(str(folder)))
 
 
 def fingerprint_of(
-    one: Repository,
+    repository: Repository,
     config: FleetConfig,
     rubric: Rubric,
     watched: Sequence[str] = (),
     look: Callable[[Path], str] = folder_state,
 ) -> str:
-    """Return a digest of all that a repository is scored from but weights; ``watched`` are files that entries name."""
+    """Return a digest of everything that a repository is scored from, weights aside.
+
+    Args:
+        repository: the repository.
+        config: the fleet.
+        rubric: the rubric.
+        watched: files in the repository that its entries name.
+        look: returns a digest of a folder of transcripts.
+    """
     key = [value for name, value in evidence_key(rubric).items() if name != "loading"]
-    versions = store.FORMAT, _ROWS, key, config.horizon
+    versions = (store.FORMAT, _ROWS, key, config.horizon)
+    source = repository.source
     how = (
-        one.source.trunk,
-        one.source.way,
-        one.source.transcripts,
-        one.source.worktrees,
-        one.source.test_commands,
+        source.trunk,
+        source.transcript_mode,
+        source.transcripts,
+        source.worktrees,
+        source.test_commands,
     )
-    if one.repo_dir is None or one.log is None:
-        return _digest([versions, how, one.url, one.stamp])
-    repo = str(one.repo_dir)
-    named = [*map(str, (SETTINGS_FILE, PYPROJECT_FILE)), *watched]
-    parts: list[object] = [versions, how, repo, str(one.log)]
-    parts += [
-        list(_files(str(one.log), _NOT_READ)),
-        [state_of(os.path.join(repo, name)) for name in named],
+    if repository.repo_dir is None or repository.log is None:
+        return _digest([versions, how, repository.url, repository.stamp])
+
+    repo = str(repository.repo_dir)
+    log = str(repository.log)
+    named_files = [str(SETTINGS_FILE), str(PYPROJECT_FILE), *watched]
+    parts: list[object] = [
+        versions,
+        how,
+        repo,
+        log,
+        list(_file_states(log, _WITHOUT_ROWS)),
+        [state_of(os.path.join(repo, name)) for name in named_files],
+        list(_file_states(os.path.join(repo, PLANS_DIR))),
+        list(_git_state(repo)),
     ]
-    parts += [list(_files(os.path.join(repo, PLANS_DIR))), list(_git_state(repo))]
-    parts += map(look, _transcript_folders(one))
+    parts += map(look, _transcript_folders(repository))
     return _digest(parts)
 
 
-def _transcript_folders(one: Repository) -> list[Path]:
+def _transcript_folders(repository: Repository) -> list[Path]:
     try:
-        settings = resolve_settings(one.options(), environment={})
-    except DaScoreError:  # the worker that scores it says so
+        settings = resolve_settings(repository.options(), environment={})
+    except DaScoreError:
+        # The worker that scores the repository reports it.
         return []
+
     if settings.transcripts == "none":
         return []
     if settings.transcript_dirs:
         return list(settings.transcript_dirs)
-    return [place for h in HARNESSES for place, *_ in h.homes(os.environ)]
+
+    folders: list[Path] = []
+    for harness in HARNESSES:
+        folders += [home for home, *_ in harness.homes(os.environ)]
+    return folders
 
 
-def _files(folder: str, passed_over: re.Pattern[str] | None = None) -> Iterator[tuple[str, object]]:
-    for here, folders, names in os.walk(folder):
+def _file_states(
+    folder: str, skipped: re.Pattern[str] | None = None
+) -> Iterator[tuple[str, object]]:
+    """Yield the path and the state of each file below a folder, links to folders included."""
+    for parent, folders, names in os.walk(folder):
         folders.sort()
-        links = [name for name in folders if os.path.islink(os.path.join(here, name))]
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+
         for name in sorted([*names, *links]):
-            if not (passed_over and passed_over.fullmatch(name)):
-                path = os.path.join(here, name)
+            if skipped is None or not skipped.fullmatch(name):
+                path = os.path.join(parent, name)
                 yield path, state_of(path)
 
 
-_REFTABLES = "reftable/tables.list"  # what git writes anew with every change of a ref, where refs are in tables
-
-
 def _git_state(repo: str) -> Iterator[object]:
-    folder = os.path.join(repo, ".git")
-    above = os.path.dirname(os.path.abspath(repo))
-    while not os.path.lexists(folder):  # a folder in a work tree
-        if above == os.path.dirname(above):
-            return
-        folder, above = os.path.join(above, ".git"), os.path.dirname(above)
-    if os.path.isfile(folder):  # a linked work tree
-        folder = os.path.join(os.path.dirname(folder), _first_line(folder).removeprefix("gitdir: "))
-        yield _first_line(os.path.join(folder, "HEAD")), state_of(os.path.join(folder, _REFTABLES))
-        folder = os.path.join(folder, _first_line(os.path.join(folder, "commondir")) or ".")
-    yield _first_line(os.path.join(folder, "HEAD"))
-    named = ("packed-refs", _REFTABLES, "config", "shallow", "objects/info/alternates")
-    yield [state_of(os.path.join(folder, name)) for name in named]
-    yield list(_files(os.path.join(folder, "refs")))
+    """Yield what changes with every commit, fetch and setting of a repository."""
+    git_dir = _git_entry_upwards(repo)
+    if git_dir is None:
+        return
+
+    # In a linked work tree .git is a file, which leads to a folder of its own and a common one.
+    if os.path.isfile(git_dir):
+        target = _first_line(git_dir).removeprefix("gitdir: ")
+        git_dir = os.path.join(os.path.dirname(git_dir), target)
+        yield (
+            _first_line(os.path.join(git_dir, "HEAD")),
+            state_of(os.path.join(git_dir, _REFTABLES)),
+        )
+        common_dir = _first_line(os.path.join(git_dir, "commondir")) or "."
+        git_dir = os.path.join(git_dir, common_dir)
+
+    yield _first_line(os.path.join(git_dir, "HEAD"))
+    names = ("packed-refs", _REFTABLES, "config", "shallow", "objects/info/alternates")
+    yield [state_of(os.path.join(git_dir, name)) for name in names]
+    yield list(_file_states(os.path.join(git_dir, "refs")))
+
+
+def _git_entry_upwards(repo: str) -> str | None:
+    """Return the ``.git`` of the work tree that a folder is in, or None outside of one."""
+    entry = os.path.join(repo, ".git")
+    parent = os.path.dirname(os.path.abspath(repo))
+
+    while not os.path.lexists(entry):
+        grandparent = os.path.dirname(parent)
+        if parent == grandparent:
+            return None
+        entry = os.path.join(parent, ".git")
+        parent = grandparent
+    return entry
 
 
 def _first_line(path: str) -> str:
-    if not os.path.isfile(path):  # a FIFO would be waited for
+    """Return the first line of a plain file, or "" where it cannot be read."""
+    if not os.path.isfile(path):
         return ""
     try:
-        with open(path, "rb") as f:
-            return os.fsdecode(f.readline(4096).rstrip(b"\n"))
+        with open(path, "rb") as file:
+            return os.fsdecode(file.readline(_LONGEST_REF).rstrip(b"\n"))
     except OSError:
         return ""
 
 
 def _digest(parts: Iterable[object]) -> str:
-    made = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     for part in parts:
-        made.update(repr(part).encode("utf-8", "backslashreplace"))
-        made.update(b"\0")
-    return made.hexdigest()
+        digest.update(repr(part).encode("utf-8", "backslashreplace"))
+        digest.update(b"\0")
+    return digest.hexdigest()

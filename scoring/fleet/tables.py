@@ -1,15 +1,14 @@
-"""The tables of a fleet: counts, scores, ids and times of each iteration, and no text (``docs/FLEET.md``, "Tables")."""
+"""The tables of a fleet: counts, scores, ids and times, and no text: ``docs/FLEET.md``, "Tables"."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import Score, SignalID
 from scoring.examine import ExaminedIteration
 from scoring.jobs.backfill import IterationResult
-from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
 from scoring.settings_table import read_toml
 from scoring.sidecars.provenance import provenance_as_dict, provenance_of, time_stamp
@@ -20,10 +19,24 @@ from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of, Voted
 from scoring.views.formats import arrow_schema, clean
 from scoring.views.work_rows import WorkRow
 
-REPOSITORY, ITERATION, RUBRIC, MONTH = "repository", "iteration", "rubric", "month"
-WORK = "work"  # the one table that no rubric has a part in: a unit has one row in it
+REPOSITORY = "repository"
+ITERATION = "iteration"
+RUBRIC = "rubric"
+MONTH = "month"
 
-_NOT_KEPT = {
+WORK = "work"
+"""The one table that does not depend on a rubric: a unit has one row in it."""
+
+KEPT = "kept"
+"""The table that only ``rescore`` reads: what it needs to score under another rubric."""
+
+CLAIMS = "claims"
+"""How a signal reads where what an agent says of its own work can vote."""
+
+SEEN = "seen"
+"""How a signal reads where only what was observed votes."""
+
+_COLUMNS_NOT_KEPT = {
     "log",
     "origin",
     "state",
@@ -32,28 +45,115 @@ _NOT_KEPT = {
     "label",
     "detail",
     "claimed_detail",
+    "observed_detail",
+    "rubric_version",
+    "subject",
 }
-_NOT_KEPT |= {"observed_detail", "rubric_version", "subject"}
-_NOT_KEPT_OF_WORK = {"log", "subject", "author"}
+_COLUMNS_OF_WORK_NOT_KEPT = {"log", "subject", "author"}
 
-_PLACE = "the repository: the place or the URL of its source"
-REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(REPOSITORY, "text", "", _PLACE, lambda of: of.log)
+_COLUMNS_OF_SCORE = {
+    "scored",
+    "score",
+    "score_raw",
+    "band",
+    "signals_present",
+    "signals_total",
+    "weight_present",
+    "bounds_low",
+    "bounds_high",
+}
+"""The columns of ``iterations`` that a rubric decides."""
+
+_UNKNOWN_MONTH = "unknown"
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
+_OPTIONAL_SIGNALS = frozenset(signal.id for signal in SIGNALS if signal.optional)
+
+
+class FleetRow(NamedTuple):
+    """A row of the data set.
+
+    Attributes:
+        table: the name of its table.
+        values: its values by column, and as ``month`` the month that its partition is of.
+    """
+
+    table: str
+    values: DataRow
+
+
+class _ProvenanceColumn(NamedTuple):
+    """A column of ``provenance``.
+
+    Attributes:
+        name: its name.
+        kind: its kind.
+        meaning: what it means.
+        path: where its value is in the provenance of a score, as ``window.start``.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    path: str
+
+
+# Columns
+
+
+def _columns_of_log(table: str) -> tuple[DataColumn[Any], ...]:
+    """Return the columns that a table has for a single log, without texts and states of sidecars."""
+    left_out = _COLUMNS_OF_WORK_NOT_KEPT if table == WORK else _COLUMNS_NOT_KEPT
+    columns = [column for column in TABLES[table] if column.name not in left_out]
+    return (REPOSITORY_COLUMN, *columns)
 
 
 def _column(
     name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = ""
 ) -> DataColumn[Any]:
+    """Return a column with a value of its name in a mapping."""
     return DataColumn(name, kind, unit, meaning, lambda of: of.it.get(name), missing)
 
 
-def _of_log(table: str) -> tuple[DataColumn[Any], ...]:
-    left_out = _NOT_KEPT_OF_WORK if table == WORK else _NOT_KEPT
-    return (REPOSITORY_COLUMN, *(column for column in TABLES[table] if column.name not in left_out))
+def kept_column(signal: str, way: str) -> str:
+    """Return the column of ``kept`` with the sub-score of a signal, which is empty where it is absent.
+
+    Args:
+        signal: the id of the signal.
+        way: :data:`CLAIMS` or :data:`SEEN`.
+    """
+    return f"{signal}_{way}"
 
 
+def how_column(signal: str, way: str) -> str:
+    """Return the column of ``kept`` that says how a signal came about, as :func:`how` has it."""
+    return f"{signal}_{way}_how"
+
+
+def _kept_columns() -> Iterator[DataColumn[Any]]:
+    meaning = "calls of tools in its own lines; missing where it has none of its own"
+    yield _column("tool_calls_seen", "integer", meaning)
+
+    for signal in SIGNALS:
+        for way in (CLAIMS, SEEN):
+            vote = f"the vote of {signal.id}"
+            yield _column(kept_column(signal.id, way), "number", vote, unit="0 to 1")
+            yield _column(how_column(signal.id, way), "text", "how it came about", missing=False)
+
+
+_COLUMNS_AS_DATA = read_toml((Path(__file__).parent / "provenance.toml").read_text("utf-8"))
+_PROVENANCE_COLUMNS = [_ProvenanceColumn(*row) for row in _COLUMNS_AS_DATA["provenance"]]
+
+REPOSITORY_COLUMN: DataColumn[Any] = DataColumn(
+    name=REPOSITORY,
+    kind="text",
+    unit="",
+    meaning="the repository: the place or the URL of its source",
+    take=lambda of: of.log,
+)
 _KEY = (REPOSITORY_COLUMN, TABLES["iterations"][1])
-_SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (
-    *_of_log("signals"),
+
+_SIGNAL_COLUMNS_OF_LOG = _columns_of_log("signals")
+_VOTE_COLUMNS = (
     _column(
         "observed",
         "number",
@@ -67,233 +167,251 @@ _SIGNAL_COLUMNS: tuple[DataColumn[Any], ...] = (
         unit="0 to 1",
     ),
 )
-_DATA = read_toml((Path(__file__).parent / "provenance.toml").read_text("utf-8"))
-_PROVENANCE: list[tuple[str, Kind, str, str]] = _DATA["provenance"]
 
-CLAIMS, SEEN = (
-    "claims",
-    "seen",
-)  # what an agent says of its own work can vote, or only what was observed does
-
-
-def kept_column(signal: str, way: str) -> str:
-    """Return the column of ``kept`` that has a signal's sub-score in one of the two ways, missing where absent."""
-    return f"{signal}_{way}"
-
-
-def how_column(signal: str, way: str) -> str:
-    """Return the column that says how it came about; see :func:`how`."""
-    return f"{signal}_{way}_how"
-
-
-def how(value: SignalValue) -> str:
-    """Return ``observed``, ``claimed``, ``inapplicable`` or nothing, and the best band allowed behind a colon."""
-    word = (value.source or "") if value.present else ("" if value.applicable else "inapplicable")
-    return f"{word}:{value.cap}" if value.cap else word
-
-
-def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
-    """Return the value of a signal that a row of ``kept`` has."""
-    sub_score, (source, _, cap) = (
-        row[kept_column(signal, way)],
-        row[how_column(signal, way)].partition(":"),
-    )
-    if sub_score is None:
-        return SignalValue(False, applicable=source != "inapplicable")
-    return SignalValue(True, sub_score, source=source or None, cap=cap)
-
-
-_KEPT_COLUMNS: tuple[DataColumn[Any], ...] = (
-    *_KEY,
-    _column(
-        "tool_calls_seen",
-        "integer",
-        "calls of tools in its own lines; missing where it has none of its own",
-    ),
-    *(
-        column
-        for signal in SIGNALS
-        for way in (CLAIMS, SEEN)
-        for column in (
-            _column(
-                kept_column(signal.id, way), "number", f"the vote of {signal.id}", unit="0 to 1"
-            ),
-            _column(how_column(signal.id, way), "text", "how it came about", False),
-        )
-    ),
-)
-
-FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {  # in order; the partitions follow
-    "iterations": _of_log("iterations"),
-    "signals": _SIGNAL_COLUMNS,
-    "integrity": _of_log("integrity"),
-    "outcomes": (*_KEY, *(_column(*given) for given in _DATA["outcomes"])),
+FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
+    "iterations": _columns_of_log("iterations"),
+    "signals": (*_SIGNAL_COLUMNS_OF_LOG, *_VOTE_COLUMNS),
+    "integrity": _columns_of_log("integrity"),
+    "outcomes": (*_KEY, *(_column(*row) for row in _COLUMNS_AS_DATA["outcomes"])),
     "provenance": (
         *_KEY,
-        *(_column(name, kind, meaning) for name, kind, meaning, _ in _PROVENANCE),
+        *(_column(column.name, column.kind, column.meaning) for column in _PROVENANCE_COLUMNS),
     ),
-    WORK: _of_log(WORK),
-    "kept": _KEPT_COLUMNS,
+    WORK: _columns_of_log(WORK),
+    KEPT: (*_KEY, *_kept_columns()),
 }
-ALIASES = (
-    "repository AS log",
-    "rubric AS rubric_version",
-)  # the names that the tables of a log have
-ASKED = tuple(FLEET_TABLES)[:-1]  # the tables that people ask; ``kept`` is for ``rescore``
-_DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
-_ALL_OPTIONAL = frozenset(signal.id for signal in SIGNALS if signal.optional)
+"""The columns of each table in order, without the partitions, which follow them."""
+
+ASKED = tuple(name for name in FLEET_TABLES if name != KEPT)
+"""The tables that people query."""
+
+ALIASES = ("repository AS log", "rubric AS rubric_version")
+"""The names that the same columns have in the tables of a log."""
 
 
-def _month_of(record: IterationRecord, end: int | None) -> str:
-    if _DATE.fullmatch(record.date[:7]):
-        return record.date[:7]
-    return time_stamp(end)[:7] or "unknown"
+# Rows
 
 
 def rows_of_iteration(
-    repository: str, found: IterationResult, outcome: Outcome | None, horizon_days: float
-) -> Iterator[tuple[str, DataRow]]:
-    """Yield the rows of one iteration, each with the name of its table and, as ``month``, that of its partition."""
-    facts, score = found.facts, found.score
-    number = facts.record.iteration
-    ways = {
-        CLAIMS: signal_set(facts, _ALL_OPTIONAL, True),
-        SEEN: signal_set(facts, _ALL_OPTIONAL, False),
+    repository: str, result: IterationResult, outcome: Outcome | None, horizon_days: float
+) -> Iterator[FleetRow]:
+    """Yield the rows of one iteration.
+
+    Args:
+        repository: the name of the repository.
+        result: the iteration.
+        outcome: what became of the work; None where git does not answer.
+        horizon_days: how long work is watched after it landed.
+    """
+    facts = result.facts
+    score = result.score
+    month = _month_of(result)
+    readings = {
+        CLAIMS: signal_set(facts, _OPTIONAL_SIGNALS, True),
+        SEEN: signal_set(facts, _OPTIONAL_SIGNALS, False),
     }
-    month = _month_of(facts.record, facts.window.end if facts.window else None)
 
-    def row(
-        table: str, it: object, columns: Sequence[DataColumn[Any]] | None = None
-    ) -> tuple[str, DataRow]:
-        of = Of(repository, number, it)
-        return table, {c.name: c.take(of) for c in columns or FLEET_TABLES[table]} | {MONTH: month}
+    def row(table: str, content: object) -> FleetRow:
+        of = Of(repository, facts.record.iteration, content)
+        values = {column.name: column.take(of) for column in FLEET_TABLES[table]}
+        return FleetRow(table, values | {MONTH: month})
 
-    yield row(
-        "iterations",
-        ExaminedIteration(facts, ways[CLAIMS], found.computed, score, "computed", outcome),
+    examined = ExaminedIteration(
+        facts, readings[CLAIMS], result.computed, score, "computed", outcome
     )
-    seen, said = (
-        {SignalID(c.signal): ways[way].value(c.signal) for c in score.breakdown}
-        for way in (SEEN, CLAIMS)
-    )
-    yield from (
-        ("signals", one | {MONTH: month}) for one in rows_of_signals(repository, score, seen, said)
-    )
-    for pair in ways[CLAIMS].integrity:
+    yield row("iterations", examined)
+
+    values = {
+        way: {SignalID(vote.signal): reading.value(vote.signal) for vote in score.breakdown}
+        for way, reading in readings.items()
+    }
+    for signal_row in rows_of_signals(repository, score, values[SEEN], values[CLAIMS]):
+        yield FleetRow("signals", signal_row | {MONTH: month})
+
+    for pair in readings[CLAIMS].integrity:
         yield row("integrity", pair)
     if outcome is not None:
         yield row("outcomes", {**outcome.as_dict(), "horizon_days": float(horizon_days)})
-    yield row("provenance", _provenance(found))
-    yield row("kept", _kept(found, ways))
+    yield row("provenance", _provenance_values(result))
+    yield row(KEPT, _kept_values(result, readings))
 
 
-def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[tuple[str, DataRow]]:
-    """Yield the rows of the units of a repository, likewise."""
+def _month_of(result: IterationResult) -> str:
+    """Return the month of an iteration: that of its date, or else of the end of its time."""
+    month = result.facts.record.date[:7]
+    if _MONTH.fullmatch(month):
+        return month
+
+    window = result.facts.window
+    return time_stamp(window.end if window else None)[:7] or _UNKNOWN_MONTH
+
+
+def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[FleetRow]:
+    """Yield the row of each unit of work of a repository."""
     for unit in work:
-        of, ended = Of(repository, 0, unit), unit.values["ended"]
-        row = {column.name: column.take(of) for column in FLEET_TABLES[WORK]}
-        yield WORK, row | {MONTH: ended[: len("2026-01")] if ended else "unknown"}
+        of = Of(repository, 0, unit)
+        values = {column.name: column.take(of) for column in FLEET_TABLES[WORK]}
+
+        ended = unit.values["ended"]
+        month = ended[: len("2026-01")] if ended else _UNKNOWN_MONTH
+        yield FleetRow(WORK, values | {MONTH: month})
 
 
 def rows_of_signals(
     repository: str,
     score: Score | PersistedScore,
-    seen: Mapping[SignalID, SignalValue],
-    said: Mapping[SignalID, SignalValue],
+    observed_values: Mapping[SignalID, SignalValue],
+    claimed_values: Mapping[SignalID, SignalValue],
 ) -> Iterator[DataRow]:
-    """Yield the rows of ``signals`` of one score, with what was ``seen`` of each signal, and what is ``said`` of it."""
+    """Yield a row of ``signals`` for each signal of a score.
+
+    Args:
+        repository: the name of the repository.
+        score: the score.
+        observed_values: the signals where only what was observed votes.
+        claimed_values: the signals where claims vote.
+    """
     for contribution in score.breakdown:
         of = Of(repository, score.iteration, Voted(score.rubric_version, contribution))
+        values = {column.name: column.take(of) for column in _SIGNAL_COLUMNS_OF_LOG}
+
         signal = SignalID(contribution.signal)
-        observed, claimed = seen[signal], said[signal]
-        yield {c.name: c.take(of) for c in _SIGNAL_COLUMNS[:-2]} | {
-            "observed": observed.sub_score if observed.present else None,
-            "claimed": claimed.sub_score
-            if claimed.present and claimed.source == "claimed"
-            else None,
-        }
-
-
-_OF_SCORE = {
-    "scored",
-    "score",
-    "score_raw",
-    "band",
-    "signals_present",
-    "signals_total",
-    "weight_present",
-}
-_OF_SCORE |= {"bounds_low", "bounds_high"}
+        observed = observed_values[signal]
+        claimed = claimed_values[signal]
+        rests_on_claim = claimed.present and claimed.source == "claimed"
+        values["observed"] = observed.sub_score if observed.present else None
+        values["claimed"] = claimed.sub_score if rests_on_claim else None
+        yield values
 
 
 def score_columns(score: Score) -> DataRow:
     """Return the columns of ``iterations`` that a rubric decides."""
     of = Of("", score.iteration, SimpleNamespace(score=score))
-    return {
-        column.name: column.take(of) for column in TABLES["iterations"] if column.name in _OF_SCORE
-    }
+
+    values: DataRow = {}
+    for column in TABLES["iterations"]:
+        if column.name in _COLUMNS_OF_SCORE:
+            values[column.name] = column.take(of)
+    return values
 
 
-def _provenance(found: IterationResult) -> DataRow:
-    given: dict[str, Any] = provenance_as_dict(
-        provenance_of(found.facts), found.score.rubric_version
+def _provenance_values(result: IterationResult) -> DataRow:
+    provenance: dict[str, Any] = provenance_as_dict(
+        provenance_of(result.facts), result.score.rubric_version
     )
-    if harnesses := given["harnesses"]:
-        counts = ("sessions", "files", "duplicates_dropped")
-        given["read"] = {name: sum(one[name] for one in harnesses) for name in counts}
-        given["read"]["names"] = " ".join(one["name"] for one in harnesses)
-    if "attribution" in given:
-        given["attribution"]["ids"] = " ".join(given["attribution"]["sessions"]) or None
-    row: DataRow = {}
-    for name, _, _, place in _PROVENANCE:
-        part, _, key = place.partition(".")
-        value = (
-            getattr(found.facts.transcripts, key, None)
-            if part == "spent"
-            else given.get(part, {}).get(key)
-        )
-        row[name] = value if value != "" or part in ("attribution", "tests") else None
-    return row
+
+    harnesses = provenance["harnesses"]
+    if harnesses:
+        totals: dict[str, Any] = {}
+        for name in ("sessions", "files", "duplicates_dropped"):
+            totals[name] = sum(harness[name] for harness in harnesses)
+        totals["names"] = " ".join(harness["name"] for harness in harnesses)
+        provenance["read"] = totals
+
+    if "attribution" in provenance:
+        sessions = provenance["attribution"]["sessions"]
+        provenance["attribution"]["ids"] = " ".join(sessions) or None
+
+    values: DataRow = {}
+    for column in _PROVENANCE_COLUMNS:
+        part, _, key = column.path.partition(".")
+        if part == "spent":
+            value = getattr(result.facts.transcripts, key, None)
+        else:
+            value = provenance.get(part, {}).get(key)
+
+        is_unknown = value == "" and part not in ("attribution", "tests")
+        values[column.name] = None if is_unknown else value
+    return values
 
 
-def _kept(found: IterationResult, ways: dict[str, SignalSet]) -> DataRow:
-    row: DataRow = {"tool_calls_seen": ways[CLAIMS].tool_calls}
-    stays = {} if found.score is found.computed else {r.signal: r for r in found.score.breakdown}
+def how(value: SignalValue) -> str:
+    """Return how a signal came about, in a word.
+
+    Returns:
+        ``observed``, ``claimed``, ``inapplicable`` or ""; after a colon the best band that it
+        allows, if it limits that.
+    """
+    word: str = ""
+    if value.present:
+        word = value.source or ""
+    elif not value.applicable:
+        word = "inapplicable"
+
+    if value.cap:
+        return f"{word}:{value.cap}"
+    return word
+
+
+def value_kept(row: DataRow, signal: str, way: str) -> SignalValue:
+    """Return the value of a signal from a row of ``kept``."""
+    sub_score = row[kept_column(signal, way)]
+    source, _, cap = row[how_column(signal, way)].partition(":")
+    if sub_score is None:
+        return SignalValue(False, applicable=source != "inapplicable")
+    return SignalValue(True, sub_score, source=source or None, cap=cap)
+
+
+def _kept_values(result: IterationResult, readings: Mapping[str, SignalSet]) -> DataRow:
+    values: DataRow = {"tool_calls_seen": readings[CLAIMS].tool_calls}
+
+    # Where evidence is gone, the old score counts, and its rows with it.
+    old_rows = {}
+    if result.score is not result.computed:
+        old_rows = {row.signal: row for row in result.score.breakdown}
+
     for signal in SIGNALS:
-        for way, judged in ways.items():
-            value = judged.value(signal.id)
-            if old := stays.get(signal.id):  # the evidence is gone, and the old score counts
+        for way, reading in readings.items():
+            value = reading.value(signal.id)
+            old_row = old_rows.get(signal.id)
+            if old_row is not None:
                 value = SignalValue(
-                    old.present, old.sub_score, source=old.source, applicable=old.applicable
+                    old_row.present,
+                    old_row.sub_score,
+                    source=old_row.source,
+                    applicable=old_row.applicable,
                 )
-            row[kept_column(signal.id, way)] = float(value.sub_score) if value.present else None
-            row[how_column(signal.id, way)] = how(value)
-    return row
+
+            sub_score = float(value.sub_score) if value.present else None
+            values[kept_column(signal.id, way)] = sub_score
+            values[how_column(signal.id, way)] = how(value)
+    return values
 
 
-def arrow_tables(rows: Iterable[tuple[str, DataRow]], rubric: str) -> dict[str, Any]:
-    """Return rows as a ``pyarrow.Table`` for each table, also where it has none, with the partitions as columns."""
+# Arrow
+
+
+def arrow_tables(rows: Iterable[FleetRow], rubric: str) -> dict[str, Any]:
+    """Return rows as a ``pyarrow.Table`` for each table of the data set, empty ones included.
+
+    Args:
+        rows: the rows.
+        rubric: the version of the rubric that they were scored under.
+    """
     import pyarrow as pa
 
-    of_table: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
-    for table, row in rows:
-        of_table[table].append(clean(row) | {RUBRIC: rubric})
-    return {
-        name: pa.Table.from_pylist(of_table[name], schema=partitioned_schema(name))
-        for name in FLEET_TABLES
-    }
+    rows_of_table: dict[str, list[DataRow]] = {name: [] for name in FLEET_TABLES}
+    for table, values in rows:
+        rows_of_table[table].append(clean(values) | {RUBRIC: rubric})
+
+    tables: dict[str, Any] = {}
+    for name, table_rows in rows_of_table.items():
+        tables[name] = pa.Table.from_pylist(table_rows, schema=partitioned_schema(name))
+    return tables
 
 
 def partitioned_schema(table: str) -> Any:
-    """Return the schema of a table, its partitions at the end; any column may be missing, because it may be new."""
+    """Return the Arrow schema of a table, with its partitions as the last columns.
+
+    Any column may be empty, because it may be newer than the rows.
+    """
     import pyarrow as pa
 
-    added = (pa.field(name, pa.string()) for name in partitions_of(table))
-    return pa.schema(
-        [field.with_nullable(True) for field in (*arrow_schema(FLEET_TABLES[table]), *added)]
-    )
+    partitions = [pa.field(name, pa.string()) for name in partitions_of(table)]
+    columns = [*arrow_schema(FLEET_TABLES[table]), *partitions]
+    return pa.schema([column.with_nullable(True) for column in columns])
 
 
 def partitions_of(table: str) -> list[str]:
-    """Return the columns by which a table is parted."""
+    """Return the columns that a table is partitioned by."""
     return [MONTH] if table == WORK else [RUBRIC, MONTH]

@@ -1,20 +1,18 @@
-"""Labels written into ``iter-N.labels.yaml``; all else in a file stays as it is spelled, or the file is refused."""
+"""Writes labels into ``iter-N.labels.yaml``: ``docs/LOG.md``, "Labels".
+
+Everything else in a file stays as it is spelled, or the file is refused.
+"""
 
 import contextlib
 import datetime
-import io
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.constructor import RoundTripConstructor
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from scoring.errors import InputError, WriteError
@@ -29,219 +27,226 @@ from scoring.evidence.labels import (
 )
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import exclusive_lock, is_inside, read_file, write_together
+from scoring.jobs.round_trip import AsWritten, dumped, kept_tree, round_trip
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
 
+NOTE_LIMIT = 4000
+"""The longest note, in bytes of UTF-8."""
 
-class AsWritten(str):
-    """A scalar that is no text, kept as it was spelled, with its tag."""
+FILE_LIMIT = 1 << 20
+"""The largest file that is added to, in bytes: keeping a larger one as it is would take minutes."""
 
-    __slots__ = ("tag",)
-    tag: str
+ACTOR_LIMIT = 200
+"""The longest name of a person, in bytes of UTF-8."""
 
-    @property
-    def is_null(self) -> bool:
-        """Whether it reads as null."""
-        return self.tag.endswith(":null")
-
-
-class _Constructor(RoundTripConstructor):
-    def construct_as_written(self, node: Any) -> AsWritten:
-        found = AsWritten(node.value)
-        found.tag = str(node.tag)
-        return found
-
-
-class _Representer(RoundTripRepresenter):
-    def represent_as_written(self, data: AsWritten) -> Any:
-        return self.represent_scalar(data.tag, str(data))
-
-
-for _name in ("null", "bool", "int", "float", "timestamp"):
-    _Constructor.add_constructor(f"tag:yaml.org,2002:{_name}", _Constructor.construct_as_written)
-_Representer.add_representer(AsWritten, _Representer.represent_as_written)
-
-
-def round_trip(before: bytes, key: bytes = rb"[\w.-]+") -> YAML:
-    """Return a reader and writer that keeps what it does not change, and indents lists as a file does under a key."""
-    yaml = YAML(typ="rt")
-    yaml.Constructor, yaml.Representer = _Constructor, _Representer
-    yaml.preserve_quotes = True
-    yaml.width = 1 << 20
-    yaml.allow_unicode = True
-    yaml.explicit_start = before.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
-    item = re.search(
-        rb"(?m)^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ", before.replace(*_LINE_ENDS)
-    )
-    offset = len(item[1]) if item else 2
-    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
-    return yaml
-
-
-def kept_tree(yaml: YAML, before: bytes, path: Path) -> Any:
-    """Return a document as the reader of :func:`round_trip` has it; InputError where it cannot be written as it was."""
-    try:
-        return yaml.load(before.replace(*_LINE_ENDS))
-    except (YAMLError, ValueError, RecursionError) as e:
-        what = " ".join(str(getattr(e, "problem", None) or e).split())
-        raise InputError(f"{path}: cannot be kept as it is ({what}); nothing is added to it") from e
-
-
-def dumped(yaml: YAML, tree: Any, before: bytes) -> bytes:
-    """Return a document as the writer of :func:`round_trip` writes it, with the line ends that it had."""
-    out = io.BytesIO()
-    yaml.dump(tree, out)
-    return out.getvalue().replace(*_LINE_ENDS[::-1]) if _LINE_ENDS[0] in before else out.getvalue()
-
-
-NOTE_LIMIT = 4000  # the longest note, in bytes of UTF-8
-FILE_LIMIT = (
-    1 << 20
-)  # the largest file that is added to, in bytes: to keep a larger one as it is would take minutes
-ACTOR_LIMIT = 200  # the longest name of a person, in bytes of UTF-8
-_NOTHING = Judgement()
-_LINE_ENDS = b"\r\n", b"\n"
+_NO_JUDGEMENT = Judgement()
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """A person's label of an iteration; what is None stays as the person's last label has it."""
+    """A person's label of an iteration.
+
+    Attributes:
+        iteration: the number of the iteration.
+        actor: the name of the person.
+        judgement: the values; None in it keeps the value of the person's last label.
+        note: a note, at most NOTE_LIMIT bytes of UTF-8; "" for none, None to keep the last one.
+    """
 
     iteration: int
     actor: str
-    judgement: Judgement = _NOTHING
-    note: str | None = None  # at most NOTE_LIMIT bytes of UTF-8, "" for none
+    judgement: Judgement = _NO_JUDGEMENT
+    note: str | None = None
 
     def problem(self) -> str:
-        """Return why it cannot be written; "" when it can."""
+        """Return why it cannot be written, or "" where it can."""
         if not self.actor.strip():
             return "a label needs the name of the person who gives it"
         if _CONTROL.search(self.actor):
-            return (
-                f"the name {cut(printable(self.actor), 60)} has a control character or is no UTF-8"
-            )
+            name = cut(printable(self.actor), 60)
+            return f"the name {name} has a control character or is not UTF-8"
         if len(self.actor.encode()) > ACTOR_LIMIT:
             return f"the name has more than {ACTOR_LIMIT} bytes"
-        if self.judgement.is_empty and self.note is None:
-            return "it says nothing: give a value or a note"
-        if self.note is not None and _NOT_TEXT.search(self.note):
-            return "the note has a control character or is no UTF-8"
-        if self.note is not None and (size := len(self.note.encode())) > NOTE_LIMIT:
+
+        if self.note is None:
+            return "it says nothing: give a value or a note" if self.judgement.is_empty else ""
+        if _NOT_TEXT.search(self.note):
+            return "the note has a control character or is not UTF-8"
+
+        size = len(self.note.encode())
+        if size > NOTE_LIMIT:
             return f"the note has {size} bytes of UTF-8; at most {NOTE_LIMIT} fit"
         return ""
 
 
 def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
-    """Write labels, all of them or none, and return the files, each once; InputError, WriteError."""
+    """Write labels, all of them or none, and return the files.
+
+    Raises:
+        InputError: a label or a file is wrong, or a file could not be kept as it is.
+        WriteError: a file cannot be written.
+    """
     for label in labels:
-        if problem := label.problem():
+        problem = label.problem()
+        if problem:
             raise InputError(f"iteration {label.iteration}: {problem}")
+
     with exclusive_lock(log_dir):
-        before: dict[Path, bytes | None] = {}
-        after: dict[Path, bytes] = {}
+        old_content: dict[Path, bytes | None] = {}
+        new_content: dict[Path, bytes] = {}
         for label in labels:
             path = log_dir / label_file_name(label.iteration)
-            if path not in before:
-                before[path] = None
-                with contextlib.suppress(FileNotFoundError):
-                    if path.is_symlink() and not is_inside(path, log_dir):
-                        raise InputError(
-                            f"{path}: is a link to a file elsewhere; nothing is added to it"
-                        )
-                    before[path] = read_file(path, FILE_LIMIT)
-            after[path] = _with_label(path, after.get(path, before[path]), label)
+            if path not in old_content:
+                old_content[path] = _content_of(path, log_dir)
+            content = new_content.get(path, old_content[path])
+            new_content[path] = _with_label(path, content, label)
+
         try:
-            write_together(list(after.items()))
+            write_together(list(new_content.items()))
         except WriteError:
-            for path, content in before.items():  # as well as the disk lets us
-                with contextlib.suppress(OSError):
-                    if content is None:
-                        path.unlink(missing_ok=True)
-                    else:
-                        write_together([(path, content)])
+            _put_back(old_content)
             raise
-    return list(before)
+
+    return list(old_content)
 
 
-def _with_label(path: Path, before: bytes | None, label: NewLabel) -> bytes:
-    yaml, known = round_trip(before or b"", rb"labels"), tuple[LabelRecord, ...]()
-    if before is None:
+def _content_of(path: Path, log_dir: Path) -> bytes | None:
+    """Return the content of a file of labels, or None where there is no file."""
+    try:
+        if path.is_symlink() and not is_inside(path, log_dir):
+            raise InputError(f"{path}: is a link to a file elsewhere; nothing is added to it")
+        return read_file(path, FILE_LIMIT)
+    except FileNotFoundError:
+        return None
+
+
+def _put_back(old_content: Mapping[Path, bytes | None]) -> None:
+    """Write the old content of files again, as far as the disk allows."""
+    for path, content in old_content.items():
+        with contextlib.suppress(OSError):
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_together([(path, content)])
+
+
+def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
+    """Return the content of a file of labels with a label added to it."""
+    old_data = content or b""
+    yaml = round_trip(old_data, rb"labels")
+    records: Sequence[LabelRecord] = ()
+    if content is None:
         tree = CommentedMap(iteration=label.iteration, schema_version=Quoted(SCHEMA_VERSION))
     else:
-        facts = labels_in(before, path, label.iteration)
+        facts = labels_in(content, path, label.iteration)
         if facts.problem:
             raise InputError(f"{path.parent / facts.problem}; nothing is added to it")
-        known, tree = facts.labels or (), kept_tree(yaml, before, path)
+        records = facts.labels or ()
+        tree = kept_tree(yaml, content, path)
+
     if not isinstance(tree.get("labels"), CommentedSeq):
         tree["labels"] = CommentedSeq()
     if not tree["labels"]:
         tree["labels"].fa.set_block_style()
-    mine = [other for other in known if other.actor == label.actor]
-    if mine and all(other.role == READONLY for other in mine):
+
+    of_actor = [record for record in records if record.actor == label.actor]
+    if of_actor and all(record.role == READONLY for record in of_actor):
         raise InputError(
             f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label"
         )
-    changed = _put(label, next(iter(latest_labels(mine)), None), tree["labels"])
-    data = dumped(yaml, tree, before or b"")
+
+    last = next(iter(latest_labels(of_actor)), None)
+    position = _put(label, last, tree["labels"])
+    data = dumped(yaml, tree, old_data)
     if len(data) > FILE_LIMIT:
-        raise InputError(
-            f"{path}: would be larger than {FILE_LIMIT >> 20} MiB; nothing is added to it"
-        )
-    others = [
-        other
-        for other in labels_in(data, path, label.iteration).labels or ()
-        if other.position != changed
-    ]
-    if others != [other for other in known if other.position != changed]:
+        size = f"{FILE_LIMIT >> 20} MiB"
+        raise InputError(f"{path}: would be larger than {size}; nothing is added to it")
+
+    new_records = labels_in(data, path, label.iteration).labels or ()
+    if _without(new_records, position) != _without(records, position):
         raise InputError(
             f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand"
         )
     return data
 
 
+def _without(records: Iterable[LabelRecord], position: int) -> list[LabelRecord]:
+    return [record for record in records if record.position != position]
+
+
 def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
-    now = (
-        datetime.datetime.now(datetime.UTC)
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "Z")
-    )
+    """Put a label into the list of a file, and return its position there.
+
+    Args:
+        label: the label.
+        last: the person's last label; None for a new one.
+        nodes: the list.
+    """
+    now = _now()
     role = last.role if last else REVIEWER
-    items = [
-        node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)
-    ]  # readers count no null
+    # Readers do not count nulls.
+    items = [node for node in nodes if not (isinstance(node, AsWritten) and node.is_null)]
+
     if last:
-        item, updated = items[last.position], now
-        if last.updated is not None and last.updated > (
-            timestamp_ns(now) or 0
-        ):  # a clock that is behind
-            updated = last.updated_at
-        item["role"], item["updated_at"] = role, Quoted(updated)
+        position = last.position
+        item = items[position]
+        item["role"] = role
+        item["updated_at"] = Quoted(_time_of_update(last, now))
     else:
-        item = CommentedMap(
-            id=Quoted(str(uuid.uuid4())), iteration=label.iteration, actor=Quoted(label.actor)
-        )
-        item |= {"role": role, "schema_version": Quoted(SCHEMA_VERSION), "created_at": Quoted(now)}
-        item["updated_at"] = Quoted(now)
+        position = len(items)
+        item = _new_item(label, role, now)
         nodes.append(item)
+
     if not isinstance(item.get("history"), CommentedSeq):
         item["history"] = CommentedSeq()
     item["history"].append(_edit(label, last, role, now))
-    return last.position if last else len(items)
+    return position
+
+
+def _now() -> str:
+    now = datetime.datetime.now(datetime.UTC)
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _time_of_update(last: LabelRecord, now: str) -> str:
+    """Return the time of an update, which is never earlier than the last one."""
+    clock_is_behind = last.updated is not None and last.updated > (timestamp_ns(now) or 0)
+    return last.updated_at if clock_is_behind else now
+
+
+def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
+    return CommentedMap(
+        id=Quoted(str(uuid.uuid4())),
+        iteration=label.iteration,
+        actor=Quoted(label.actor),
+        role=role,
+        schema_version=Quoted(SCHEMA_VERSION),
+        created_at=Quoted(now),
+        updated_at=Quoted(now),
+    )
 
 
 def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> CommentedMap:
-    earlier = last.latest if last else None
-    note = label.note if label.note is not None else earlier.note if earlier else ""
-    values = zip(label.judgement, earlier.judgement if earlier else _NOTHING, strict=True)
-    given = dict(zip(("correctness", "scope_judgement", "hallucination"), values, strict=True))
+    """Return an edit for the history of a label: new values, and the last ones where none is given."""
+    latest = last.latest if last else None
+
+    note = label.note
+    if note is None:
+        note = latest.note if latest else ""
+
+    names = ("correctness", "scope_judgement", "hallucination")
+    old_values = latest.judgement if latest else _NO_JUDGEMENT
+    values: dict[str, Any] = {}
+    for name, new_value, old_value in zip(names, label.judgement, old_values, strict=True):
+        value = old_value if new_value is None else new_value
+        if value is not None:
+            values[name] = value
+
     edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
     if note:
         edit["free_text"] = Quoted(note)
-    edit["structured"] = CommentedMap(
-        (name, old if new is None else new)
-        for name, (new, old) in given.items()
-        if (new, old) != (None, None)
-    )
+    edit["structured"] = CommentedMap(values)
     return edit

@@ -1,11 +1,14 @@
-"""Labels from a table: CSV with a line of names, or JSONL with an object per line (``docs/LOG.md``, "Labels")."""
+"""Reads labels from a table: CSV with a line of names, or JSONL with an object on each line.
+
+``docs/LOG.md``, "Labels".
+"""
 
 import csv
 import io
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -16,105 +19,163 @@ from scoring.jobs.label_file import NewLabel
 from scoring.text import shown
 
 
-def _word(value: Any) -> Any:
-    return value.strip().replace("_", "-") if isinstance(value, str) else value
+def _as_word(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value.strip().replace("_", "-")
 
 
-def _number(value: Any) -> Any:
-    return str(value) if isinstance(value, bool) else value  # pydantic takes true for 1
+def _not_a_flag(value: Any) -> Any:
+    """Return a text for true and false, which pydantic would take for 1 and 0."""
+    return str(value) if isinstance(value, bool) else value
 
 
-_Number = Annotated[int, BeforeValidator(_number)]
+_Number = Annotated[int, BeforeValidator(_not_a_flag)]
+_Scope = Annotated[Literal["breach", "partial", "on-target"] | None, BeforeValidator(_as_word)]
+_Hallucination = Annotated[Literal["major", "minor", "none"] | None, BeforeValidator(_as_word)]
 
 
-class _Row(BaseModel):
-    """What a row may say; some have a second name, the one in files of labels. Only the iteration is needed."""
+class _LabelRow(BaseModel):
+    """What a row may say. The second name of a field is the one in files of labels."""
 
     model_config = ConfigDict(extra="forbid")
 
     iteration: _Number
     actor: str = ""
     correctness: Annotated[_Number, Field(ge=0, le=3)] | None = None
-    scope: Annotated[Literal["breach", "partial", "on-target"] | None, BeforeValidator(_word)] = (
-        Field(None, validation_alias=AliasChoices("scope", "scope_judgement"))
-    )
-    hallucination: Annotated[Literal["major", "minor", "none"] | None, BeforeValidator(_word)] = (
-        None
-    )
+    scope: _Scope = Field(None, validation_alias=AliasChoices("scope", "scope_judgement"))
+    hallucination: _Hallucination = None
     note: str | None = Field(None, validation_alias=AliasChoices("note", "free_text"))
 
 
-def read_rows(
-    path: Path, iterations: Collection[int], actor: str
-) -> tuple[list[NewLabel], list[str]]:
-    """Read the labels of a file, CSV or JSONL, for these ``iterations``, and a line for each fault; InputError."""
+class _Row(NamedTuple):
+    """A row of a table.
+
+    Attributes:
+        line: its line, from 1.
+        values: its values by name; none where it cannot be read.
+        problem: why it cannot be read; "" where it can.
+    """
+
+    line: int
+    values: Mapping[str, Any]
+    problem: str = ""
+
+
+class ImportedLabels(NamedTuple):
+    """What a file of labels holds.
+
+    Attributes:
+        labels: the labels, in order.
+        faults: a line for each thing that is wrong.
+    """
+
+    labels: list[NewLabel]
+    faults: list[str]
+
+
+def read_rows(path: Path, iterations: Collection[int], actor: str) -> ImportedLabels:
+    """Read labels from a file, CSV or JSONL.
+
+    Args:
+        path: the file.
+        iterations: the iterations of the log.
+        actor: the person who gave a label in a row that does not say.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
     try:
         text = read_file(path).decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise InputError(f"{path}: is not UTF-8") from e
-    is_table = path.suffix.lower() == ".csv" or not text.lstrip().startswith("{")
+
+    is_csv = path.suffix.lower() == ".csv" or not text.lstrip().startswith("{")
+    rows = _rows_of_csv(text) if is_csv else _rows_of_jsonl(text)
     labels: list[NewLabel] = []
     faults: list[str] = []
     try:
-        for line, row in _table(text) if is_table else _objects(text):
-            made = _label(row, iterations, actor) if isinstance(row, Mapping) else row
-            if isinstance(made, NewLabel) and not (problem := made.problem()):
-                labels.append(made)
+        for row in rows:
+            label = _label_of(row, iterations, actor)
+            if isinstance(label, NewLabel):
+                labels.append(label)
             else:
-                faults.append(
-                    f"{path}: line {line}: {problem if isinstance(made, NewLabel) else made}"
-                )
+                faults.append(f"{path}: line {row.line}: {label}")
     except csv.Error as e:
-        faults.append(f"{path}: is no CSV: {e}")
+        faults.append(f"{path}: is not CSV: {e}")
+
     if not labels and not faults:
         faults.append(f"{path}: holds no label")
-    return labels, faults
+    return ImportedLabels(labels, faults)
 
 
-def _table(text: str) -> Iterator[tuple[int, Any]]:
+def _rows_of_csv(text: str) -> Iterator[_Row]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     names: list[str] = []
-    before = 0
+    lines_read = 0
+
     for cells in reader:
-        line, before = before + 1, reader.line_num
+        # A row may have several lines.
+        line = lines_read + 1
+        lines_read = reader.line_num
+
         if not any(cell.strip() for cell in cells):
             continue
         if not names:
             names = [cell.strip() for cell in cells]
-        elif len(cells) > len(names):
-            yield line, f"{len(cells)} cells under {len(names)} names"
+            continue
+
+        if len(cells) > len(names):
+            yield _Row(line, {}, f"{len(cells)} cells under {len(names)} names")
         else:
-            yield (
-                line,
-                {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()},
-            )
+            pairs = zip(names, cells, strict=False)
+            yield _Row(line, {name: cell for name, cell in pairs if cell.strip()})
 
 
-def _objects(text: str) -> Iterator[tuple[int, Any]]:
+def _rows_of_jsonl(text: str) -> Iterator[_Row]:
     for line, content in enumerate(text.split("\n"), 1):
-        if content.strip():
-            try:
-                row = json.loads(content)
-            except (ValueError, RecursionError):
-                yield line, "is no JSON"
-            else:
-                is_row = isinstance(row, dict)
-                yield (
-                    line,
-                    {k: v for k, v in row.items() if v is not None}
-                    if is_row
-                    else f"{shown(row)} is no object",
-                )
+        if not content.strip():
+            continue
+
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError):
+            yield _Row(line, {}, "is not JSON")
+            continue
+
+        if isinstance(data, dict):
+            yield _Row(line, {name: value for name, value in data.items() if value is not None})
+        else:
+            yield _Row(line, {}, f"{shown(data)} is not an object")
 
 
-def _label(given: Mapping[str, Any], iterations: Collection[int], actor: str) -> NewLabel | str:
+def _label_of(row: _Row, iterations: Collection[int], actor: str) -> NewLabel | str:
+    """Return the label in a row, or what is wrong with it."""
+    if row.problem:
+        return row.problem
+
     try:
-        row = _Row.model_validate(given)
+        values = _LabelRow.model_validate(row.values)
     except ValidationError as e:
-        fault = e.errors()[0]
-        value = "" if fault["type"] == "missing" else f" {shown(fault['input'])}"
-        return f"{'.'.join(map(str, fault['loc']))}{value}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
-    if row.iteration not in iterations:
-        return f"iteration {row.iteration} is not in the log"
-    judgement = Judgement(row.correctness, row.scope, row.hallucination)
-    return NewLabel(row.iteration, (row.actor or actor).strip(), judgement, row.note)
+        return _first_fault(e)
+
+    if values.iteration not in iterations:
+        return f"iteration {values.iteration} is not in the log"
+
+    label = NewLabel(
+        iteration=values.iteration,
+        actor=(values.actor or actor).strip(),
+        judgement=Judgement(values.correctness, values.scope, values.hallucination),
+        note=values.note,
+    )
+    return label.problem() or label
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    field = ".".join(map(str, fault["loc"]))
+    message = fault["msg"][:1].lower() + fault["msg"][1:]
+
+    if fault["type"] == "missing":
+        return f"{field}: {message}"
+    return f"{field} {shown(fault['input'])}: {message}"

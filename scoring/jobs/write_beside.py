@@ -105,7 +105,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    from scoring.jobs.label_file import dumped, kept_tree, round_trip
+    from scoring.jobs.round_trip import dumped, kept_tree, round_trip
 
     try:
         old = read_file(path, FILE_LIMIT, within=path.parent)

@@ -510,7 +510,7 @@ class TestImport:
                 id="an unknown column",
             ),
             pytest.param(b"\xff\xfe", "is not UTF-8", id="not UTF-8"),
-            pytest.param(b'iteration,actor\n5,"ann\n', "is no CSV", id="a quotation without end"),
+            pytest.param(b'iteration,actor\n5,"ann\n', "is not CSV", id="a quotation without end"),
             pytest.param(None, "no such file", id="no file"),
         ],
     )

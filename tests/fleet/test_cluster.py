@@ -32,6 +32,7 @@ from helpers.fleets import (
     score_here,
 )
 
+import scoring.fleet.cluster
 import scoring.fleet.coordinator
 import scoring.fleet.run
 from scoring.fleet.coordinator import FleetEvent
@@ -61,7 +62,7 @@ def test_a_cluster_of_this_machine_takes_nothing_from_who_has_no_key() -> None:
             return False
         return True
 
-    with scoring.fleet.run.cluster(None, 1) as client:
+    with scoring.fleet.cluster.cluster(None, 1) as client:
         assert client.submit(os.getpid).result() != os.getpid()
         workers = client.scheduler_info()["workers"]
         addresses = [
@@ -206,7 +207,7 @@ def test_a_scheduler_that_goes_away_is_a_clear_error_and_a_restart_goes_on(tmp_p
 def test_a_scheduler_that_is_not_there_is_a_clear_error(
     tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring.fleet.run, "_CONNECTS_WITHIN", 1)
+    monkeypatch.setattr(scoring.fleet.cluster, "_CONNECTS_WITHIN", 1)
     found = da_score("fleet", make_fleet(tmp_path, 1), "--scheduler", "tcp://127.0.0.1:1")
     assert found.status == 1
     assert "does not answer" in found.err

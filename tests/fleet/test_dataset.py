@@ -15,7 +15,8 @@ from helpers.repos import Repo
 
 from scoring.errors import FleetError, InputError, WriteError
 from scoring.fleet.dataset import DataSet, RepositoryState, where_of
-from scoring.fleet.fleet_toml import read_fleet, results_at
+from scoring.fleet.fleet_toml import read_fleet
+from scoring.fleet.storage import results_at
 from scoring.fleet.tables import FLEET_TABLES, partitioned_schema
 from scoring.log.settings import DEFAULT_LOG_DIR
 
@@ -109,7 +110,7 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
         with pytest.raises(WriteError):
             score_here(fleet)
     after: Any = opened(fleet)
-    assert after._tables["kept"].version() > after._counting["kept"]
+    assert after._tables["kept"].version() > after._counting_versions["kept"]
     assert {table: rows_of(fleet, table) for table in FLEET_TABLES} == before
     count = da_score("query", "--fleet", str(fleet), "select count(*) n from iterations", "--json")
     assert count.json == [{"n": 18}]
@@ -118,7 +119,7 @@ def test_rows_without_what_is_known_of_their_repository_do_not_count_and_are_und
         writes: Any = dataset
         assert {
             n: t.version() for n, t in writes._tables.items() if n in FLEET_TABLES
-        } == writes._counting
+        } == writes._counting_versions
     (result,) = score_here(fleet)
     assert result.repository.endswith("r1/repo")
     each_once(fleet, 18)

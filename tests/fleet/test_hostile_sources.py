@@ -16,8 +16,8 @@ from scoring.demo import build_demo
 from scoring.errors import SettingsError
 from scoring.evidence.git.checkout import check_out
 from scoring.fleet.fleet_toml import SIZE_LIMIT, read_fleet
-from scoring.fleet.on_worker import scratch_folder
 from scoring.fleet.sources import repositories
+from scoring.fleet.unpack import scratch_folder
 from scoring.log.settings import DEFAULT_LOG_DIR
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")
@@ -40,7 +40,7 @@ WRONG = {
         "unknown setting 'paths'",
     ),
     "a URL as path": ('results = "r"\n[[source]]\npath = "s3://b/x"', "give it as url"),
-    "a path as URL": ('results = "r"\n[[source]]\nurl = "x"', "is no URL"),
+    "a path as URL": ('results = "r"\n[[source]]\nurl = "x"', "is not a URL"),
     "no size": (f'results = "r"\n{SOURCE}[limits]\nexpanded = "much"', "not a size"),
     "no count": (f'results = "r"\n{SOURCE}[workers]\ncount = 0', "not a number"),
     "a secret": (
@@ -57,7 +57,7 @@ WRONG = {
     ),
     "nesting without end": ("results = " + "[" * 50_000, "not TOML"),
     "too much": ("#" * (SIZE_LIMIT + 1), "larger than"),
-    "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is no path"),
+    "a null in a path": ('results = "a\\u0000b"\n[[source]]\npath = "x"', "is not a path"),
 }
 
 

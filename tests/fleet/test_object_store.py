@@ -17,7 +17,8 @@ from helpers.fleets import archive_of, free_port, listens, rows_of, score_here, 
 from scoring.demo import build_demo
 from scoring.errors import FleetError
 from scoring.fleet.dataset import DataSet, RepositoryState
-from scoring.fleet.fleet_toml import file_system, read_fleet
+from scoring.fleet.fleet_toml import read_fleet
+from scoring.fleet.storage import file_system
 
 pytestmark = [
     pytest.mark.slow,

@@ -45,7 +45,7 @@ from scoring.jobs.derive import _COMMIT_LINE
 from scoring.jobs.entry_fields import task_of
 from scoring.jobs.hook_input import parse_hook_input
 from scoring.jobs.hook_install import install_hook
-from scoring.jobs.label_file import round_trip
+from scoring.jobs.round_trip import round_trip
 from scoring.log.parse import parse_archive, parse_iteration_record
 from scoring.log.settings import days_of
 from scoring.meters.dr.extraction import sentences_of, transcript_of

@@ -1,0 +1,83 @@
+"""The Dask cluster of a fleet: one that is named, or processes on this machine."""
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scoring.errors import FleetError
+from scoring.fleet.storage import one_line
+from scoring.settings_table import read_toml
+from scoring.views.formats import require
+
+_DASK_SETTINGS = Path(__file__).parent / "dask.toml"
+_CONNECTS_WITHIN = 20  # seconds
+_CLIENT_CLOSES_WITHIN = 5
+_CLUSTER_CLOSES_WITHIN = 10
+
+
+@contextlib.contextmanager
+def cluster(scheduler: str | None, workers: int, memory: int = 0) -> Iterator[Any]:
+    """Connect to a cluster, and give its client.
+
+    Args:
+        scheduler: the address of a scheduler; None for processes on this machine.
+        workers: how many processes.
+        memory: the memory of each in bytes; 0 for its share of this machine's.
+
+    Raises:
+        FleetError: the scheduler does not answer.
+    """
+    require("fleet", "distributed", "cryptography")
+    import dask
+    import distributed
+
+    library: Any = distributed
+    with contextlib.ExitStack() as stack:
+        # The coordinator says in its own words what happens.
+        stack.callback(logging.disable, logging.root.manager.disable)
+        logging.disable(logging.CRITICAL)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+
+        stack.enter_context(dask.config.set(read_toml(_DASK_SETTINGS.read_text("utf-8"))))
+        if scheduler:
+            client = _connected(library, scheduler)
+            stack.callback(_close, client, _CLIENT_CLOSES_WITHIN)
+        else:
+            local = _local_cluster(library, workers, memory)
+            stack.callback(_close, local, _CLUSTER_CLOSES_WITHIN)
+            client = stack.enter_context(library.Client(local, set_as_default=False))
+        yield client
+
+
+def _connected(library: Any, scheduler: str) -> Any:
+    try:
+        return library.Client(scheduler, timeout=_CONNECTS_WITHIN, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as e:
+        raise FleetError(
+            f"scheduler {scheduler}: does not answer ({one_line(e, 200)});"
+            " is it running, and is this its address?"
+        ) from e
+
+
+def _local_cluster(library: Any, workers: int, memory: int) -> Any:
+    return library.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=memory or "auto",
+        # Nobody without a key of this cluster can hand it code.
+        security=library.Security.temporary(),
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _close(opened: Any, seconds: float) -> None:
+    # A scheduler that was lost cannot be asked to end.
+    with contextlib.suppress(Exception):
+        opened.close(timeout=seconds)

@@ -1,0 +1,153 @@
+"""File systems of a fleet: where its sources are read from, and where delta-rs writes its results."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from scoring.errors import InputError
+from scoring.settings_table import read_toml
+from scoring.views.formats import require
+
+Storage: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Options of file systems by protocol, as FLEET.toml has them."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
+_PERCENT_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+
+_STORES = {
+    "s3": ("s3", "s3a"),
+    "gs": ("gs", "gcs"),
+    "az": ("az", "abfs", "abfss", "adl"),
+}
+"""Where results may be besides a folder: the protocol of delta-rs, and the names in fsspec."""
+
+_OPTION_NAMES = read_toml((Path(__file__).parent / "storage.toml").read_text("utf-8"))
+"""The names of options in delta-rs, by store and by their names in fsspec."""
+
+
+class ResultsPlace(NamedTuple):
+    """Where the data set of a fleet is.
+
+    Attributes:
+        uri: the place, as delta-rs takes it.
+        options: the options of its store.
+        folder: the folder; None for a place elsewhere.
+    """
+
+    uri: str
+    options: dict[str, str]
+    folder: Path | None
+
+
+def is_url(text: str) -> bool:
+    """Tell whether a text names its file system, as ``s3://bucket/folder`` does."""
+    return _URL.match(text) is not None
+
+
+def protocol_of(url: str) -> str:
+    """Return the protocol of a URL, or ``file`` for a path."""
+    if "://" not in url:
+        return "file"
+    return url.partition("://")[0].partition("::")[0]
+
+
+def file_system(url: str, storage: Storage) -> tuple[Any, str]:
+    """Return the file system of a URL, as fsspec has it, and the path there.
+
+    Raises:
+        InputError: there is no such file system, or it cannot be reached.
+    """
+    require("fleet", "fsspec")
+    import fsspec
+
+    options = dict(storage.get(protocol_of(url), {}))
+    try:
+        system, path = fsspec.core.url_to_fs(url, **options)
+    except (ImportError, ValueError) as e:
+        raise InputError(
+            f"{url}: {one_line(e)}; the extra 'fleet' has what local folders and S3 need"
+        ) from e
+    except Exception as e:
+        raise InputError(f"{url}: cannot be reached: {one_line(e)}") from e
+    return system, path
+
+
+def results_at(url: str, storage: Storage) -> ResultsPlace:
+    """Return where a data set is.
+
+    Args:
+        url: its folder or URL.
+        storage: options of file systems.
+
+    Raises:
+        InputError: delta-rs cannot write there.
+    """
+    protocol = protocol_of(url)
+    if protocol == "file":
+        return _results_in_folder(url)
+
+    store = _store_of(protocol)
+    if store is None:
+        raise InputError(
+            f"{url}: results may be in a folder, or at a URL of S3, Google Cloud Storage or Azure"
+        )
+
+    path = url.partition("://")[2].rstrip("/")
+    scheme = "abfss" if store == "az" and "@" in path else store
+    options = _delta_options(store, storage.get(protocol, {}))
+    return ResultsPlace(f"{scheme}://{path}", options, None)
+
+
+def _store_of(protocol: str) -> str | None:
+    """Return the store of delta-rs that a protocol of fsspec belongs to."""
+    for store, protocols in _STORES.items():
+        if protocol in protocols:
+            return store
+    return None
+
+
+def _results_in_folder(url: str) -> ResultsPlace:
+    folder = Path(url.removeprefix("file://"))
+    # delta-rs would take it for an escaped character.
+    if _PERCENT_ESCAPE.search(str(folder)):
+        raise InputError(
+            f"{url}: results cannot be in a folder with %XX in its name; name another one"
+        )
+    try:
+        return ResultsPlace(folder.as_uri(), {}, folder)
+    except ValueError as e:
+        raise InputError(f"{url}: must be an absolute path") from e
+
+
+def _delta_options(store: str, fsspec_options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of a store for delta-rs; those that it does not know go to sources alone."""
+    given = dict(fsspec_options)
+    client_options = given.pop("client_kwargs", None)
+    if isinstance(client_options, dict):
+        given |= client_options
+
+    # Either name of an option may be used.
+    names = dict(_OPTION_NAMES[store])
+    names.update({name: name for name in names.values()})
+
+    options: dict[str, str] = {}
+    for name, value in given.items():
+        if name in names:
+            options[names[name]] = str(value).lower() if isinstance(value, bool) else str(value)
+
+    endpoints = [*options.values(), os.environ.get("AWS_ENDPOINT_URL", "")]
+    if any(endpoint.startswith("http://") for endpoint in endpoints):
+        options["allow_http"] = "true"
+    return options
+
+
+def one_line(error: BaseException, length: int = 300) -> str:
+    """Return the text of another library's error in one line.
+
+    Args:
+        error: the error.
+        length: the most characters.
+    """
+    return " ".join(str(error).split())[:length] or type(error).__name__

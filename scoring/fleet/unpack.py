@@ -1,0 +1,237 @@
+"""Unpacks the archive of a repository into a folder, within limits and never outside of it."""
+
+import contextlib
+import posixpath
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from scoring.errors import DaScoreError, InputError
+from scoring.evidence.git.checkout import check_out
+from scoring.fleet.fleet_toml import FleetConfig
+from scoring.fleet.sources import Repository
+from scoring.fleet.storage import file_system, one_line
+from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.temporary import temporary_directory
+
+MOST_FILES = 2_000_000
+"""How many files one archive may hold."""
+
+LOG_FOLDERS = ("log", "iteration-log")
+TRANSCRIPTS = "transcripts"
+
+_CHECKED_OUT = ".da-score-work-tree"
+"""Where the work tree goes, with objects and refs alone: a configuration could run programs."""
+
+_PIECE = 1 << 20
+_LONGEST_REASON = 200
+_DEEPEST_TOP = 3
+
+# The type of a file in the upper bits of a ZIP entry's attributes.
+_ZIP_TYPE_SHIFT = 28
+_ZIP_UNKNOWN = 0
+_ZIP_PLAIN_FILE = 8
+
+
+@contextlib.contextmanager
+def scratch_folder(config: FleetConfig) -> Iterator[Path]:
+    """Make a folder that is removed afterwards, and remove those of workers that were killed.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    base = Path(config.scratch or tempfile.gettempdir())
+    with contextlib.ExitStack() as stack:
+        try:
+            base.mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(temporary_directory("fleet", base))
+        except OSError as e:
+            raise InputError(f"{base}: no room to unpack: {(e.strerror or str(e)).lower()}") from e
+        yield folder
+
+
+def unpacked(repository: Repository, config: FleetConfig, folder: Path) -> Repository:
+    """Unpack a repository at a URL, and return it as a directory.
+
+    Args:
+        repository: the repository.
+        config: the fleet.
+        folder: where to unpack it; it must not exist.
+
+    Raises:
+        InputError: the archive cannot be read, holds too much, or lacks a log or a repository.
+        GitError: the repository in it cannot be checked out.
+    """
+    folder.mkdir()
+    _fetch(repository, config, folder)
+
+    git_data = _repository_in(folder, repository.url)
+    top = git_data.parent
+    work_tree = folder / _CHECKED_OUT / repository.short
+    check_out(git_data, work_tree)
+
+    source = replace(repository.source, transcripts=(), transcript_mode="none")
+    if (top / TRANSCRIPTS).is_dir():
+        source = replace(source, transcripts=(str(top / TRANSCRIPTS),), transcript_mode=None)
+
+    log = _log_in(top, work_tree, repository.url)
+    return replace(repository, source=source, repo_dir=work_tree, log=log)
+
+
+def _log_in(top: Path, work_tree: Path, url: str) -> Path:
+    for log in (*(top / name for name in LOG_FOLDERS), work_tree / DEFAULT_LOG_DIR):
+        if log.is_dir():
+            return log
+    raise InputError(f"{url}: holds no iteration log, neither as log/ nor in the repository")
+
+
+def _fetch(repository: Repository, config: FleetConfig, folder: Path) -> None:
+    url = repository.url
+    system, path = file_system(url, config.storage)
+    target = _LimitedFolder(folder, config.expanded, url)
+
+    try:
+        if system.isdir(path):
+            _copy_folder(system, path, target)
+        elif path.endswith(".zip"):
+            with system.open(path, "rb") as file:
+                _unzip(file, target)
+        else:
+            with system.open(path, "rb", block_size=8 * _PIECE) as file:
+                _untar(file, path, target)
+    except DaScoreError:
+        raise
+    except FileNotFoundError as e:
+        raise InputError(f"{url}: is gone") from e
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        EOFError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+    ) as e:
+        reason = one_line(e, _LONGEST_REASON)
+        raise InputError(f"{url}: no archive that can be read: {reason}") from e
+    except Exception as e:
+        raise InputError(f"{url}: cannot be read: {one_line(e, _LONGEST_REASON)}") from e
+
+
+def _copy_folder(system: Any, path: str, target: "_LimitedFolder") -> None:
+    prefix = path.rstrip("/") + "/"
+    for name in sorted(system.find(path)):
+        with system.open(name, "rb", block_size=_PIECE) as file:
+            target.put(name.removeprefix(prefix), file)
+
+
+def _unzip(file: IO[bytes], target: "_LimitedFolder") -> None:
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            file_type = info.external_attr >> _ZIP_TYPE_SHIFT
+            if info.is_dir() or file_type not in (_ZIP_UNKNOWN, _ZIP_PLAIN_FILE):
+                continue
+            with archive.open(info) as member:
+                target.put(info.filename, member)
+
+
+def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
+    with contextlib.ExitStack() as stack:
+        if path.endswith(".zst"):
+            try:
+                from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+            except ImportError:
+                from backports import zstd
+            file = stack.enter_context(zstd.ZstdFile(file))
+
+        archive = stack.enter_context(tarfile.open(fileobj=file, mode="r|*"))
+        for member in archive:
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is not None:
+                target.put(member.name, content)
+
+
+class _LimitedFolder:
+    """A folder that takes plain files, up to a number of bytes."""
+
+    def __init__(self, folder: Path, limit: int, url: str) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._url = url
+        self._bytes_left = limit
+        self._files_left = MOST_FILES
+
+    def put(self, name: str, content: Any) -> None:
+        """Write a file.
+
+        Raises:
+            InputError: its name leads outside, or there is no room for it.
+        """
+        path = self._folder / self._relative(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+        self._files_left -= 1
+        with open(path, "xb") as file:
+            while True:
+                piece = content.read(_PIECE)
+                if not piece:
+                    break
+                self._bytes_left -= len(piece)
+                self._refuse_too_much()
+                file.write(piece)
+
+    def _relative(self, name: str) -> str:
+        path = posixpath.normpath(name)
+        leads_outside = name.startswith("/") or path.split("/")[0] == ".."
+        if leads_outside or "\\" in name or "\0" in name:
+            raise InputError(
+                f"{self._url}: has a file named {name[:200]!r}, which leads outside;"
+                " nothing is read"
+            )
+        return path
+
+    def _refuse_too_much(self) -> None:
+        if self._files_left < 0:
+            amount = f"{MOST_FILES:,} files"
+        elif self._bytes_left < 0:
+            amount = f"{self._limit:,} bytes"
+        else:
+            return
+        raise InputError(
+            f"{self._url}: is more than {amount} when unpacked; limits.expanded allows that"
+        )
+
+
+def _repository_in(folder: Path, url: str) -> Path:
+    """Return the git bundle, or the bare repository, at the top of what was unpacked."""
+    top = _top_of(folder)
+
+    candidates: list[Path] = []
+    for path in top.iterdir():
+        if path.suffix == ".bundle" and path.is_file():
+            candidates.append(path)
+    for path in top.iterdir():
+        if (path / "HEAD").is_file() and (path / "objects").is_dir():
+            candidates.append(path)
+
+    if len(candidates) == 1:
+        return candidates[0]
+
+    contents = "no git bundle and no bare repository"
+    if candidates:
+        contents = f"{len(candidates)} repositories"
+    raise InputError(f"{url}: holds {contents}; one NAME.bundle or NAME.git/ belongs in it")
+
+
+def _top_of(folder: Path) -> Path:
+    """Return the folder inside of folders that hold nothing else, unless it is a repository."""
+    top = folder
+    for _ in range(_DEEPEST_TOP):
+        children = list(top.iterdir()) if top.is_dir() else []
+        if len(children) != 1 or not children[0].is_dir() or (children[0] / "HEAD").is_file():
+            break
+        top = children[0]
+    return top

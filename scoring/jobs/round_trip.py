@@ -1,0 +1,109 @@
+"""Edits YAML that a person wrote: everything that is not changed keeps its spelling and layout."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import RoundTripConstructor
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.representer import RoundTripRepresenter
+
+from scoring.errors import InputError
+
+_WINDOWS_LINE_END = b"\r\n"
+_LINE_END = b"\n"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_WIDTH = 1 << 20  # no line is wrapped
+_USUAL_OFFSET = 2
+
+
+class AsWritten(str):
+    """A scalar that is not a text, kept as it was spelled."""
+
+    __slots__ = ("tag",)
+    tag: str
+    """Its YAML tag."""
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it reads as null."""
+        return self.tag.endswith(":null")
+
+
+class _Constructor(RoundTripConstructor):
+    def construct_as_written(self, node: Any) -> AsWritten:
+        scalar = AsWritten(node.value)
+        scalar.tag = str(node.tag)
+        return scalar
+
+
+class _Representer(RoundTripRepresenter):
+    def represent_as_written(self, data: AsWritten) -> Any:
+        return self.represent_scalar(data.tag, str(data))
+
+
+for _name in ("null", "bool", "int", "float", "timestamp"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_name}", _Constructor.construct_as_written)
+_Representer.add_representer(AsWritten, _Representer.represent_as_written)
+
+
+def round_trip(data: bytes, key: bytes = rb"[\w.-]+") -> YAML:
+    """Return a reader and writer of YAML that keeps what is not changed.
+
+    Args:
+        data: the document; new items of lists are indented as in it.
+        key: a pattern for the key of the list that decides on indentation.
+    """
+    yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
+    yaml.Representer = _Representer
+    yaml.preserve_quotes = True
+    yaml.width = _WIDTH
+    yaml.allow_unicode = True
+    yaml.explicit_start = data.removeprefix(_BYTE_ORDER_MARK).startswith(b"---")
+
+    # The key, blank lines and comments, and the indentation of the first item.
+    first_item = re.search(
+        rb"(?m)^" + key + rb":[^\n]*\n(?: *+(?:#[^\n]*)?\n)*+( *)- ",
+        data.replace(_WINDOWS_LINE_END, _LINE_END),
+    )
+    offset = len(first_item[1]) if first_item else _USUAL_OFFSET
+    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+    return yaml
+
+
+def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
+    """Return a document as :func:`round_trip` reads it.
+
+    Args:
+        yaml: the reader.
+        data: the document.
+        path: its file, for errors.
+
+    Raises:
+        InputError: the document could not be written as it is.
+    """
+    try:
+        return yaml.load(data.replace(_WINDOWS_LINE_END, _LINE_END))
+    except (YAMLError, ValueError, RecursionError) as e:
+        problem = " ".join(str(getattr(e, "problem", None) or e).split())
+        raise InputError(
+            f"{path}: cannot be kept as it is ({problem}); nothing is added to it"
+        ) from e
+
+
+def dumped(yaml: YAML, tree: Any, data: bytes) -> bytes:
+    """Return a changed document.
+
+    Args:
+        yaml: the writer.
+        tree: the document.
+        data: what it was read from, with the line ends that it keeps.
+    """
+    out = io.BytesIO()
+    yaml.dump(tree, out)
+    if _WINDOWS_LINE_END not in data:
+        return out.getvalue()
+    return out.getvalue().replace(_LINE_END, _WINDOWS_LINE_END)
