@@ -61,12 +61,11 @@ from scoring.parity import extract_git_signals as extract_git_signals
 from scoring.parity import extract_hook_outcomes_signal as extract_hook_outcomes_signal
 from scoring.parity import extract_iteration_objectives as extract_iteration_objectives
 from scoring.parity import extract_iterlog_signals as extract_iterlog_signals
-from scoring.score import ScoredIteration as ScoredIteration
-from scoring.score import ScoredLog as ScoredLog
 from scoring.score import examine_iteration as examine_iteration
 from scoring.score import score_iteration as score_iteration
 from scoring.score import score_log as score_log
-from scoring.score import write_scored_log as write_scored_log
+from scoring.scored import ScoredIteration as ScoredIteration
+from scoring.scored import ScoredLog as ScoredLog
 from scoring.sessions import SessionIterRef as SessionIterRef
 from scoring.sessions import SessionScore as SessionScore
 from scoring.sessions import aggregate_sessions as aggregate_sessions
@@ -90,6 +89,7 @@ from scoring.sidecars.scores import (
 from scoring.sidecars.scores import write_iteration_scores as write_iteration_scores
 from scoring.sidecars.scores import write_session_score as write_session_score
 from scoring.sidecars.scores import write_session_scores as write_session_scores
+from scoring.sidecars.writing import write_scored_log as write_scored_log
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE as CORRECTION_PRESSURE
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS as DIMINISHING_RETURNS
 from scoring.signals.hook_outcomes import HOOK_OUTCOMES as HOOK_OUTCOMES

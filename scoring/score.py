@@ -1,151 +1,164 @@
-"""Scoring a log: entries → facts → signals → scores → sessions, and the sidecars of them.
+"""Scores a log: entries become facts, facts signals, signals scores, and scores sessions.
 
-:func:`score_iterations` is the only loop that scores. The module is long because the ways in are many.
+:func:`score_iterations` is the only loop that scores; every other function here calls it.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from rubric import Bounds, Coverage, Rubric, Score, default_rubric, newest_version
+from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
-from scoring.errors import LogError, Warn, WriteError, silent
+from scoring.errors import LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.rules import Options, Sources, rules_of
-from scoring.frozen import Frozen
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.log.selection import Selection
-from scoring.sessions import SessionIterRef, SessionScore, aggregate_sessions, sessions_of
-from scoring.sidecars import scores
-from scoring.sidecars.fingerprint import (
-    Fingerprint,
-    Fingerprints,
-    fingerprint,
-    fingerprints,
-    inputs_of,
-    score_mark,
+from scoring.scored import LogSummary, ScoredIteration, ScoredLine, ScoredLog, shares_of_signals
+from scoring.sessions import SessionIterRef, aggregate_sessions, sessions_of
+from scoring.sidecars.fingerprint import Fingerprints, fingerprints, inputs_of
+from scoring.sidecars.provenance import Loss, provenance_of
+from scoring.sidecars.scores import iteration_score_path, write_session_scores
+from scoring.sidecars.writing import (
+    PreparedSidecar,
+    prepare_sidecar,
+    sessions_with_files,
+    write_sidecars,
 )
-from scoring.sidecars.provenance import (
-    Loss,
-    Provenance,
-    Sidecar,
-    is_written,
-    provenance_of,
-    sidecar_of,
-    write_scores,
-)
-from scoring.sidecars.states import loss_on_disk, loss_warning
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
 from scoring.text import spans
 
-_AT_ONCE = 1000  # how many sidecars wait in memory before they are written together
+_SIDECARS_AT_ONCE = 1000
+"""How many sidecars wait in memory before they are written together."""
 
 
-class _Prepared(NamedTuple):
-    """The files of a score, whether they are on disk so, the evidence that the old ones had, and what it is of."""
+def score_log(
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    *transcript_dirs: Path | str,
+    rubric: Rubric | None = None,
+    observe: bool = False,
+    **options: Unpack[Options],
+) -> ScoredLog:
+    """Score every iteration of a log; writes nothing.
 
-    files: Sidecar
-    is_there: bool
-    lost: tuple[Loss, ...]
-    fingerprint: Fingerprint | None
+    Args:
+        iter_log_dir: the folder of the entries.
+        repo_dir: a folder in the repository that the log is about.
+        transcript_dirs: folders of transcripts; without any, the rubric's evidence rules decide.
+        rubric: the default rubric, if it is None.
+        observe: whether DR transcripts are read even where they have no vote.
+        options: how evidence is read.
 
-
-class ScoredIteration(Frozen, frozen=True):
-    """One iteration with everything that led to its score."""
-
-    record: IterationRecord
-    facts: IterationFacts
-    signals: SignalSet
-    score: Score
-    provenance: Provenance | None = None
-    """What the score was computed from, where the rubric's evidence rules keep that."""
-    inputs: str = (
-        ""  # the fingerprint of its inputs, taken before they were read; "" without a cache
-    )
-
-    @property
-    def persisted(self) -> scores.PersistedScore:
-        """What its sidecar holds."""
-        return scores.build_persisted_score(self.score, self.record)
-
-    def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
-        """Return what tables and sessions show of it."""
-        score, record = self.score, self.record
-        shown = score.value, score.scored, score.band, score.coverage, score.bounds
-        commit, summary = self.facts.landing.sha or "", record.impl.summary
-        return ScoredLine(
-            score.iteration, record.task_id, record.date, *shown, lost, commit, summary
-        )
-
-
-class ScoredLine(NamedTuple):
-    """What tables and sessions show of an iteration, with the evidence that its old sidecar had and it lacks."""
-
-    iteration: int
-    task_id: str
-    date: str
-    value: float
-    scored: bool
-    band: str
-    coverage: Coverage
-    bounds: Bounds
-    lost: tuple[Loss, ...] = ()
-    commit: str = ""
-    summary: str = ""
-
-
-class LogSummary(Frozen, frozen=True):
-    """What tables show of a scored log; ``shares`` of iterations (0 to 1) in which each signal is present.
-
-    ``written`` counts sidecars of iterations and sessions, None where none were to be; ``marks`` stand for all scores.
+    Raises:
+        LogError: an entry is broken, and the rubric does not leave such entries out.
+        NotARepositoryError: ``repo_dir`` is not in a work tree.
+        GitError: the trunk that ``options`` names is not there.
     """
-
-    rubric: Rubric
-    lines: Sequence[ScoredLine]
-    sessions: Sequence[SessionScore]
-    shares: Mapping[str, float]
-    written: tuple[int, int] | None = None
-    marks: Sequence[bytes] = ()
+    rubric = rubric or default_rubric()
+    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
+    (scored,) = score_log_under([rubric], iter_log_dir, {rubric.evidence: sources}, observe)
+    return scored
 
 
-class ScoredLog(Frozen, frozen=True):
-    """A log under one rubric: iterations in order, sessions by id, and why ``broken`` entries were left out."""
+def score_log_under(
+    rubrics: Sequence[Rubric],
+    iter_log_dir: Path | str,
+    sources: Mapping[str, Sources],
+    observe: bool = False,
+) -> list[ScoredLog]:
+    """Score a log under several rubrics, and read what they share only once.
 
-    rubric: Rubric
-    iterations: tuple[ScoredIteration, ...]
-    sessions: tuple[SessionScore, ...]
-    broken: tuple[str, ...] = ()
+    Args:
+        rubrics: whatever evidence rules they have.
+        iter_log_dir: the folder of the entries.
+        sources: where evidence comes from, by the name of the rules.
+        observe: as in :func:`score_log`.
 
-    @property
-    def marks(self) -> list[bytes]:
-        """What stands for each of its scores."""
-        return [score_mark(one.score, one.facts) for one in self.iterations]
+    Returns:
+        A log for each rubric, in order. Raises as :func:`score_log`.
+    """
+    ways = [_ReadingWay(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
 
-    @property
-    def summary(self) -> LogSummary:
-        """What tables show of it."""
-        return LogSummary(
-            self.rubric, [one.line() for one in self.iterations], self.sessions, self.presence()
-        )
+    logs: dict[int, ScoredLog] = {}
+    for way in dict.fromkeys(ways):
+        broken: list[LogError] = []
+        evidence = sources[way.rules]
+        records = evidence.entries(rubrics, iter_log_dir, broken.append)
 
-    def presence(self) -> dict[str, float]:
-        """Return the share of iterations, 0 to 1, in which each signal of the rubric is present."""
-        counts = Counter(signal for one in self.iterations for signal in _present(one, self.rubric))
-        return _shares(self.rubric, counts, len(self.iterations))
+        indices = [index for index, other in enumerate(ways) if other == way]
+        sharing = [rubrics[index] for index in indices]
+        rows = list(score_iterations(records, iter_log_dir, evidence, *sharing, observe=observe))
+
+        for column, index in enumerate(indices):
+            iterations = tuple(row[column] for row in rows)
+            scores = [iteration.score for iteration in iterations]
+            logs[index] = ScoredLog(
+                rubric=rubrics[index],
+                iterations=iterations,
+                sessions=tuple(aggregate_sessions(rubrics[index], records, scores)),
+                broken=tuple(str(error) for error in broken),
+            )
+
+    return [logs[index] for index in range(len(rubrics))]
 
 
-def _present(one: ScoredIteration, rubric: Rubric) -> list[str]:
-    return [spec.id for spec in rubric.signals if one.signals.value(spec.id).present]
+class _ReadingWay(NamedTuple):
+    """What rubrics must have in common so that one reading of the evidence serves them all."""
+
+    rules: str
+    profile: str | None
 
 
-def _shares(rubric: Rubric, present: Mapping[str, int], count: int) -> dict[str, float]:
-    return {spec.id: present[spec.id] / count if count else 0.0 for spec in rubric.signals}
+def score_iteration(
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    iteration: int,
+    *transcript_dirs: Path | str,
+    rubric: Rubric | None = None,
+    **options: Unpack[Options],
+) -> tuple[Score, IterationRecord]:
+    """Score one iteration, and return its score and its record.
+
+    Arguments and errors are those of :func:`examine_iteration`.
+    """
+    scored = examine_iteration(
+        iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, **options
+    )
+    return scored.score, scored.record
+
+
+def examine_iteration(
+    iter_log_dir: Path | str,
+    repo_dir: Path | str,
+    iteration: int,
+    *transcript_dirs: Path | str,
+    rubric: Rubric | None = None,
+    observe: bool = False,
+    broken: Broken = silent,
+    **options: Unpack[Options],
+) -> ScoredIteration:
+    """Score one iteration of a log, and return all that led to its score; writes nothing.
+
+    Arguments and errors are those of :func:`score_log`, and these: ``iteration`` is the number of
+    the entry, ``broken`` takes the error of every entry that is left out, and a NotFoundError says
+    that the log has no such entry.
+    """
+    rubric = rubric or default_rubric()
+    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
+    records = sources.entries([rubric], iter_log_dir, broken)
+    if records.index_of(iteration) is None:
+        raise no_such_entry(iter_log_dir, iteration)
+
+    ((scored,),) = score_iterations(
+        records, iter_log_dir, sources, rubric, only={iteration}, observe=observe
+    )
+    return scored
 
 
 def score_iterations(
@@ -159,136 +172,113 @@ def score_iterations(
     compare: bool = True,
     opened: Callable[[Evidence], object] = silent,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
-    """Yield the iterations of a log in order, each scored once per rubric; one at a time is in memory.
+    """Yield the iterations of a log in order, each scored once per rubric.
 
-    ``records`` are all of the log, sorted; with ``observe`` DR transcripts, with ``labels`` labels are read even
-    without a vote; ``compare`` compares claims; ``opened`` gets the evidence. Raises as :func:`score_log`.
+    Only one iteration at a time is in memory.
+
+    Args:
+        records: all entries of the log, sorted.
+        iter_log_dir: the folder of the entries.
+        sources: where evidence comes from.
+        rubrics: those that read evidence under the rules of ``sources``.
+        only: the numbers of the iterations that are wanted; None for all.
+        observe: whether DR transcripts are read even where they have no vote.
+        labels: whether labels are read even where they have no vote.
+        compare: whether claims are compared with observations.
+        opened: takes the evidence, before the first iteration is scored.
+
+    Raises:
+        NotARepositoryError: the sources' folder is not in a work tree.
+        GitError: the trunk that the sources name is not there.
     """
-    wanted, profile = optional_signals(*rubrics), meter_profile(*rubrics, observe=observe)
-    log_dir, records = Path(iter_log_dir), Records.of(records)
+    log_dir = Path(iter_log_dir)
+    records = Records.of(records)
+    wanted = optional_signals(*rubrics)
+
     with sources.reading_begun() as scan:
         if not records:
             return
+
         evidence = Evidence(
-            records, log_dir, sources, scan, only, profile, labels or labels_vote(*rubrics)
+            records,
+            log_dir,
+            sources,
+            scan,
+            only=only,
+            profile=meter_profile(*rubrics, observe=observe),
+            labels=labels or labels_vote(*rubrics),
         )
         opened(evidence)
-        if (trunk := evidence.git.trunk).commit is None:
-            sources.warn(_no_trunk(trunk, rubrics[0]))
-        misread = only is None and rubrics[0].evidence == EVIDENCE_REFERENCE
-        if misread and (numbers := claims_read_as_false(log_dir)):
-            where = f"iteration{'s' if numbers[1:] else ''} {spans(numbers)}"
-            sources.warn(
-                f"{where}: rubric {rubrics[0].version} reads the claim True as false; write true"
-            )
-        for place, number in enumerate(records.numbers):
+        _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
+
+        for index, number in enumerate(records.numbers):
             if only is not None and number not in only:
                 continue
-            record = records[place]
-            inputs = inputs_of(record, evidence, log_dir, wanted) if sources.cache_dir else ""
+
+            record = records[index]
+            inputs = ""
+            if sources.cache_dir:
+                # taken before the files are read, so that a change after it shows
+                inputs = inputs_of(record, evidence, log_dir, wanted)
+
             facts = evidence.of(record)
-            provenance = provenance_of(facts) if sources.rules.as_observed else None
-            signals: dict[
-                tuple[bool, str], SignalSet
-            ] = {}  # rubrics that read the facts alike share them
-            scored = []
-            for rubric in rubrics:
-                read = as_read(facts, rubric)
-                way = rubric.claims_vote, rubric.test_flags
-                if way not in signals:
-                    signals[way] = signal_set(read, wanted, rubric.claims_vote, compare)
-                score = rubric.score(signals[way])
-                scored.append(
-                    ScoredIteration(record, read, signals[way], score, provenance, inputs)
-                )
-            yield tuple(scored)
+            provenance = None
+            if sources.rules.as_observed:
+                provenance = provenance_of(facts)
+
+            yield tuple(
+                ScoredIteration(record, read.facts, read.signals, read.score, provenance, inputs)
+                for read in _scores_of(facts, rubrics, wanted, compare)
+            )
 
 
-def _no_trunk(trunk: Trunk, rubric: Rubric) -> str:
+class _RubricReading(NamedTuple):
+    """What one rubric makes of the facts of an iteration."""
+
+    facts: IterationFacts
+    signals: SignalSet
+    score: Score
+
+
+def _scores_of(
+    facts: IterationFacts, rubrics: Sequence[Rubric], wanted: Collection[str], compare: bool
+) -> Iterator[_RubricReading]:
+    """Yield what each rubric makes of some facts; rubrics that judge them alike share signals."""
+    judged: dict[tuple[bool, str], SignalSet] = {}
+
+    for rubric in rubrics:
+        facts_read = as_read(facts, rubric)
+        way = (rubric.claims_vote, rubric.test_flags)
+        if way not in judged:
+            judged[way] = signal_set(facts_read, wanted, rubric.claims_vote, compare)
+
+        yield _RubricReading(facts_read, judged[way], rubric.score(judged[way]))
+
+
+def _warn_of_what_is_not_seen(
+    evidence: Evidence, rubric: Rubric, log_dir: Path, is_whole_log: bool
+) -> None:
+    """Warn where there is no trunk, and where the reference's rules read a claim as false."""
+    warn = evidence.sources.warn
+    if evidence.git.trunk.commit is None:
+        warn(_no_trunk_warning(evidence.git.trunk, rubric))
+
+    if not is_whole_log or rubric.evidence != EVIDENCE_REFERENCE:
+        return
+
+    numbers = claims_read_as_false(log_dir)
+    if numbers:
+        noun = "iteration" if len(numbers) == 1 else "iterations"
+        claim = f"rubric {rubric.version} reads the claim True as false; write true"
+        warn(f"{noun} {spans(numbers)}: {claim}")
+
+
+def _no_trunk_warning(trunk: Trunk, rubric: Rubric) -> str:
     if rubric.evidence != EVIDENCE_REFERENCE:
         return f"no trunk is here, so it is not known what landed: {trunk.how}"
+
     advice = f"--rubric {newest_version(EVIDENCE_ATTRIBUTED)}, or da-score init"
     return f"no branch {trunk.name}, where rubric {rubric.version} looks for what landed: {advice}"
-
-
-def score_log_under(
-    rubrics: Sequence[Rubric],
-    iter_log_dir: Path | str,
-    sources: Mapping[str, Sources],
-    observe: bool = False,
-) -> list[ScoredLog]:
-    """Score a log under several rubrics, ``sources`` by their rules; what they share is read once."""
-    logs: dict[int, ScoredLog] = {}
-    ways = [(rubric.evidence, meter_profile(rubric, observe=True)) for rubric in rubrics]
-    for rules, profile in dict.fromkeys(ways):
-        alike = {n: rubrics[n] for n, way in enumerate(ways) if way == (rules, profile)}
-        broken: list[LogError] = []
-        records = sources[rules].entries(rubrics, iter_log_dir, broken.append)
-        where = records, iter_log_dir, sources[rules]
-        found = list(score_iterations(*where, *alike.values(), observe=observe))
-        for place, (n, rubric) in enumerate(alike.items()):
-            iterations = tuple(scored[place] for scored in found)
-            sessions = aggregate_sessions(rubric, records, [one.score for one in iterations])
-            logs[n] = ScoredLog(rubric, iterations, tuple(sessions), tuple(map(str, broken)))
-    return [logs[n] for n in range(len(rubrics))]
-
-
-def score_log(
-    iter_log_dir: Path | str,
-    repo_dir: Path | str,
-    *transcript_dirs: Path | str,
-    rubric: Rubric | None = None,
-    observe: bool = False,
-    **options: Unpack[Options],
-) -> ScoredLog:
-    """Score every iteration of a log; writes nothing.
-
-    With ``observe`` DR transcripts are read even without a vote; ``broken`` entries are left out where the rubric
-    is lenient. LogError, NotARepositoryError, GitError without the trunk that is named.
-    """
-    rubric = rubric or default_rubric()
-    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    return score_log_under([rubric], iter_log_dir, {rubric.evidence: sources}, observe)[0]
-
-
-def examine_iteration(
-    iter_log_dir: Path | str,
-    repo_dir: Path | str,
-    iteration: int,
-    *transcript_dirs: Path | str,
-    rubric: Rubric | None = None,
-    observe: bool = False,
-    broken: Broken = silent,
-    **options: Unpack[Options],
-) -> ScoredIteration:
-    """Score one iteration of a log, and return what led to its score; writes nothing.
-
-    ``observe`` as in :func:`score_log`; ``broken`` takes every entry left out. NotFoundError, else as there.
-    """
-    rubric = rubric or default_rubric()
-    sources = Sources.under(rules_of(rubric), repo_dir, transcript_dirs, options)
-    records = sources.entries([rubric], iter_log_dir, broken)
-    if records.index_of(iteration) is None:
-        raise no_such_entry(iter_log_dir, iteration)
-    ((one,),) = score_iterations(
-        records, iter_log_dir, sources, rubric, only={iteration}, observe=observe
-    )
-    return one
-
-
-def score_iteration(
-    iter_log_dir: Path | str,
-    repo_dir: Path | str,
-    iteration: int,
-    *transcript_dirs: Path | str,
-    rubric: Rubric | None = None,
-    **options: Unpack[Options],
-) -> tuple[Score, IterationRecord]:
-    """Score one iteration, and return its score and record; raises as :func:`examine_iteration`."""
-    found = examine_iteration(
-        iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, **options
-    )
-    return found.score, found.record
 
 
 def score_whole_log(
@@ -300,128 +290,101 @@ def score_whole_log(
     write: bool = False,
     observe: bool = False,
     broken: Broken = silent,
-    beside: Callable[[Evidence], object] = silent,
+    finished: Callable[[Evidence], object] = silent,
 ) -> LogSummary:
-    """Score a log of any length, write its sidecars if asked to, and return what tables show of it.
+    """Score a log of any length, write its sidecars if asked to, and return what tables show.
 
-    ``show`` takes the iterations of the ``selection``, in order, with the evidence they lost; ``broken`` every
-    entry left out, ``beside`` the evidence of all at the end. Raises as both.
+    Args:
+        iter_log_dir: the folder of the entries.
+        sources: where evidence comes from.
+        rubric: the rubric to score under.
+        selection: the iterations to show; all are scored.
+        show: takes each iteration that is shown, in order, with the evidence that it lost.
+        write: whether sidecars are written.
+        observe: as in :func:`score_log`.
+        broken: takes the error of every entry that is left out.
+        finished: takes the evidence, when all iterations are scored.
+
+    Raises:
+        LogError, NotARepositoryError, GitError: as in :func:`score_log`.
+        WriteError: a sidecar could not be written.
     """
     records = sources.entries([rubric], iter_log_dir, broken)
     chosen = selection.numbers(records)
+    opened: list[Evidence] = []
     lines: list[ScoredLine] = []
-    refs: list[tuple[str, SessionIterRef]] = []
-    present: Counter[str] = Counter()
-    waiting: list[_Prepared] = []
-    evidence: list[Evidence] = []
+    members: list[tuple[str, SessionIterRef]] = []
     marks: list[bytes] = []
+    present: Counter[str] = Counter()
+
     with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
-        how = partial(score_iterations, observe=observe, compare=False, opened=evidence.append)
-        for (one,) in how(records, iter_log_dir, sources, rubric):
-            marks.append(score_mark(one.score, one.facts))
-            lost: tuple[Loss, ...] = ()
-            if write:
-                waiting.append(_prepared(iter_log_dir, one))
-                lost = waiting[-1].lost
-                if len(waiting) == _AT_ONCE:
-                    _write(iter_log_dir, waiting, sources.warn, known)
-                    waiting.clear()
-            elif os.path.lexists(scores.iteration_score_path(iter_log_dir, one.record.iteration)):
-                lost = _prepared(iter_log_dir, one).lost
-            refs.append((one.record.agent.session_id, SessionIterRef.of(one.score)))
-            if one.record.iteration in chosen:
-                lines.append(one.line(lost))
-                present.update(_present(one, rubric))
+        queue = _SidecarQueue(iter_log_dir, sources, known) if write else None
+
+        for (scored,) in score_iterations(
+            records,
+            iter_log_dir,
+            sources,
+            rubric,
+            observe=observe,
+            compare=False,
+            opened=opened.append,
+        ):
+            lost = queue.add(scored) if queue else _lost_evidence(iter_log_dir, scored)
+            marks.append(scored.mark)
+            members.append((scored.record.agent.session_id, SessionIterRef.of(scored.score)))
+
+            if scored.record.iteration in chosen:
+                lines.append(scored.line(lost))
+                present.update(scored.present_signals(rubric))
                 if show is not None:
-                    show(one, lost)
-        sessions = sessions_of(rubric, refs)
-        if write:
-            _write(iter_log_dir, waiting, sources.warn, known)
-            session_files = scores.write_session_scores(
-                iter_log_dir, with_files(sessions, sources.warn)
-            )
-    if evidence:
-        beside(evidence[0])
-    shown = [session for session in sessions if chosen.intersection(session.iterations)]
-    written = (len(refs), len(session_files)) if write and refs else None
-    return LogSummary(rubric, lines, shown, _shares(rubric, present, len(lines)), written, marks)
+                    show(scored, lost)
 
+        sessions = sessions_of(rubric, members)
+        written = None
+        if queue:
+            queue.write()
+            files = write_session_scores(iter_log_dir, sessions_with_files(sessions, sources.warn))
+            if members:
+                written = (len(members), len(files))
 
-def _prepared(iter_log_dir: Path | str, one: ScoredIteration) -> _Prepared:
-    files = sidecar_of(one.persisted, one.provenance)
-    is_there = is_written(iter_log_dir, files)
-    lost = (
-        ()
-        if is_there
-        else tuple(loss_on_disk(iter_log_dir, files.score, one.facts, one.provenance))
-    )
-    return _Prepared(
-        files,
-        is_there,
-        lost,
-        fingerprint(one.inputs, one.facts, files.data) if one.inputs else None,
+    if opened:
+        finished(opened[0])
+
+    return LogSummary(
+        rubric=rubric,
+        lines=lines,
+        sessions=[session for session in sessions if chosen.intersection(session.iterations)],
+        shares=shares_of_signals(rubric, present, len(lines)),
+        written=written,
+        marks=marks,
     )
 
 
-def write_scored_log(
-    iter_log_dir: Path | str, scored: ScoredLog, warn: Warn = silent
-) -> tuple[list[Path], list[Path]]:
-    """Write the sidecars of all iterations and sessions that differ from those on disk, and return their paths.
-
-    Beside one goes what it was computed from, where the rules keep that. ``warn`` gets lost evidence, and sessions
-    with an id that is no file name. The ``written`` of a WriteError holds the paths before.
-    """
-    paths = [
-        scores.iteration_score_path(iter_log_dir, one.record.iteration) for one in scored.iterations
-    ]
-    write_iterations(iter_log_dir, scored.iterations, warn)
-    try:
-        return paths, scores.write_session_scores(iter_log_dir, with_files(scored.sessions, warn))
-    except WriteError as e:
-        raise WriteError(str(e), (*paths, *e.written)) from e
+def _lost_evidence(iter_log_dir: Path, scored: ScoredIteration) -> tuple[Loss, ...]:
+    """Return the evidence that the sidecar on disk, if there is one, has and the score lacks."""
+    if not os.path.lexists(iteration_score_path(iter_log_dir, scored.record.iteration)):
+        return ()
+    return prepare_sidecar(iter_log_dir, scored).lost
 
 
-def write_iterations(
-    iter_log_dir: Path | str,
-    scored: Iterable[ScoredIteration],
-    warn: Warn = silent,
-    known: Fingerprints | None = None,
-) -> None:
-    """Write the sidecars of some iterations as :func:`write_scored_log` does; ``known`` keeps what they are of."""
-    _write(iter_log_dir, [_prepared(iter_log_dir, one) for one in scored], warn, known)
+class _SidecarQueue:
+    """Sidecars that wait to be written, many at once."""
 
+    def __init__(self, iter_log_dir: Path, sources: Sources, known: Fingerprints) -> None:
+        self._log_dir = iter_log_dir
+        self._warn = sources.warn
+        self._known = known
+        self._waiting: list[PreparedSidecar] = []
 
-def _write(
-    iter_log_dir: Path | str, prepared: Sequence[_Prepared], warn: Warn, known: Fingerprints | None
-) -> None:
-    for one in prepared:
-        if one.lost:
-            warn(loss_warning(one.files.score.iteration, one.lost))
-    write_scores(iter_log_dir, [one.files for one in prepared if not one.is_there])
-    for one in prepared:
-        if (
-            known is not None and one.fingerprint is not None
-        ):  # kept once the files that it is of are written
-            known.put(one.files.score.iteration, one.fingerprint)
+    def add(self, scored: ScoredIteration) -> tuple[Loss, ...]:
+        """Take an iteration, and return the evidence that only its old sidecar has."""
+        sidecar = prepare_sidecar(self._log_dir, scored)
+        self._waiting.append(sidecar)
+        if len(self._waiting) == _SIDECARS_AT_ONCE:
+            self.write()
+        return sidecar.lost
 
-
-def write_session(
-    iter_log_dir: Path | str, session: SessionScore, warn: Warn = silent
-) -> Path | None:
-    """Write the sidecar of one session, and return its path; None, and a warning, when its id names no file."""
-    return (
-        scores.write_session_score(iter_log_dir, session) if with_files([session], warn) else None
-    )
-
-
-def with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
-    """Return the sessions with an id that can name a file; warn of the others."""
-    found = []
-    for session in sessions:
-        if scores.is_plain_session_id(session.session_id):
-            found.append(session)
-        else:
-            warn(
-                f"session id {session.session_id!r} is no plain file name; this session gets no score file"
-            )
-    return found
+    def write(self) -> None:
+        """Write what waits."""
+        write_sidecars(self._log_dir, self._waiting, self._warn, self._known)
+        self._waiting.clear()

@@ -14,8 +14,10 @@ from scoring.demo import Demo, build_demo
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import LogView
 from scoring.log.settings import Settings
-from scoring.score import ScoredIteration, ScoredLog, score_log, write_scored_log
+from scoring.score import score_log
+from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sidecars.scores import iteration_score_path
+from scoring.sidecars.writing import write_scored_log
 from scoring.views.integrity import integrity_page, summarize_integrity
 from scoring.views.landing_text import landing_text, named_commit
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload

@@ -36,11 +36,14 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
-from scoring.score import ScoredIteration, score_iterations, write_iterations
-from scoring.sidecars.fingerprint import NOT_MEASURED, fingerprints
+from scoring.score import score_iterations
+from scoring.scored import ScoredIteration
+from scoring.sidecars.fingerprint import fingerprints
+from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
 from scoring.sidecars.states import CURRENT, State
+from scoring.sidecars.writing import write_iterations
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
 from scoring.signals.values import Deliberation

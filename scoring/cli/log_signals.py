@@ -11,7 +11,8 @@ from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, sources_by_rules
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
-from scoring.score import ScoredIteration, score_log_under
+from scoring.score import score_log_under
+from scoring.scored import ScoredIteration
 
 
 @click.command("signals", epilog="Example:  da-score log signals --last 1")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scoring.evidence.git.repository import GitRepository
     from scoring.examine import LogView
     from scoring.outcomes.outcome import OutcomeRules
-    from scoring.sidecars.fingerprint import Meaning
+    from scoring.sidecars.meaning import Meaning
     from scoring.sidecars.scores import PersistedScore
     from scoring.views.columns import DataRow
 
@@ -398,7 +398,7 @@ def meaning_of(
         version: the version of the rubric that scored.
         scores: the scores, each with the facts of its iteration.
     """
-    from scoring.sidecars.fingerprint import kept_meaning, score_mark
+    from scoring.sidecars.meaning import kept_meaning, score_mark
 
     marks = [score_mark(score, facts) for score, facts in scores]
     return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)

@@ -22,7 +22,7 @@ from scoring.files import atomic_stream
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.validity import Case, validity
-from scoring.sidecars.fingerprint import keep_meaning
+from scoring.sidecars.meaning import keep_meaning
 from scoring.text import counted
 from scoring.views.formats import require
 from scoring.views.look_at import look_at

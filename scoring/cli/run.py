@@ -21,8 +21,9 @@ from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.score import LogSummary, ScoredIteration, score_whole_log
-from scoring.sidecars.fingerprint import kept_meaning
+from scoring.score import score_whole_log
+from scoring.scored import LogSummary, ScoredIteration
+from scoring.sidecars.meaning import kept_meaning
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
 from scoring.views.work_rows import work_of
@@ -75,7 +76,7 @@ def command(
             write=not no_write,
             observe=settings.json,
             broken=report_broken_entries,
-            beside=keep_evidence,
+            finished=keep_evidence,
         )
 
         shown = None

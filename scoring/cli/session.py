@@ -18,7 +18,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.outcomes.spending import together
 from scoring.sessions import SessionScore, session_score
-from scoring.sidecars.fingerprint import NOT_MEASURED
+from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,

@@ -19,8 +19,8 @@ from scoring.outcomes.validity import (
     log_cases,
     validity,
 )
-from scoring.score import ScoredLog
-from scoring.sidecars.fingerprint import keep_meaning
+from scoring.scored import ScoredLog
+from scoring.sidecars.meaning import keep_meaning
 from scoring.views.validity_pages import gain_lines, validity_page
 
 _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]

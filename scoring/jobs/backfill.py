@@ -20,7 +20,8 @@ from scoring.evidence.transcripts.reading import end_with
 from scoring.files import holds, read_file
 from scoring.log.model import Records
 from scoring.log.settings import Settings
-from scoring.score import ScoredIteration, score_iterations, write_session
+from scoring.score import score_iterations
+from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
 from scoring.sidecars.fingerprint import (
     Fingerprint,
@@ -40,6 +41,7 @@ from scoring.sidecars.provenance import (
 )
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
 from scoring.sidecars.states import in_words, lost_evidence
+from scoring.sidecars.writing import write_session
 from scoring.temporary import remove_stale_files
 
 _UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"

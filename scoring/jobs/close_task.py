@@ -13,7 +13,7 @@ from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, sil
 from scoring.evidence.rules import Sources
 from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
-from scoring.score import score_iterations, write_iterations, write_session
+from scoring.score import score_iterations
 from scoring.sessions import session_score
 from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.scores import (
@@ -23,6 +23,7 @@ from scoring.sidecars.scores import (
     read_score,
     session_score_path,
 )
+from scoring.sidecars.writing import write_iterations, write_session
 from scoring.text import spans
 
 _RECENT = re.compile(r"recent-([1-9][0-9]{0,8})")

@@ -1,34 +1,42 @@
-"""What a score was computed from, in a few bytes, so that a later run can tell whether it is still right.
+"""What a score was computed from, as digests in the store, so that a later run sees what changed.
 
-Beside it what ``validate`` last found of the scores of a log, and which these were.
-
-In the store, per iteration: ``inputs`` (the entry and its files), ``facts`` (transcripts in its window) and ``git``,
-which ages no score by itself. Losing them costs a comparison of bytes.
+Digests of the bytes of the entry and its files are taken before they are read. Whatever the store
+loses costs only a comparison of sidecars byte by byte.
 """
 
 import contextlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec.structs import replace
 
-from rubric import Rubric, Score
+from rubric import Rubric
 from scoring.errors import InputError
 from scoring.evidence.beside import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
-from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import files_beside
 from scoring.store import Store
 
+_NO_STAMP = b""  # a fingerprint says itself what it is of
+_DIGEST_BYTES = 12
+
 
 class Fingerprint(Frozen, frozen=True):
-    """What one score was computed from; ``sidecar`` is of the bytes that were written."""
+    """What one score was computed from, a digest each.
+
+    Attributes:
+        inputs: the entry, the files beside it, its artifacts, and the declared scope.
+        window: the iteration's time.
+        facts: what transcripts show in that time, or in the iteration's own lines.
+        git: what git answers; a new tip of the trunk alone changes nothing.
+        sidecar: the bytes of the sidecar.
+    """
 
     inputs: str
     window: str
@@ -37,43 +45,69 @@ class Fingerprint(Frozen, frozen=True):
     sidecar: str
 
     def same_inputs(self, other: "Fingerprint") -> bool:
-        """Tell whether the bytes are the same. Facts of another window compare with git's answers, not here."""
-        return self.inputs == other.inputs and (
-            self.window != other.window or self.facts == other.facts
-        )
+        """Return whether the score was computed from the same files and transcripts.
+
+        What transcripts show is compared in one window only: another window comes from git.
+        """
+        if self.inputs != other.inputs:
+            return False
+        return self.window != other.window or self.facts == other.facts
 
     def same(self, part: Literal["facts", "git"], other: "Fingerprint") -> bool:
-        """Tell whether what transcripts show, or git answers, is the same in the same window."""
+        """Return whether transcripts show, or git answers, the same in the same window."""
         return getattr(self, part) == getattr(other, part) and self.window == other.window
 
 
 def inputs_of(
     record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]
 ) -> str:
-    """Return the ``inputs`` of one iteration; take it before the files are read, so that later changes show."""
-    beside = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
-    named = [artifact_path(evidence.sources.repo_dir, artifact) for artifact in record.artifacts]
-    artifacts = [path and _bytes_of(path) for path in named]
+    """Return the digest of the inputs of one iteration; call it before the files are read.
+
+    Args:
+        record: the entry.
+        evidence: knows the repository and the declared scopes.
+        log_dir: the folder of the entry.
+        wanted: the ids of the optional signals of the rubric.
+    """
+    files = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
+
+    artifacts: list[bytes | None] = []
+    for artifact in record.artifacts:
+        path = artifact_path(evidence.sources.repo_dir, artifact)
+        artifacts.append(_bytes_of(path) if path else None)
+
+    declared = None
     scope = evidence.scopes.get(record.task_id)
-    declared = scope and (
-        scope.entries,
-        scope.plan.parent.name,
-    )  # whatever way leads to the repository
-    return _digest(record, beside, artifacts, declared)
+    if scope:
+        # the name of the folder is the same whatever way leads to the repository
+        declared = (scope.entries, scope.plan.parent.name)
+
+    return _digest(record, files, artifacts, declared)
 
 
 def fingerprint(inputs: str, facts: IterationFacts, sidecar: bytes) -> Fingerprint:
-    """Take the fingerprint of one iteration; its ``inputs`` were taken before."""
-    landing = replace(
-        facts.landing, trunk=replace(facts.trunk, commit=None)
-    )  # that the trunk moves on is no answer
+    """Take the fingerprint of one score.
+
+    Args:
+        inputs: what :func:`inputs_of` returned.
+        facts: those that the score was computed from.
+        sidecar: the bytes of the sidecar.
+    """
+    transcripts: list[object] = [facts.transcripts]
+    if facts.observed:
+        transcripts.append(facts.observed)
+
+    # that the trunk moves on is no answer
+    landing = replace(facts.landing, trunk=replace(facts.trunk, commit=None))
+    git: list[object] = [landing, facts.changed]
+    if facts.counted_for is not None:
+        git.append(facts.counted_for)
+
     return Fingerprint(
         inputs=inputs,
         window=_digest(facts.window),
-        facts=_digest(facts.transcripts, *([facts.observed] if facts.observed else [])),
-        git=_digest(
-            landing, facts.changed, *([facts.counted_for] if facts.counted_for is not None else [])
-        ),
+        facts=_digest(*transcripts),
+        git=_digest(*git),
         sidecar=digest_of(sidecar),
     )
 
@@ -84,7 +118,7 @@ def _digest(*parts: object) -> str:
 
 def digest_of(data: bytes) -> str:
     """Return a short digest of some bytes."""
-    return blake2b(data, digest_size=12).hexdigest()
+    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _bytes_of(path: Path) -> bytes | None:
@@ -95,109 +129,55 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 class Fingerprints:
-    """The fingerprints of one log under one rubric, in the store; see :func:`fingerprints`."""
+    """The fingerprints of one log under one rubric, in the store; :func:`fingerprints` opens them."""
 
     def __init__(self, store: Store, log_dir: Path, rubric: Rubric) -> None:
-        self._store, self._about = (
-            store,
-            f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0",
-        )
+        self._store = store
+        self._prefix = f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
 
     def get(self, iteration: int) -> Fingerprint | None:
-        """Return what the score of an iteration was computed from, when that is known."""
-        found = self._store.get("fingerprint", f"{self._about}{iteration}", _NO_STAMP)
-        parts = (found or b"").decode("ascii", "replace").split(" ")
-        return Fingerprint(*parts) if len(parts) == 5 else None
+        """Return what the score of an iteration was computed from; None where that is not known."""
+        row = self._store.get("fingerprint", f"{self._prefix}{iteration}", _NO_STAMP)
+        if row is None:
+            return None
 
-    def put(self, iteration: int, found: Fingerprint) -> None:
+        parts = row.decode("ascii", "replace").split(" ")
+        return Fingerprint(*parts) if len(parts) == len(Fingerprint.__struct_fields__) else None
+
+    def put(self, iteration: int, taken: Fingerprint) -> None:
         """Keep what the score of an iteration was computed from."""
-        if self.get(iteration) != found:
-            row = " ".join(getattr(found, name) for name in found.__struct_fields__)
-            self._store.put("fingerprint", f"{self._about}{iteration}", _NO_STAMP, row.encode())
+        if self.get(iteration) == taken:
+            return
+        row = " ".join(getattr(taken, name) for name in Fingerprint.__struct_fields__)
+        self._store.put("fingerprint", f"{self._prefix}{iteration}", _NO_STAMP, row.encode())
 
     def is_edited(self, iteration: int, inputs: str, sidecar: bytes) -> bool:
-        """Return whether the ``inputs`` of an iteration are known to be others than those that its sidecar is of."""
-        then = self.get(iteration)
-        return then is not None and then.sidecar == digest_of(sidecar) and then.inputs != inputs
+        """Return whether an entry or its files changed since its sidecar was written.
 
+        False also where the fingerprint of that sidecar is not known.
 
-_NO_STAMP = b""  # A fingerprint holds what it was computed from, so it needs no stamp
+        Args:
+            iteration: the number of the entry.
+            inputs: the digest of the entry and its files as they are now.
+            sidecar: the bytes of the sidecar on disk.
+        """
+        known = self.get(iteration)
+        if known is None or known.sidecar != digest_of(sidecar):
+            return False
+        return known.inputs != inputs
 
 
 @contextlib.contextmanager
 def fingerprints(
     cache_dir: Path | None, log_dir: Path, rubric: Rubric, keeps: bool = True
 ) -> Iterator[Fingerprints]:
-    """Give the fingerprints of a log under a rubric, kept in ``cache_dir``; without ``keeps`` they are only read."""
+    """Open the fingerprints of a log under a rubric.
+
+    Args:
+        cache_dir: the folder of the store; None knows and keeps nothing.
+        log_dir: the log.
+        rubric: the rubric.
+        keeps: whether new fingerprints are kept; without, they are only read.
+    """
     with Store(cache_dir, keeps) as store:
         yield Fingerprints(store, log_dir, rubric)
-
-
-TOO_FEW, WEAK, USEFUL = "too few", "weak", "useful"
-
-
-class Meaning(NamedTuple):
-    """What is known of whether scores foretell what becomes of the work: a verdict, None where none was found yet."""
-
-    verdict: str | None = None
-
-    @property
-    def means_something(self) -> bool:
-        """Whether they do so better than a coin."""
-        return (self.verdict or "").startswith((USEFUL, WEAK))
-
-    @property
-    def name(self) -> str:
-        """What a score is called: not simply a score where it is not known to foretell what becomes of the work."""
-        return "Score" if self.means_something else "Evidence score"
-
-    def __str__(self) -> str:
-        unknown = {
-            None: "not measured: da-score validate",
-            TOO_FEW: "not known yet: too few outcomes",
-        }
-        return unknown.get(self.verdict) or str(self.verdict)
-
-
-NOT_MEASURED = Meaning()
-_MARK = 8  # bytes that stand for one score
-
-
-def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
-    """Return what stands for a score, of this work and with this trunk."""
-    known = (
-        score.iteration,
-        score.rubric_version,
-        score.scored,
-        score.value,
-        score.band,
-        facts.landing.sha,
-    )
-    about = repr((*known, facts.record.agent.session_id, facts.trunk.commit))
-    return blake2b(about.encode("utf-8", "backslashreplace"), digest_size=_MARK).digest()
-
-
-def keep_meaning(
-    cache_dir: Path | None, about: Sequence[object], marks: Iterable[bytes], verdict: str
-) -> None:
-    """Keep what was found ``about`` the scores with these marks: of a log, under a rubric, by rules of outcomes."""
-    with Store(cache_dir) as store:
-        store.put(
-            "fingerprint",
-            f"validity\0{about!r}",
-            _NO_STAMP,
-            verdict.encode() + b"\n" + b"".join(marks),
-        )
-
-
-def kept_meaning(
-    cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes]
-) -> Meaning:
-    """Return what was last found of scores; nothing where one of them was not among those measured."""
-    with Store(cache_dir, keeps=False) as store:
-        found = store.get("fingerprint", f"validity\0{about!r}", _NO_STAMP) or b""
-    verdict, _, measured = found.partition(b"\n")
-    known = {measured[at : at + _MARK] for at in range(0, len(measured), _MARK)}
-    return Meaning(
-        verdict.decode("utf-8", "replace") if marks and known.issuperset(marks) else None
-    )

@@ -82,7 +82,7 @@ def _take_row(reader: Reader, node: Node) -> SignalContribution:
 
 SESSION_ID_LIMIT = 200  # the longest session id, in bytes, that becomes a file name
 
-_NO_FILE_NAME = "session id {!r} is no plain file name; it has no score file"
+_NO_FILE_NAME = "session id {!r} cannot be a file name; it has no score file"
 _ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
 
 PersistedContribution = (
@@ -161,7 +161,7 @@ def iteration_score_path(iter_log_dir: Path | str, iteration: int) -> Path:
 
 
 def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
-    """Return where the score of a session is persisted; InputError where the id is no plain file name."""
+    """Return where the score of a session is persisted; InputError where the id cannot be a file name."""
     if not is_plain_session_id(session_id):
         raise InputError(_NO_FILE_NAME.format(session_id))
     return Path(iter_log_dir) / f"session-{session_id}.score.yaml"

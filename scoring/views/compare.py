@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
-from scoring.score import ScoredLog
+from scoring.scored import ScoredLog
 from scoring.statistics import Interval, bootstrap_interval
 
 EQUAL_WITHIN = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rubric import BAND_INSUFFICIENT
-from scoring.sidecars.fingerprint import Meaning
+from scoring.sidecars.meaning import Meaning
 from scoring.signals.signal import window_text
 from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable

@@ -11,8 +11,8 @@ from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen
 from scoring.outcomes.outcome import HORIZON_DAYS
-from scoring.score import LogSummary, ScoredIteration, ScoredLine
-from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
+from scoring.scored import LogSummary, ScoredIteration, ScoredLine
+from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
 from scoring.text import counted

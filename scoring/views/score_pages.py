@@ -10,8 +10,8 @@ from rubric import SignalContribution
 from scoring.evidence.beside import HookOutcome
 from scoring.evidence.facts import IterationFacts
 from scoring.outcomes.spending import Spending, spending_of
-from scoring.score import ScoredIteration
-from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
+from scoring.scored import ScoredIteration
+from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State

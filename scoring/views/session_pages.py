@@ -9,7 +9,7 @@ from rubric import Bounds
 from rubric.breakdown import Rested
 from scoring.outcomes.spending import Spending
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.fingerprint import NOT_MEASURED, Meaning
+from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval

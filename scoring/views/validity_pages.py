@@ -14,7 +14,7 @@ from scoring.outcomes.validity import (
     Validity,
     case_of,
 )
-from scoring.sidecars.fingerprint import score_mark
+from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
 from scoring.views.table import Block, Column, Line, Table, band_text
 

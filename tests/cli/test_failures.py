@@ -119,7 +119,7 @@ ERRORS = {
         rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
     ),
     "a session that is a way out": Mistake(
-        ["session", "../iter-1"], r"session id '\.\./iter-1' is no plain file name"
+        ["session", "../iter-1"], r"session id '\.\./iter-1' cannot be a file name"
     ),
     "a session's sidecar of the wrong kind": Mistake(
         ["session", "x"],

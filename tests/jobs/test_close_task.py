@@ -250,7 +250,7 @@ class TestEvidenceLoss:
         assert found == Outcome(
             0,
             f"iteration 3  score 1.000  excellent  → {scored.sidecar(3)}\n",
-            f"da-score: warning: {self.LOST}; session id '../{CLAUDE}' is no plain file name; "
+            f"da-score: warning: {self.LOST}; session id '../{CLAUDE}' cannot be a file name; "
             "this session gets no score file\n",
         )
         assert scored.tokens(3) == "no transcript covers the iteration window"

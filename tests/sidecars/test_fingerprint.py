@@ -254,5 +254,5 @@ class TestStore:
     )
     def test_that_is_not_whole_is_none(self, cache: Path, log: Path, row: bytes) -> None:
         with fingerprints(cache, log, released_rubric("2.1.0")) as known:
-            known._store.put("fingerprint", f"{known._about}1", b"", row)
+            known._store.put("fingerprint", f"{known._prefix}1", b"", row)
         assert self.kept(cache, log, 1) is None

@@ -21,7 +21,8 @@ from scoring.files import write_together
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings
-from scoring.score import ScoredLog, score_log, write_scored_log
+from scoring.score import score_log
+from scoring.scored import ScoredLog
 from scoring.sidecars.emitter import emit
 from scoring.sidecars.provenance import (
     Loss,
@@ -38,6 +39,7 @@ from scoring.sidecars.provenance import (
 )
 from scoring.sidecars.scores import iteration_score_path
 from scoring.sidecars.states import in_words, loss_on_disk
+from scoring.sidecars.writing import write_scored_log
 
 RUBRIC = released_rubric("3.1.0")
 SHA = "8f1c" * 10

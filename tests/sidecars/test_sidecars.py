@@ -293,7 +293,7 @@ class TestSessionId:
     @pytest.mark.parametrize("given", REFUSED_IDS, ids=lambda given: ascii(given)[:20])
     def test_that_is_no_plain_file_name_has_no_path(self, tmp_path: Path, given: str) -> None:
         session = changed(SESSION, session_id=given)
-        message = re.escape(f"session id {given!r} is no plain file name; it has no score file")
+        message = re.escape(f"session id {given!r} cannot be a file name; it has no score file")
         for use in (
             lambda: session_score_path(tmp_path, given),
             lambda: write_session_score(tmp_path, session),
@@ -350,7 +350,7 @@ class TestWritingMany:
 
     def test_says_so_too_when_a_session_has_no_file_name(self, tmp_path: Path) -> None:
         nameless = changed(SESSION, session_id="")
-        with pytest.raises(WriteError, match="session id '' is no plain file name") as raised:
+        with pytest.raises(WriteError, match="session id '' cannot be a file name") as raised:
             write_session_scores(tmp_path, [self.SESSIONS[0], nameless, self.SESSIONS[1]])
         assert raised.value.written == (tmp_path / "session-c.score.yaml",)
 

@@ -12,8 +12,8 @@ from helpers.projects import CODEX_SESSION, LOG
 
 from rubric import Bounds, Coverage, default_rubric
 from scoring.outcomes.outcome import OutcomeRules
-from scoring.score import LogSummary, ScoredLine
-from scoring.sidecars.fingerprint import Meaning, keep_meaning, kept_meaning
+from scoring.scored import LogSummary, ScoredLine
+from scoring.sidecars.meaning import Meaning, keep_meaning, kept_meaning
 from scoring.views.run_pages import RunShown, run_page
 from scoring.views.spending_text import cost_text
 from scoring.views.table import pipe_text

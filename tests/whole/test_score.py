@@ -11,13 +11,9 @@ from rubric import default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import LogError, NotARepositoryError, NotFoundError
 from scoring.log.load import load_iteration_log
-from scoring.score import (
-    ScoredLog,
-    examine_iteration,
-    score_iteration,
-    score_log,
-    write_scored_log,
-)
+from scoring.score import examine_iteration, score_iteration, score_log
+from scoring.scored import ScoredLog
+from scoring.sidecars.writing import write_scored_log
 
 VALUES = {
     1: "1.0",
@@ -139,7 +135,7 @@ class TestWriting:
             ["session-a.score.yaml", "session-c.score.yaml"],
         )
         assert told == [
-            f"session id {name} is no plain file name; this session gets no score file"
+            f"session id {name} cannot be a file name; this session gets no score file"
             for name in ("'../b'", "'/'", "'d\\n'")
         ]
         assert [s.session_id for s in scored.sessions] == ["../b", "/", "a", "c", "d\n"]

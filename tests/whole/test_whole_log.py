@@ -12,8 +12,10 @@ from scoring import score
 from scoring.demo import Demo
 from scoring.evidence.rules import Sources, rules_of
 from scoring.log.selection import Selection
-from scoring.score import LogSummary, ScoredIteration, score_log, score_whole_log, write_scored_log
+from scoring.score import score_log, score_whole_log
+from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.provenance import Loss
+from scoring.sidecars.writing import write_scored_log
 from scoring.views.run_pages import run_item, run_payload
 
 RUBRIC = released_rubric("3.1.0")
@@ -67,7 +69,7 @@ def files_of(log: Path) -> dict[str, bytes]:
 def test_writes_what_a_log_in_memory_writes(
     demo: Demo, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(score, "_AT_ONCE", at_once)
+    monkeypatch.setattr(score, "_SIDECARS_AT_ONCE", at_once)
     log, _ = gone_through(demo, Selection(last=1), write=True)
     found = files_of(demo.iter_log_dir)
     for name in found:

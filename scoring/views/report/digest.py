@@ -15,7 +15,7 @@ from scoring.examine import ExaminedIteration
 from scoring.log.selection import day_or_none
 from scoring.outcomes.validity import Validity
 from scoring.sessions import SessionIterRef, SessionScore, session_score
-from scoring.sidecars.fingerprint import Meaning
+from scoring.sidecars.meaning import Meaning
 from scoring.signals.values import SignalSet
 from scoring.statistics import Interval, bootstrap_interval, difference_interval
 from scoring.text import as_utf8, shortened

@@ -36,7 +36,8 @@ from scoring.evidence.attribution.attribution import (
     attribute,
 )
 from scoring.evidence.transcripts.rows import RESPONSE
-from scoring.score import ScoredIteration, score_log
+from scoring.score import score_log
+from scoring.scored import ScoredIteration
 
 DAY = 86_400
 

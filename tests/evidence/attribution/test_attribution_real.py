@@ -25,7 +25,8 @@ from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
 from scoring.outcomes.ledger import Unit, ledger
 from scoring.outcomes.outcome import OutcomeRules
-from scoring.score import ScoredIteration, score_log
+from scoring.score import score_log
+from scoring.scored import ScoredIteration
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
 BRANCH = "origin/entire/checkpoints/v1"

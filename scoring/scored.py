@@ -1,0 +1,156 @@
+"""What scoring a log gives: an iteration with all that led to its score, and a whole log."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rubric import Bounds, Coverage, Rubric, Score
+from scoring.evidence.facts import IterationFacts
+from scoring.frozen import Frozen
+from scoring.log.model import IterationRecord
+from scoring.sessions import SessionScore
+from scoring.sidecars.meaning import score_mark
+from scoring.sidecars.provenance import Loss, Provenance
+from scoring.sidecars.scores import PersistedScore, build_persisted_score
+from scoring.signals.values import SignalSet
+
+
+class ScoredIteration(Frozen, frozen=True):
+    """One iteration with everything that led to its score.
+
+    Attributes:
+        record: its entry.
+        facts: what evidence says of it.
+        signals: what the signals make of the facts.
+        score: what the rubric makes of the signals.
+        provenance: what the score was computed from; None under the reference's evidence rules,
+            which keep none.
+        inputs: a digest of the entry and its files, taken before they were read; "" without a
+            cache.
+    """
+
+    record: IterationRecord
+    facts: IterationFacts
+    signals: SignalSet
+    score: Score
+    provenance: Provenance | None = None
+    inputs: str = ""
+
+    @property
+    def persisted(self) -> PersistedScore:
+        """The score as its sidecar holds it."""
+        return build_persisted_score(self.score, self.record)
+
+    @property
+    def mark(self) -> bytes:
+        """A digest that stands for the score, where a verdict on scores is kept."""
+        return score_mark(self.score, self.facts)
+
+    def present_signals(self, rubric: Rubric) -> list[str]:
+        """Return the ids of the signals of a rubric that are present."""
+        return [spec.id for spec in rubric.signals if self.signals.value(spec.id).present]
+
+    def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
+        """Return what tables show of it; ``lost`` is evidence that only its old sidecar had."""
+        return ScoredLine(
+            iteration=self.score.iteration,
+            task_id=self.record.task_id,
+            date=self.record.date,
+            value=self.score.value,
+            scored=self.score.scored,
+            band=self.score.band,
+            coverage=self.score.coverage,
+            bounds=self.score.bounds,
+            lost=lost,
+            commit=self.facts.landing.sha or "",
+            summary=self.record.impl.summary,
+        )
+
+
+class ScoredLine(NamedTuple):
+    """What tables show of one iteration.
+
+    Attributes:
+        lost: evidence that the old sidecar had and the new score lacks.
+        commit: the SHA of its commit; "" where that is not known.
+    """
+
+    iteration: int
+    task_id: str
+    date: str
+    value: float
+    scored: bool
+    band: str
+    coverage: Coverage
+    bounds: Bounds
+    lost: tuple[Loss, ...] = ()
+    commit: str = ""
+    summary: str = ""
+
+
+class LogSummary(Frozen, frozen=True):
+    """What tables show of a scored log.
+
+    Attributes:
+        lines: the iterations that were chosen, in order.
+        sessions: the sessions of these iterations.
+        shares: the share of the lines, 0 to 1, in which each signal is present.
+        written: how many sidecars of iterations and of sessions were written; None where none
+            were to be.
+        marks: the mark of every score of the log.
+    """
+
+    rubric: Rubric
+    lines: Sequence[ScoredLine]
+    sessions: Sequence[SessionScore]
+    shares: Mapping[str, float]
+    written: tuple[int, int] | None = None
+    marks: Sequence[bytes] = ()
+
+
+class ScoredLog(Frozen, frozen=True):
+    """A log under one rubric.
+
+    Attributes:
+        iterations: in the order of their numbers.
+        sessions: in the order of their ids.
+        broken: why entries were left out, a line each.
+    """
+
+    rubric: Rubric
+    iterations: tuple[ScoredIteration, ...]
+    sessions: tuple[SessionScore, ...]
+    broken: tuple[str, ...] = ()
+
+    @property
+    def marks(self) -> list[bytes]:
+        """The mark of each score."""
+        return [iteration.mark for iteration in self.iterations]
+
+    @property
+    def summary(self) -> LogSummary:
+        """What tables show of it."""
+        lines = [iteration.line() for iteration in self.iterations]
+        return LogSummary(self.rubric, lines, self.sessions, self.presence())
+
+    def presence(self) -> dict[str, float]:
+        """Return the share of iterations, 0 to 1, in which each signal is present."""
+        counts: Counter[str] = Counter()
+        for iteration in self.iterations:
+            counts.update(iteration.present_signals(self.rubric))
+        return shares_of_signals(self.rubric, counts, len(self.iterations))
+
+
+def shares_of_signals(
+    rubric: Rubric, counts: Mapping[str, int], iterations: int
+) -> dict[str, float]:
+    """Return the share of some iterations, 0 to 1, in which each signal is present.
+
+    Args:
+        rubric: has the signals.
+        counts: in how many iterations each signal is present.
+        iterations: how many iterations there are.
+    """
+    if not iterations:
+        return {spec.id: 0.0 for spec in rubric.signals}
+    return {spec.id: counts[spec.id] / iterations for spec in rubric.signals}

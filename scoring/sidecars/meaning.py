@@ -1,0 +1,105 @@
+"""What ``validate`` last found of the scores of a log: whether they foretell anything.
+
+A verdict is kept in the store with a mark for each score that it is about. It holds for scores
+only where each of them has its mark there.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from rubric import Score
+from scoring.evidence.facts import IterationFacts
+from scoring.sidecars.scores import PersistedScore
+from scoring.store import Store
+
+TOO_FEW = "too few"
+WEAK = "weak"
+USEFUL = "useful"
+
+_MARK_BYTES = 8
+_NO_STAMP = b""
+
+
+class Meaning(NamedTuple):
+    """Whether scores foretell what becomes of the work.
+
+    Attributes:
+        verdict: what ``validate`` found, in its words; None where it has not measured them.
+    """
+
+    verdict: str | None = None
+
+    @property
+    def means_something(self) -> bool:
+        """Whether they foretell it better than a coin."""
+        return self.verdict is not None and self.verdict.startswith((USEFUL, WEAK))
+
+    @property
+    def name(self) -> str:
+        """What a score is called: an evidence score where it is not known to foretell anything."""
+        return "Score" if self.means_something else "Evidence score"
+
+    def __str__(self) -> str:
+        if self.verdict is None:
+            return "not measured: da-score validate"
+        if self.verdict == TOO_FEW:
+            return "not known yet: too few outcomes"
+        return self.verdict
+
+
+NOT_MEASURED = Meaning()
+
+
+def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
+    """Return what stands for a score of some work, with the trunk as it is."""
+    about = (
+        score.iteration,
+        score.rubric_version,
+        score.scored,
+        score.value,
+        score.band,
+        facts.landing.sha,
+        facts.record.agent.session_id,
+        facts.trunk.commit,
+    )
+    text = repr(about).encode("utf-8", "backslashreplace")
+    return blake2b(text, digest_size=_MARK_BYTES).digest()
+
+
+def keep_meaning(
+    cache_dir: Path | None, about: Sequence[object], marks: Iterable[bytes], verdict: str
+) -> None:
+    """Keep what was found of some scores.
+
+    Args:
+        cache_dir: the folder of the store; None keeps nothing.
+        about: the log, the rubric and the rules of outcomes.
+        marks: those of the scores that were measured.
+        verdict: in the words of ``validate``.
+    """
+    value = verdict.encode() + b"\n" + b"".join(marks)
+    with Store(cache_dir) as store:
+        store.put("fingerprint", _key(about), _NO_STAMP, value)
+
+
+def kept_meaning(
+    cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes]
+) -> Meaning:
+    """Return what was last found of some scores.
+
+    A score that was not among those measured makes it :data:`NOT_MEASURED`.
+    """
+    with Store(cache_dir, keeps=False) as store:
+        value = store.get("fingerprint", _key(about), _NO_STAMP) or b""
+
+    verdict, _, measured = value.partition(b"\n")
+    known = {measured[at : at + _MARK_BYTES] for at in range(0, len(measured), _MARK_BYTES)}
+    if not marks or not known.issuperset(marks):
+        return NOT_MEASURED
+    return Meaning(verdict.decode("utf-8", "replace"))
+
+
+def _key(about: Sequence[object]) -> str:
+    return f"validity\0{about!r}"
