@@ -10,65 +10,82 @@ from pathlib import Path
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.events import (
+    BreakKind,
+    Call,
+    CallResult,
+    ChatText,
+    CommitMade,
+    Compaction,
+    Edit,
+    Prompt,
+    Response,
+    StatedTotals,
+    TestRun,
+    TokensStated,
+    TranscriptEvents,
+    UserBreak,
+)
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.reading import Reading
-from scoring.evidence.transcripts.rows import (
-    BREAK,
-    CALL,
-    COMPACTION,
-    EDIT,
-    INTERRUPT,
-    MADE,
-    NOTE,
-    PROMPT,
-    REJECTION,
-    RESPONSE,
-    RUN,
-    SAID,
-    STATED,
-    VERDICT,
-    Rows,
-)
-from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE
 
-VERDICTS = {1: "passed", 0: "failed", -1: "no verdict"}
+VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
 
-def understood(rows: Rows) -> Iterator[tuple[str, str]]:
-    """Yield what the rows of a transcript say: a name and a value each."""
-
-    def of(kind: int) -> list[tuple[int, ...]]:
-        return [row[2:] for row in rows.tables.get(kind, ())]
-
-    for span in rows.spans:
+def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
+    """Yield what a transcript shows: a name and a value each."""
+    for span in events.spans:
         agent = f", sub-agent of {span.parent or 'it'}" if span.agent else ""
-        session = f"session {span.session or '?'}, folder {span.cwd or '?'}"
-        yield "lines of", f"{session}, model {span.model or '?'}{agent}"
-    measured = [row[4:8] for row in of(RESPONSE) if row[4] != NOT_STATED and row[8] != OUTPUT_ALONE]
-    sums = [
-        sum(column) for column in zip(*measured, *(row[1:] for row in of(STATED)), strict=True)
-    ] or ["unknown"] * 4
-    failed = [row[-1] for row in of(VERDICT)]
-    breaks = [row[0] for row in of(BREAK)]
-    yield "lines", f"{len(rows.lines)}"
+        yield (
+            "lines of",
+            f"session {span.session or '?'}, folder {span.cwd or '?'}, "
+            f"model {span.model or '?'}{agent}",
+        )
+    yield "lines", f"{len(events.lines)}"
+
+    texts = sum(text.by_user for text in events.of(ChatText))
     yield (
         "texts of the user",
-        f"{sum(row[0] < 0 for row in of(SAID))}, {len(of(PROMPT))} of them about the work before",
+        f"{texts}, {len(events.of(Prompt))} of them about the work before",
     )
+
+    responses = events.of(Response)
+    totals = events.of(StatedTotals)
+    measured = [one for one in responses if one.stated > TokensStated.OUTPUT_ONLY]
     yield (
         "responses",
-        f"{len(of(RESPONSE))}, {len(measured)} with tokens; totals stated {len(of(STATED))} times",
+        f"{len(responses)}, {len(measured)} with tokens; totals stated {len(totals)} times",
     )
-    yield "tokens", "output {}, input {}, read from the cache {}, written to it {}".format(*sums)
-    yield "calls", f"{len(of(CALL))}, {len(failed)} ended, {sum(failed)} failed"
-    yield "refusals, interruptions", f"{breaks.count(REJECTION)}, {breaks.count(INTERRUPT)}"
-    yield "edited files", ", ".join(sorted({rows.texts[row[0]] for row in of(EDIT)})) or "none"
-    yield "test runs", ", ".join(VERDICTS[row[3]] for row in of(RUN)) or "none"
-    yield (
-        "commits",
-        ", ".join(f"{row[2]:x}" if row[3] else "without a SHA" for row in of(MADE)) or "none",
-    )
-    yield "compactions", f"{sum(row[0] == COMPACTION for row in of(NOTE))}"
+    yield "tokens", tokens_in([*measured, *totals])
+
+    results = events.of(CallResult)
+    failed = sum(result.failed for result in results)
+    yield "calls", f"{len(events.of(Call))}, {len(results)} ended, {failed} failed"
+
+    breaks = [stop.kind for stop in events.of(UserBreak)]
+    refusals = breaks.count(BreakKind.REFUSAL)
+    yield "refusals, interruptions", f"{refusals}, {breaks.count(BreakKind.INTERRUPTION)}"
+
+    edited = {events.texts[edit.path] for edit in events.of(Edit)}
+    yield "edited files", ", ".join(sorted(edited)) or "none"
+    yield "test runs", ", ".join(VERDICTS[run.passed] for run in events.of(TestRun)) or "none"
+    commits = [made.sha or "without a SHA" for made in events.of(CommitMade)]
+    yield "commits", ", ".join(commits) or "none"
+    yield "compactions", f"{len(events.of(Compaction))}"
+
+
+def tokens_in(counts: Sequence[Response | StatedTotals]) -> str:
+    """Return the sums of tokens in words."""
+    if not counts:
+        sums: list[object] = ["unknown"] * 4
+    else:
+        sums = [
+            sum(count.output for count in counts),
+            sum(count.input for count in counts),
+            sum(count.cache_reads for count in counts),
+            sum(count.cache_writes for count in counts),
+        ]
+    return "output {}, input {}, read from the cache {}, written to it {}".format(*sums)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -83,14 +100,14 @@ def main(arguments: Sequence[str]) -> int:
         if path not in (folder, one.path):
             continue
         read = reading.read(one)
-        for name, rows in (read.rows or {}).items():
+        for name, events in (read.events or {}).items():
             known += 1
             print(f"{one.path}: {name}")
-            for what, value in understood(rows):
+            for what, value in understood(events):
                 print(f"  {what}: {value}")
-            for reason, count in sorted(rows.skipped.items()):
+            for reason, count in sorted(events.skipped.items()):
                 print(f"  not understood, {count} times: {reason}")
-        if not read.rows:
+        if not read.events:
             print(f"{one.path}: no harness knows it")
     if not known:
         print(f"{path}: no transcript; a reader's `files` and `claims` say which files are its")

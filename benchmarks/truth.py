@@ -28,8 +28,8 @@ from scoring.evidence.attribution.work_trees import Neighbourhood
 from scoring.evidence.git.facts import REVERTED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.transcripts.events import Prompt, PromptKind
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.rows import PROMPT, REPORT, SAID_WRONG
 from scoring.jobs.derive import derive
 from scoring.sidecars.provenance import provenance_as_dict
 from scoring.statistics import wilson
@@ -48,8 +48,8 @@ _KEPT_REFS = ("pull", "merge-requests", "entire")
 
 
 PROMPT_LABEL = "prompt"
-PROMPT_FINDINGS = {"correction": SAID_WRONG, "report": REPORT}
-"""What a reader may call a prompt, and what da-score's rows of a transcript call it."""
+PROMPT_FINDINGS = {"correction": PromptKind.SAYS_WRONG, "report": PromptKind.REPORT}
+"""What a reader may call a prompt that da-score looks for, and what that is in the rows of a transcript."""
 
 OBSERVATIONS = (
     *("sessions", "runs", "failed", "last", "interrupts", "rejections", "corrections_in_words"),
@@ -204,10 +204,10 @@ def prompts_in(repository: GitRepository) -> dict[str, int]:
             if session.blobs
         ]
     return {
-        f"{one.path.partition(':')[2]}:{number + 1}": what
+        f"{one.path.partition(':')[2]}:{prompt.line + 1}": prompt.kind
         for one in held
         if one.blobs in files
-        for _, number, what in files[one.blobs].rows.tables.get(PROMPT, ())
+        for prompt in files[one.blobs].events.of(Prompt)
     }
 
 

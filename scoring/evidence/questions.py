@@ -17,8 +17,8 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
+from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
-from scoring.evidence.transcripts.rows import key_of
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.model import IterationRecord
 from scoring.text import trim

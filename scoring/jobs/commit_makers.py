@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.attribution.work_trees import Neighbourhood
+from scoring.evidence.attribution.written import is_inside
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.events import CommitMade, Edit, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.rows import EDIT, MADE, key_of
-from scoring.evidence.transcripts.streams import Made, Session
-from scoring.evidence.transcripts.written import is_inside
+from scoring.evidence.transcripts.streams import Session, SessionCommit
 from scoring.text import trim
 
 _A_MINUTE = 60 * NS  # in which a checkpoint is stored behind its commit
@@ -95,9 +95,9 @@ def agent_commits(
                 own.checkpoints or one.checkpoints
             )  # those that it names itself say it all
             commits[became] = own._replace(checkpoints=checkpoints, agents=own.agents or one.agents)
-    unknown: list[tuple[Session, Made]] = []
-    made_in: dict[str, list[Made]] = {}
-    shown_by: dict[str, list[tuple[str, Made]]] = {}
+    unknown: list[tuple[Session, SessionCommit]] = []
+    made_in: dict[str, list[SessionCommit]] = {}
+    shown_by: dict[str, list[tuple[str, SessionCommit]]] = {}
     for session in sessions:
         name = _id_of(session)
         made_in.setdefault(name, []).extend(session.made)
@@ -142,11 +142,11 @@ def _listed(commit: WrittenCommit, by_checkpoint: Times) -> set[str]:
 
 def _add_unknown(
     found: AgentCommits,
-    unknown: Collection[tuple[Session, Made]],
-    made_in: Mapping[str, Sequence[Made]],
+    unknown: Collection[tuple[Session, SessionCommit]],
+    made_in: Mapping[str, Sequence[SessionCommit]],
     by_commit: Times,
 ) -> None:
-    last: dict[tuple[str, int], Made] = {}
+    last: dict[tuple[str, int], SessionCommit] = {}
     later = {
         before.sha: made.sha
         for made, before in amends(made_in, {made for _, made in unknown}).items()
@@ -167,16 +167,18 @@ def _add_unknown(
         _note(by_commit, made.sha, key[0], made.time)
 
 
-def _is_edited(session: Session, made: Made) -> bool:
+def _is_edited(session: Session, made: SessionCommit) -> bool:
     for file in session.files:
         if made.line in file.ids and file.here[at := file.ids.index(made.line)]:
             number = file.numbers[at]
-            commits = [other for _, other, *_ in file.rows.tables.get(MADE, ()) if other < number]
-            spans, texts, rows = file.rows.spans, file.rows.texts, file.rows.tables.get(EDIT, ())
-            here = (
-                row for row in rows if is_inside(spans[row[0]].cwd, texts[row[2]], lambda _: False)
-            )
-            edits = [other for _, other, *_ in here if other < number]
+            commits = [event.line for event in file.events.of(CommitMade) if event.line < number]
+            spans, texts = file.events.spans, file.events.texts
+            edits = [
+                event.line
+                for event in file.events.of(Edit)
+                if event.line < number
+                and is_inside(spans[event.span].cwd, texts[event.path], lambda _: False)
+            ]
             if edits and max(edits) > max(commits, default=-1) and file.here[file.at(max(edits))]:
                 return True
     return False
@@ -196,7 +198,7 @@ def _add_checkpoints(
     resolved: Mapping[str, str],
 ) -> None:
     named = {name for commit in everything for name in commit.checkpoints}
-    made_by: dict[str, list[Made]] = {}
+    made_by: dict[str, list[SessionCommit]] = {}
     for session in sessions:
         made_by.setdefault(_id_of(session), []).extend(session.made)
     for name, checkpoint in scan.checkpoints.items():
@@ -252,12 +254,12 @@ def _by_checkpoint(scan: AttributedScan, sessions: Iterable[Session]) -> Times:
 
 
 def _by_subject(
-    unknown: Iterable[tuple[Session, Made]],
+    unknown: Iterable[tuple[Session, SessionCommit]],
     commits: Mapping[str, WrittenCommit],
     by_commit: Times,
     same: dict[str, str],
 ) -> None:
-    by_subject: dict[int, list[tuple[str, Made]]] = {}
+    by_subject: dict[int, list[tuple[str, SessionCommit]]] = {}
     for session, made in unknown:
         if any(any(file.here) for file in session.files):
             by_subject.setdefault(made.subject, []).append((_id_of(session), made))

@@ -12,22 +12,22 @@ from msgspec.structs import replace
 
 from scoring.evidence.attribution.attributed import AllWork, AttributedScan
 from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
-from scoring.evidence.facts import Evidence
-from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import NOT_LANDED, Landing
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.counting import count_lines, last_lines
-from scoring.evidence.transcripts.facts import NS, NS_MAX, Observed, TranscriptFacts, clamp_ns
-from scoring.evidence.transcripts.rows import BY_REDIRECTION, EDIT, REWROTE
-from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
-from scoring.evidence.transcripts.written import (
+from scoring.evidence.attribution.written import (
     Written,
     WrittenLines,
     held_lines,
     is_inside,
     written_lines,
 )
+from scoring.evidence.facts import Evidence
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.facts import NOT_LANDED, Landing
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.counting import count_lines, last_lines
+from scoring.evidence.transcripts.events import Edit, UnseenEdit
+from scoring.evidence.transcripts.facts import NS, NS_MAX, Observed, TranscriptFacts, clamp_ns
+from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
 from scoring.text import trim
@@ -328,12 +328,13 @@ def _unknown_writes(
     """Return the parts in which commands wrote files of the repository, of which no line is known."""
     found = set[int]()
     for file in work.files:
-        spans, texts, tables = file.rows.spans, file.rows.texts, file.rows.tables
-        places = [(*row[:3], True) for row in tables.get(EDIT, ()) if row[3] == BY_REDIRECTION]
-        places += [(*row, False) for row in tables.get(REWROTE, ())]
-        for at, number, path, may_be_known in places:
-            part, (cwd, text) = part_of(file, parts, number), (spans[at].cwd, texts[path])
-            known = may_be_known and (cwd, text) in written.get(part, ())
+        spans, texts = file.events.spans, file.events.texts
+        edits: list[Edit | UnseenEdit] = [e for e in file.events.of(Edit) if not e.by_tool]
+        edits += file.events.of(UnseenEdit)
+        for edit in edits:
+            part = part_of(file, parts, edit.line)
+            cwd, text = spans[edit.span].cwd, texts[edit.path]
+            known = isinstance(edit, Edit) and (cwd, text) in written.get(part, ())
             if not known and (text == cwd or is_inside(cwd, text, work.in_repository)):
                 found.add(part)
     return found

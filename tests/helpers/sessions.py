@@ -4,25 +4,28 @@ import json
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import astuple
+
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import TranscriptFile, discover
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    CommitMade,
+    Edit,
+    Event,
+    EventsByHarness,
+    Prompt,
+    Response,
+    StatedTotals,
+    TestRun,
+    TokensStated,
+    TranscriptEvents,
+    UserBreak,
+)
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.reading import Reading
-from scoring.evidence.transcripts.rows import (
-    BREAK,
-    CALL,
-    EDIT,
-    MADE,
-    PROMPT,
-    RESPONSE,
-    RUN,
-    STATED,
-    VERDICT,
-    FileRows,
-    Rows,
-)
-from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE
 
 CORRECTION = "No, that is wrong"
 """A prompt that is noted, where there was work before it."""
@@ -36,45 +39,61 @@ def put(path: Path, *lines: Any, document: bool = False) -> Path:
     return path
 
 
-def read_under(top: Path) -> dict[Path, FileRows]:
-    """Read what is below a named folder. A file that cannot be read has no rows."""
+def read_under(top: Path) -> dict[Path, EventsByHarness]:
+    """Read what is in a folder that is named by hand; a file that cannot be read is empty."""
     found = discover(TranscriptPlaces(Path("/nowhere"), (top,)), HARNESSES, lambda _: None)
     reading = Reading(HARNESSES, Tools)
-    return {one.path: _rows(reading, one) for one in found.transcripts}
+    return {file.path: _events_of(reading, file) for file in found.transcripts}
 
 
-def _rows(reading: Reading, transcript: TranscriptFile) -> FileRows:
-    return reading.read(transcript).rows or {}
+def _events_of(reading: Reading, transcript: TranscriptFile) -> EventsByHarness:
+    return reading.read(transcript).events or {}
 
 
-def rows_of(path: Path, harness: str) -> Rows:
+def events_of(path: Path, harness: str) -> TranscriptEvents:
     """Read one transcript, which one harness has written."""
-    ((name, rows),) = read_under(path.parent)[path].items()
+    ((name, events),) = read_under(path.parent)[path].items()
     assert name == harness
-    return rows
+    return events
 
 
-def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
-    """The rows of a kind without their span and line."""
-    return [row[2:] for row in rows.tables.get(kind, ())]
+def without_span(events: TranscriptEvents, kind: type[Event]) -> list[tuple[Any, ...]]:
+    """The events of a kind as tuples of their line and their other fields."""
+    return [astuple(event)[1:] for event in events.of(kind)]
 
 
-def seen(rows: Rows) -> dict[str, Any]:
-    """Count the events of each kind that tests ask for, without those that do not occur."""
-    spent = [row[4:] for row in table(rows, RESPONSE)]
-    whole = [one[:4] for one in spent if one[0] != NOT_STATED and one[4] != OUTPUT_ALONE]
+def keys_of_lines(events: TranscriptEvents) -> list[int]:
+    """The keys of the lines."""
+    return [line.key for line in events.lines]
+
+
+def paths_edited(events: TranscriptEvents) -> list[str]:
+    """The paths that were written, in order."""
+    return [events.texts[edit.path] for edit in events.of(Edit)]
+
+
+def tokens_of(response: Response) -> tuple[int, int, int, int]:
+    """The tokens of a response: output, input, reads and writes of the cache."""
+    return response.output, response.input, response.cache_reads, response.cache_writes
+
+
+def seen(events: TranscriptEvents) -> dict[str, Any]:
+    """What there is of each kind, as far as tests ask for it; empty kinds are left out."""
+    responses = events.of(Response)
+    measured = [one for one in responses if one.stated > TokensStated.OUTPUT_ONLY]
+    tokens = [tokens_of(response) for response in measured]
     found = {
-        "responses": len(spent),
-        "unknown": len(spent) - len(whole),
-        "tokens": tuple(map(sum, zip(*whole, strict=True))),
-        "stated": [row[1:] for row in table(rows, STATED)],
-        "calls": len(table(rows, CALL)),
-        "failed": [row[-1] for row in table(rows, VERDICT)],
-        "breaks": [row[0] for row in table(rows, BREAK)],
-        "edits": [rows.texts[row[0]] for row in table(rows, EDIT)],
-        "runs": [row[3] for row in table(rows, RUN)],
-        "commits": [f"{row[2]:x}" for row in table(rows, MADE)],
-        "corrections": len(table(rows, PROMPT)),
-        "skipped": dict(rows.skipped),
+        "responses": len(responses),
+        "unknown": len(responses) - len(measured),
+        "tokens": tuple(map(sum, zip(*tokens, strict=True))),
+        "stated": [values[2:] for values in without_span(events, StatedTotals)],
+        "calls": len(events.of(Call)),
+        "failed": [result.failed for result in events.of(CallResult)],
+        "breaks": [stop.kind for stop in events.of(UserBreak)],
+        "edits": paths_edited(events),
+        "runs": [run.passed for run in events.of(TestRun)],
+        "commits": [made.sha for made in events.of(CommitMade)],
+        "corrections": len(events.of(Prompt)),
+        "skipped": dict(events.skipped),
     }
     return {name: value for name, value in found.items() if value}

@@ -10,7 +10,7 @@ import pytest
 from helpers.sessions import CORRECTION
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.rows import INTERRUPT, REJECTION, Rows
+from scoring.evidence.transcripts.events import BreakKind, TranscriptEvents
 
 FOLDER = "/work/app"
 TYPED = ("Round the total", "Commit it", CORRECTION, "Never mind")
@@ -59,7 +59,7 @@ FOUND: dict[str, Any] = {
     "responses": 9,
     "calls": 7,
     "failed": [0, 0, 1, 0, 0, 0, 1],
-    "breaks": [REJECTION, INTERRUPT],
+    "breaks": [BreakKind.REFUSAL, BreakKind.INTERRUPTION],
     "edits": [f"{FOLDER}/src/cart.py", f"{FOLDER}/src/round.py"],
     "runs": [0, 1],
     "commits": ["5f0c2aa"],
@@ -94,7 +94,7 @@ def _damaged(value: Any) -> Iterator[Any]:
             yield from ([*value[:number], other, *value[number + 1 :]] for other in _damaged(found))
 
 
-def read_anyhow(harness: str, lines: Sequence[Any]) -> Rows:
+def read_anyhow(harness: str, lines: Sequence[Any]) -> TranscriptEvents:
     """Read lines of a harness; the reader must not fail, whatever they are."""
     (of,) = [one for one in HARNESSES if one.name == harness]
     reader = of.reader(Tools())
@@ -102,4 +102,4 @@ def read_anyhow(harness: str, lines: Sequence[Any]) -> Rows:
         reader.number = number
         reader.line(json.dumps(line).encode())
         of.claims(json.dumps(line).encode())
-    return reader.rows()
+    return reader.events()

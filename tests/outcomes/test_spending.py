@@ -26,6 +26,7 @@ from helpers.harness_lines import (
 
 from scoring.evidence.harnesses.gemini import GeminiCli
 from scoring.evidence.harnesses.harness import JsonReader
+from scoring.evidence.transcripts.counter import LineClock
 from scoring.evidence.transcripts.facts import (
     PROMPT_STEPS,
     HarnessFacts,
@@ -33,7 +34,6 @@ from scoring.evidence.transcripts.facts import (
     Spent,
     TranscriptFacts,
 )
-from scoring.evidence.transcripts.rows import timed
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.log.model import AgentInfo, IterationRecord, TokenUsage
 from scoring.outcomes import prices
@@ -130,7 +130,8 @@ class TestTokensByModel:
         reader.take([reader.decoder.decode(session)])
         tallies = Tallies([ALWAYS], ["gemini"])
         counter = GeminiCli.counter(GeminiCli(), tallies.of["gemini"], lambda _: True, lambda _: [])
-        counter.add(0, timed(reader.rows()), True)
+        events = reader.events()
+        counter.add(0, events, LineClock.by_time(events), True)
         counter.finish()
         named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)
         assert tallies.facts()[0].spent == (unnamed, named)

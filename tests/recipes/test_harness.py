@@ -17,9 +17,17 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.evidence.harnesses.harness import NO_TIME, FileNames, Harness, Home, JsonReader
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    LineSpan,
+    Response,
+    TokensStated,
+    TranscriptEvents,
+    key_of,
+)
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
 
 # The file of the harness. Parrot keeps a talk as one document,
 # ``~/.parrot/<project>/talk-<id>.json``.
@@ -43,33 +51,41 @@ class ParrotReader(JsonReader):
 
     def __init__(self, tools: Tools | None) -> None:
         super().__init__()
-        self._seen, self._rows = Observations(tools), Rows()
+        self._seen = Observations(tools)
+        self._spans: list[LineSpan] = []
+        self._covers: list[list[int]] = []
 
     def take(self, lines: Sequence[_Talk]) -> list[int]:
         for talk in lines:
-            numbers: list[int] = []
-            found: dict[int, list[tuple[int, ...]]] = {RESPONSE: [], CALL: [], VERDICT: []}
+            self._spans = [LineSpan(talk.folder, talk.talk)]
+            self._covers = [[]]
             for number, squawk in enumerate(talk.squawks):
-                time, name = timestamp_ns(squawk.at), f"{talk.talk} {number}"
-                if time is None:
-                    self.skip(NO_TIME)
-                    continue
-                self._seen.line(0, number, time, key_of(name))
-                numbers.append(number)
-                if squawk.tokens:
-                    found[RESPONSE].append((0, number, key_of(name), 0, 0, 1, *squawk.tokens, 0))
-                if squawk.ran is not None:
-                    key = self._seen.command(name, squawk.ran, talk.folder)
-                    self._seen.result(name, squawk.failed, str)
-                    found[CALL].append((0, number, key, command_flags(squawk.ran)))
-                    found[VERDICT].append((0, number, key, int(squawk.failed)))
-            tables = {kind: rows for kind, rows in found.items() if rows}
-            self._rows = Rows([LineSpan(talk.folder, talk.talk)], [numbers], tables, self.skipped)
+                self._take(talk, number, squawk)
         return []
 
-    def rows(self) -> Rows:
-        self._rows.skipped = self.skipped
-        return self._seen.fill(self._rows, True)
+    def _take(self, talk: _Talk, number: int, squawk: _Squawk) -> None:
+        time, name = timestamp_ns(squawk.at), f"{talk.talk} {number}"
+        if time is None:
+            self.skip(NO_TIME)
+            return
+        self._seen.line(0, number, time, key_of(name))
+        self._covers[0].append(number)
+        if squawk.tokens:
+            answer = Response(
+                0, number, key_of(name), 0, False, 1, TokensStated.ALL, *squawk.tokens
+            )
+            self.counted[Response].append(answer)
+        if squawk.ran is not None:
+            key = self._seen.command(name, squawk.ran, talk.folder)
+            self._seen.result(name, squawk.failed, str)
+            self.counted[Call].append(Call(0, number, key, command_flags(squawk.ran)))
+            self.counted[CallResult].append(CallResult(0, number, key, squawk.failed))
+
+    def events(self) -> TranscriptEvents:
+        events = TranscriptEvents(self._spans, self._covers, skipped=self.skipped)
+        for kind, counted in self.counted.items():
+            events.put(kind, counted)
+        return self._seen.fill(events, True)
 
 
 class Parrot(Harness):

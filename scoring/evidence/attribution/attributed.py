@@ -13,9 +13,11 @@ from msgspec.structs import replace
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution import sightings
 from scoring.evidence.attribution.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
+from scoring.evidence.attribution.claims import claims_seen, spoken_in
 from scoring.evidence.attribution.makers import LandedAs
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked, Tree
 from scoring.evidence.attribution.work_trees import Neighbourhood, WorkTrees, Writes
+from scoring.evidence.attribution.written import LinesAdded, least_share, written_lines
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.checkpoints import (
     Checkpoint,
@@ -26,10 +28,10 @@ from scoring.evidence.git.checkpoints import (
 )
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
-from scoring.evidence.harnesses.harness import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts import counting, streams
-from scoring.evidence.transcripts.claims import claims_seen, spoken_in
+from scoring.evidence.transcripts.counter import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
+from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
     FileFound,
@@ -42,9 +44,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.rows import Rows
 from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRules, file_found
-from scoring.evidence.transcripts.written import LinesAdded, least_share, written_lines
 
 ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
     discover, lambda: readers.HARNESSES, "attributed-rows", TestTools
@@ -319,7 +319,7 @@ class AttributedScan(Scan):
             for one in checkpoint.sessions
         }
         return stated | {
-            name for _, of in self._read() for rows in of.values() for name in rows.sessions()
+            name for _, of in self._read() for events in of.values() for name in events.sessions()
         }
 
     def _files_read(self) -> list[streams.File]:
@@ -330,33 +330,37 @@ class AttributedScan(Scan):
             for session in checkpoint.sessions:
                 held.setdefault(session.blobs, []).append((checkpoint.id, session))
         read = [
-            (transcript, harnesses[name], rows)
+            (transcript, harnesses[name], events)
             for transcript, of in self._read()
-            for name, rows in of.items()
+            for name, events in of.items()
         ]
-        known = defaultdict[str, defaultdict[str, list[Rows]]](lambda: defaultdict(list))
-        for _, harness, rows in read:
-            for name in rows.sessions():
-                known[harness.name][name].append(rows)
+        known = defaultdict[str, defaultdict[str, list[TranscriptEvents]]](
+            lambda: defaultdict(list)
+        )
+        for _, harness, events in read:
+            for name in events.sessions():
+                known[harness.name][name].append(events)
         files: list[streams.File] = []
         for transcript, harness, found in read:
-            rows = harness.original(found, known[harness.name].__getitem__)
+            events = harness.original(found, known[harness.name].__getitem__)
             if transcript.blobs:
                 for name, one in held[transcript.blobs]:
-                    start, stored = rows.line_of(one.start), timestamp_ns(one.created_at)
+                    start, stored = events.line_of_message(one.start), timestamp_ns(one.created_at)
                     files.append(
-                        streams.File(transcript, harness, rows, name, one.session_id, start, stored)
+                        streams.File(
+                            transcript, harness, events, name, one.session_id, start, stored
+                        )
                     )
-            elif transcript.store and len(rows.sessions()) > 1:
-                apart = rows.by_session()
+            elif transcript.store and len(events.sessions()) > 1:
+                apart = events.by_session()
                 files += (
                     streams.File(transcript, harness, part, session=part.sessions()[0])
                     for part in apart
                 )
             else:
-                files.append(streams.File(transcript, harness, rows))
+                files.append(streams.File(transcript, harness, events))
         for file in files:
-            file.rows.lines = []  # what is known of them is in the files
+            file.events.lines = []  # what is known of them is in the files
         files.sort(
             key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name))
         )
@@ -400,10 +404,10 @@ def _found(files: Sequence[streams.File]) -> list[FileFound]:
         by_path.setdefault(file.transcript.path, []).append(file)
     found = []
     for path, parts in by_path.items():
-        rows: dict[str, list[Rows]] = {}
+        events: dict[str, list[TranscriptEvents]] = {}
         for file in parts:
-            rows.setdefault(file.harness.name, []).append(file.rows)
-        named = any(span.cwd for file in parts for span in file.rows.spans)
+            events.setdefault(file.harness.name, []).append(file.events)
+        named = any(span.cwd for file in parts for span in file.events.spans)
         why = (
             ELSEWHERE
             if named
@@ -412,5 +416,5 @@ def _found(files: Sequence[streams.File]) -> list[FileFound]:
             else NOTHING_USABLE
         )
         why = "" if any(any(file.here) for file in parts) else why
-        found.append(file_found(path, rows, dict.fromkeys(rows, why)))
+        found.append(file_found(path, events, dict.fromkeys(events, why)))
     return found

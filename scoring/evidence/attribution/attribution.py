@@ -10,7 +10,7 @@ from scoring.evidence.attribution import session_trees
 from scoring.evidence.attribution.makers import LandedAs, cut_trees, reaches_commit, was_stored_for
 from scoring.evidence.attribution.session_trees import Asked, ChangedFiles, SessionPart, Tree
 from scoring.evidence.transcripts.facts import NS_MAX, Method
-from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
 
 # Why an iteration has no lines, or none of its own.
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
@@ -40,7 +40,7 @@ class Share:
     problem: str = ""
     shared: int | None = None
     end: int | None = None
-    made: Made | None = None
+    made: SessionCommit | None = None
     stated: tuple[str, ...] = ()
 
 

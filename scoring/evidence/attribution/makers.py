@@ -19,7 +19,7 @@ from scoring.evidence.attribution.session_trees import (
     Tree,
 )
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import Made, Session, SessionKey
+from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
 
 DAY = (
     86_400 * NS
@@ -31,7 +31,7 @@ _A_MINUTE = 60 * NS
 class KnownCommit(NamedTuple):
     """A commit that a session made, the place of its iteration, and whether that has a commit of its name."""
 
-    made: Made
+    made: SessionCommit
     place: int
     named: bool = False
 
@@ -65,9 +65,9 @@ class HeldCommit(NamedTuple):
 
     authored: int
     listed: Collection[str] = ()
-    shown: Collection[tuple[str, Made]] = ()
+    shown: Collection[tuple[str, SessionCommit]] = ()
 
-    def was_made_in(self, session: str, made: Made) -> bool:
+    def was_made_in(self, session: str, made: SessionCommit) -> bool:
         """Whether it has the author time of a lost commit of a session, which is its own, and no other one made it."""
         own = [
             self._is_at(other) and not other.amends for name, other in self.shown if name == session
@@ -75,7 +75,7 @@ class HeldCommit(NamedTuple):
         of_it = len(own) == len(self.shown) and (own or session in self.listed)
         return self._is_at(made) and bool(of_it) and not any(own)
 
-    def _is_at(self, made: Made) -> bool:
+    def _is_at(self, made: SessionCommit) -> bool:
         return made.begun - made.begun % NS <= self.authored <= made.time  # git keeps whole seconds
 
 
@@ -83,14 +83,16 @@ Name = TypeVar("Name")
 
 
 def amended(
-    made: Mapping[str, Sequence[Made]], lost: Collection[Made], held: Mapping[Name, HeldCommit]
-) -> dict[Made, Name]:
+    made: Mapping[str, Sequence[SessionCommit]],
+    lost: Collection[SessionCommit],
+    held: Mapping[Name, HeldCommit],
+) -> dict[SessionCommit, Name]:
     """Return what ``lost`` commits, which git does not have, became, of those that sessions ``made``; only the certain.
 
     Whatever else an amend changes, the author time stays: it is between the call that made the commit and its result.
     """
     by_time = sorted((one.authored, name) for name, one in held.items())
-    found: dict[Made, Name] = {}
+    found: dict[SessionCommit, Name] = {}
     for session, commits in made.items():
         for one in (one for one in commits if one in lost and not one.amends):
             near = by_time[
@@ -107,7 +109,9 @@ def amended(
     return found
 
 
-def amends(made: Mapping[str, Sequence[Made]], lost: Collection[Made]) -> dict[Made, Made]:
+def amends(
+    made: Mapping[str, Sequence[SessionCommit]], lost: Collection[SessionCommit]
+) -> dict[SessionCommit, SessionCommit]:
     """Return those of some commits that amend the one before them in their session, where git has neither."""
     pairs = (pair for commits in made.values() for pair in pairwise(sorted(commits)))
     return {one: before for before, one in pairs if one.amends and one in lost and before in lost}
@@ -126,7 +130,7 @@ def known_commits(
     """Return the known commits of each session, by time; rewritten ones as what they became, others left out."""
     names, landed = in_order(one.commits for one in asked), in_order(one.landed for one in asked)
     found: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
-    unknown: list[tuple[SessionKey, Made]] = []
+    unknown: list[tuple[SessionKey, SessionCommit]] = []
     for key, session in sessions.items():
         for made in session.made:
             if (named := place_of(names, made.sha)) != NO_ITERATION:
@@ -136,7 +140,7 @@ def known_commits(
             else:
                 unknown.append((key, made))
     became = landed_as(sorted({made.sha for _, made in unknown})) if unknown else {}
-    rest: list[tuple[SessionKey, Made]] = []
+    rest: list[tuple[SessionKey, SessionCommit]] = []
     for key, made in unknown:
         places = (place_of(names, sha) for sha in became.get(made.sha, ()))
         place = min((place for place in places if place != NO_ITERATION), default=NO_ITERATION)
@@ -165,7 +169,7 @@ def _held(
     listed: Mapping[int, Collection[SessionKey]],
 ) -> dict[int, HeldCommit]:
     """Return the commits of iterations, by their places."""
-    shown: dict[int, list[tuple[str, Made]]] = {}
+    shown: dict[int, list[tuple[str, SessionCommit]]] = {}
     for key, commits in known.items():
         for commit in commits:
             shown.setdefault(commit.place, []).append((key[1], commit.made))
@@ -181,7 +185,7 @@ def _held(
 
 def _same_subject(
     asked: Sequence[Asked],
-    commits: Sequence[tuple[SessionKey, Made]],
+    commits: Sequence[tuple[SessionKey, SessionCommit]],
     known: Mapping[SessionKey, Sequence[KnownCommit]],
     listed: Mapping[int, Collection[SessionKey]],
 ) -> list[int]:
@@ -223,7 +227,7 @@ def cut_trees(
     landed_as: LandedAs,
     changed: ChangedFiles,
     whole: Collection[int],
-) -> dict[int, Made]:
+) -> dict[int, SessionCommit]:
     """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does."""
     keys = {
         place: {key for tree in found for key in tree.sessions}
@@ -231,7 +235,7 @@ def cut_trees(
         if found
     }
     known = known_commits(asked, sessions, landed_as, keys)
-    shown: dict[int, Made] = {}
+    shown: dict[int, SessionCommit] = {}
     commits = sorted(
         (commit.named, commit.made, key, commit.place)
         for key, of_it in known.items()
@@ -350,7 +354,7 @@ def _start(asked: Sequence[Asked], tree: Tree, one: Cut) -> int | None:
     files = [file for file in tree.files if file.checkpoint]
     for file in files if one.place >= 0 else ():
         named = asked[one.place].checkpoints
-        if file.checkpoint not in named or not file.start or not file.rows.opens:
+        if file.checkpoint not in named or not file.start or not file.events.begins_session:
             continue
         if any(other.order < file.order and other.checkpoint not in named for other in files):
             lines = zip(file.numbers, file.times, file.ids, strict=True)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from scoring.evidence.transcripts.events import AgentStarted, Edit
 from scoring.evidence.transcripts.facts import NS, IterationWindow
-from scoring.evidence.transcripts.rows import AGENT, BY_TOOL, EDIT, NOTE
-from scoring.evidence.transcripts.streams import File, Made, Session, SessionKey
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
 
 A_SECOND = NS - 1  # what a time that git has in whole seconds may be later
 NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
@@ -36,7 +36,7 @@ class Cut(NamedTuple):
 
     at: int
     place: int
-    made: Made | None = None
+    made: SessionCommit | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -230,17 +230,16 @@ def trees_of(
         tuple[str, str], str | None
     ] = {}  # of each edited path and folder the file; None: it is outside
     for file in files:
-        spans, texts = file.rows.spans, file.rows.texts
-        for span, number, text, how in file.rows.tables.get(EDIT, ()):
-            path, folder = edit = texts[text], spans[span].cwd
+        spans, texts = file.events.spans, file.events.texts
+        for event in file.events.of(Edit):
+            path, folder = edit = texts[event.path], spans[event.span].cwd
             if edit not in known:
                 inside = not posixpath.isabs(path) or not folder or path.startswith(f"{folder}/")
                 known[edit] = changed.named(path, folder) if inside else None
-            if known[edit] is not None or how == BY_TOOL:
-                _note_edit(file, number, known[edit], found)
-        for _, number, what in file.rows.tables.get(NOTE, ()):
-            if what == AGENT:
-                _note_edit(file, number, "", found)
+            if known[edit] is not None or event.by_tool:
+                _note_edit(file, event.line, known[edit], found)
+        for started in file.events.of(AgentStarted):
+            _note_edit(file, started.line, "", found)
     for tree in by_root.values():
         tree.edits = sorted(set(tree.edits))
         tree.edited = {name: sorted(set(places)) for name, places in tree.edited.items()}

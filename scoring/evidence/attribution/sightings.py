@@ -6,14 +6,30 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.attribution import Share
-from scoring.evidence.commands.commandlines import TOOLS_OF
+from scoring.evidence.commands.verifier_programs import TOOLS_BY_VERIFIER_TYPE
 from scoring.evidence.scopes import is_code
-from scoring.evidence.transcripts import rows
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    BreakKind,
+    Call,
+    CommitMade,
+    Compaction,
+    Edit,
+    Event,
+    ProgramRun,
+    Prompt,
+    PromptKind,
+    ResetKind,
+    TestRun,
+    UserBreak,
+    WorkReset,
+    key_of,
+)
 from scoring.evidence.transcripts.facts import (
     CorrectionsSeen,
     LinesFound,
@@ -21,7 +37,7 @@ from scoring.evidence.transcripts.facts import (
     TestsSeen,
     WorkSeen,
 )
-from scoring.evidence.transcripts.streams import File, Made, SessionKey
+from scoring.evidence.transcripts.streams import File, SessionCommit, SessionKey
 
 Kind: TypeAlias = Literal[
     "run",
@@ -36,14 +52,19 @@ Kind: TypeAlias = Literal[
     "report",
     "foreign",
 ]
-_SAID: dict[int, Kind] = {rows.SAID_WRONG: "words", rows.REPORT: "report", rows.FOREIGN: "foreign"}
+_SAID: dict[PromptKind, Kind] = {
+    PromptKind.SAYS_WRONG: "words",
+    PromptKind.REPORT: "report",
+    PromptKind.FOREIGN: "foreign",
+}
+EventKind = TypeVar("EventKind", bound=Event)
 _TEST_VERIFIERS = frozenset(
     ("unit", "test", "tests", "integration", "e2e", "regression", "acceptance")
 )
 
 
 class Sighting(NamedTuple):
-    """One thing that was seen: when, in which session, file and line (from 0), and what; ``how`` as in the rows."""
+    """One thing that was seen: when, in which session, file and line (from 0), and what."""
 
     time: int
     session: SessionKey
@@ -55,7 +76,9 @@ class Sighting(NamedTuple):
     passed: bool | None = None
     good: int | None = None
     bad: int | None = None
-    how: int = 0
+    by_tool: bool = False  # of an edit, whether a tool made it
+    reset: ResetKind | None = None  # of a reset, how
+    idle: bool = False  # of an interruption, whether the agent had done nothing
     agent: str = ""  # the id or the transcript of a sub-agent
     began: int = 0  # when a run did; its time is that of its end, if known
 
@@ -115,7 +138,7 @@ class Sightings:
                 continue
             found.append(one)
             if (
-                one.kind == "interrupt" and one.key and not own
+                one.kind == "interrupt" and one.idle and not own
             ):  # the agent had not begun: no work is stopped
                 continue
             if one.kind == "rejection":
@@ -142,7 +165,7 @@ class Sightings:
 
     def work(self, missing: int = 0) -> WorkSeen:
         """Return how much was edited, and what the agent had help from, ``missing`` sub-agents too."""
-        edits = Counter(edit.text for edit in self._of("edit") if edit.how == rows.BY_TOOL)
+        edits = Counter(edit.text for edit in self._of("edit") if edit.by_tool)
         most = max(edits.values(), default=0)
         return WorkSeen(
             edits.total(),
@@ -155,16 +178,16 @@ class Sightings:
 
     def _resets(self) -> list[Sighting]:
         """Return the times when the agent took its own work back, one of each command."""
-        found: dict[tuple[int, int, int], Sighting] = {}
+        found: dict[tuple[int, int, ResetKind | None], Sighting] = {}
         verdicts = [run for run in self._of("run") if run.passed is not None]
         for reset in self._of("reset"):
-            if reset.how in (rows.HARD, rows.PATHS) and not self._was_edited(reset):
+            if reset.reset in (ResetKind.HARD, ResetKind.PATHS) and not self._was_edited(reset):
                 continue
-            if reset.how == rows.AMEND:
+            if reset.reset == ResetKind.AMEND:
                 before = bisect_right(verdicts, reset.time, key=attrgetter("time"))
                 if not before or verdicts[before - 1].passed:
                     continue
-            found.setdefault((id(reset.file), reset.number, reset.how), reset)
+            found.setdefault((id(reset.file), reset.number, reset.reset), reset)
         return list(found.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
@@ -185,7 +208,9 @@ class Sightings:
         kind = kind.strip().lower()
         if kind in _TEST_VERIFIERS:
             return any(run.kind == "run" for run in self.found)
-        return any(rows.key_of(name) in self.words for name in TOOLS_OF.get(kind, (kind,)) if name)
+        return any(
+            key_of(name) in self.words for name in TOOLS_BY_VERIFIER_TYPE.get(kind, (kind,)) if name
+        )
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:
@@ -204,13 +229,13 @@ def sightings_of(
     open_runs: dict[tuple[SessionKey, int], tuple[int, Sighting]] = {}
     ended: list[tuple[int, Sighting]] = []
     for file in files:
-        if file.rows.tables:
+        if file.events.lists:
             _look(file, owners, found, open_runs, ended, places)
             first = edited.setdefault((file.harness.name, file.owner), {})
-            for _, number, path, _ in file.rows.tables.get(rows.EDIT, ()):
-                n = file.at(number)
+            for edit in file.events.of(Edit):
+                n = file.at(edit.line)
                 if n >= 0 and file.here[n]:
-                    text, time = file.rows.texts[path], file.times[n]
+                    text, time = file.events.texts[edit.path], file.times[n]
                     first[text] = min(time, first.get(text, time))
     # A run with its call in one file of a session and its result in the next one.
     for owner, result in ended:
@@ -242,80 +267,71 @@ def _look(
     ended: list[tuple[int, Sighting]],
     places: Mapping[int, int],
 ) -> None:
-    texts, session = file.rows.texts, (file.harness.name, file.owner)
+    texts, session = file.events.texts, (file.harness.name, file.owner)
 
-    def owned(kind: int) -> Iterable[tuple[int, Sighting, list[int]]]:
-        """Yield the iteration, what can be said at once, and the rest, of the rows in lines that count for one."""
-        for span, number, *row in file.rows.tables.get(kind, ()):
-            n = file.at(number)
+    def owned(kind: type[EventKind]) -> Iterable[tuple[int, Sighting, EventKind]]:
+        """Yield the iteration, what can be said at once, and the event, in lines that count for one."""
+        for event in file.events.of(kind):
+            n = file.at(event.line)
             if n >= 0 and file.fresh[n] and (owner := owners[file.ids[n]]) >= 0:
-                yield (
-                    owner,
-                    Sighting(file.times[n], session, file, number, "call", agent=file.agent(span)),
-                    row,
-                )
+                agent = file.agent(event.span)
+                one = Sighting(file.times[n], session, file, event.line, "call", agent=agent)
+                yield owner, one, event
 
-    for span, number, key, state, label, passed, good, bad, begun in file.rows.tables.get(
-        rows.RUN, ()
-    ):
-        n = file.at(number)
-        first = file.at(begun, n)
+    for run in file.events.of(TestRun):
+        n, number = file.at(run.line), run.line
+        first = n if run.called_at is None else file.at(run.called_at, n)
         if n < 0 or not file.fresh[n] or (owner := owners[file.ids[first]]) < 0:
             continue
+        verdict = run.passed, run.passed_tests, run.failed_tests
         if places.get(owner) != places.get(owners[file.ids[n]]):
-            n, number, passed, good, bad = first, begun, -1, -1, -1
-        text = texts[label] if label >= 0 else ""
-        verdict = (
-            None if passed < 0 else bool(passed),
-            None if good < 0 else good,
-            None if bad < 0 else bad,
-        )
-        agent, began = file.agent(span), file.times[first]
-        run = Sighting(
+            n, number = first, -1 if run.called_at is None else run.called_at
+            verdict = None, None, None
+        sighting = Sighting(
             file.times[n],
             session,
             file,
             number,
             "run",
-            key,
-            text,
+            run.call,
+            "" if run.command is None else texts[run.command],
             *verdict,
-            agent=agent,
-            began=began,
+            agent=file.agent(run.span),
+            began=file.times[first],
         )
-        if state == rows.RESULT_ONLY:
-            ended.append((owner, run))
-        elif state == rows.CALL_ONLY and key:
-            open_runs[session, key] = owner, run
+        if not run.ended and run.call:
+            open_runs[session, run.call] = owner, sighting
+        elif run.ended and run.called_at is None:
+            ended.append((owner, sighting))
         else:
-            found[owner].found.append(run)
-    for owner, one, (path, how) in owned(rows.EDIT):
-        found[owner].found.append(one._replace(kind="edit", text=texts[path], how=how))
-    unanswered = {
-        n for _, n, _, state, *_ in file.rows.tables.get(rows.MADE, ()) if state == rows.CALL_ONLY
-    }
-    calls = sorted(n for _, n, *_ in file.rows.tables.get(rows.CALL, ())) if unanswered else []
-    for owner, one, (what, key) in owned(rows.BREAK):
+            found[owner].found.append(sighting)
+    for owner, one, edit in owned(Edit):
+        found[owner].found.append(
+            one._replace(kind="edit", text=texts[edit.path], by_tool=edit.by_tool)
+        )
+    unanswered = {made.line for made in file.events.of(CommitMade) if not made.sha}
+    calls = sorted(call.line for call in file.events.of(Call)) if unanswered else []
+    for owner, one, stop in owned(UserBreak):
         # An interruption may stop a command that made the commit before, and has no result that says so.
         called = bisect_left(calls, one.number) - 1
         at = file.at(calls[called]) if called >= 0 and calls[called] in unanswered else -1
-        if what == rows.REJECTION or at < 0 or owners[file.ids[at]] == owner:
-            kind: Kind = "interrupt" if what == rows.INTERRUPT else "rejection"
-            found[owner].found.append(one._replace(kind=kind, key=key))
-    for owner, one, (how, path) in owned(rows.RESET):
-        found[owner].found.append(
-            one._replace(kind="reset", text=texts[path] if path >= 0 else "", how=how)
-        )
-    for owner, one, (what,) in owned(rows.PROMPT):
-        found[owner].found.append(one._replace(kind=_SAID[what]))
-    for owner, one, (what,) in owned(rows.NOTE):
-        found[owner].found.append(
-            one._replace(kind="agent" if what == rows.AGENT else "compaction")
-        )
-    for owner, _, names in owned(rows.WORD):
-        found[owner].words.update(names)
-    for owner, one, (*_, key, _) in owned(rows.CALL):
-        found[owner].found.append(one._replace(key=key))
+        if stop.kind == BreakKind.REFUSAL:
+            found[owner].found.append(one._replace(kind="rejection", key=stop.response))
+        elif at < 0 or owners[file.ids[at]] == owner:
+            found[owner].found.append(one._replace(kind="interrupt", idle=stop.idle))
+    for owner, one, reset in owned(WorkReset):
+        text = "" if reset.path is None else texts[reset.path]
+        found[owner].found.append(one._replace(kind="reset", text=text, reset=reset.kind))
+    for owner, one, prompt in owned(Prompt):
+        found[owner].found.append(one._replace(kind=_SAID[prompt.kind]))
+    for owner, one, _ in owned(AgentStarted):
+        found[owner].found.append(one._replace(kind="agent"))
+    for owner, one, _ in owned(Compaction):
+        found[owner].found.append(one._replace(kind="compaction"))
+    for owner, _, program in owned(ProgramRun):
+        found[owner].words.add(program.program)
+    for owner, one, call in owned(Call):
+        found[owner].found.append(one._replace(key=call.id))
 
 
 def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int, tuple[File, int]]:
@@ -330,7 +346,7 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
 
 
 def places_seen(
-    made: Made | None,
+    made: SessionCommit | None,
     lines: Mapping[int, tuple[File, int]],
     run: Sighting | None,
     others: Sequence[Sighting],

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Self
 
 from scoring.errors import InputError
-from scoring.evidence.commands.commandlines import ANY_BELOW
+from scoring.evidence.commands.file_writes import ANY_BELOW
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses.harness import HASHED_FOLDER, SPELLED_FOLDER, InRepository
-from scoring.evidence.transcripts.rows import EDIT, TEXT_LIMIT, UNSURE
+from scoring.evidence.harnesses.harness import HASHED_FOLDER, SPELLED_FOLDER
+from scoring.evidence.transcripts.counter import InRepository
+from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
 from scoring.evidence.transcripts.streams import File, Session
 from scoring.files import identity_of, read_file
 
@@ -130,7 +131,7 @@ class Neighbourhood:
 
     def _is_known(self, session: Session) -> bool:
         """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
-        named = {span.remote for file in session.files for span in file.rows.spans} - {""}
+        named = {span.remote for file in session.files for span in file.events.spans} - {""}
         is_remote = any(same_remote(remote) in self._remotes for remote in named)
         return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
 
@@ -139,11 +140,11 @@ class Neighbourhood:
             for place in file.of(session):
                 file.here[place] = True
             return
-        folders = file.harness.folders(file.rows.spans)
+        folders = file.harness.folders(file.events.spans)
         counts = [self._counts(folder, known) for folder in folders]
         said = [here for here, folder in zip(counts, folders, strict=True) if folder]
         for span, here, folder, numbers in zip(
-            file.rows.spans, counts, folders, file.rows.covers, strict=True
+            file.events.spans, counts, folders, file.events.covers, strict=True
         ):
             # A line without a folder goes with the others of its file.
             if (
@@ -193,9 +194,9 @@ class Writes:
     ) -> Self:
         """Look through files for what wrote artifacts, by their places in the repository."""
         written: dict[str, set[str]] = {}
-        for path in _paths(files, EDIT):
+        for path in _paths(files, Edit):
             written.setdefault(posixpath.basename(path), set()).add(path)
-        unsure = _paths(files, UNSURE)
+        unsure = _paths(files, PossibleEdit)
         places_of = {
             identity: place for place in places if place and (identity := identity_of(root / place))
         }
@@ -208,7 +209,7 @@ class Writes:
         )
         tops, folders = (
             trees.tops if files else (),
-            {span.cwd for file in files for span in file.rows.spans},
+            {span.cwd for file in files for span in file.events.spans},
         )
         inside = tuple(f"{top}/" for top in tops)
         beside = (folder for folder in folders if not folder.startswith(inside))
@@ -224,18 +225,18 @@ class Writes:
 
     def maybe(self, own: Iterable[File], *names: str) -> bool:
         """Whether it may have been written, by any session or, where all below a folder may be, by its ``own`` ones."""
-        below = [path for path in _paths(own, UNSURE) if path.endswith(ANY_BELOW)]
+        below = [path for path in _paths(own, PossibleEdit) if path.endswith(ANY_BELOW)]
         tried = [*((path, ()) for path in self.unsure), *((path, self.tops) for path in below)]
         return names[0] in self.linked[1] or any(
             may_be_written(n, *one) for n in names if n for one in tried
         )
 
 
-def _paths(files: Iterable[File], kind: int) -> set[str]:
+def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
     return {
-        posixpath.normpath(file.rows.texts[row[2]])
+        posixpath.normpath(file.events.texts[event.path])
         for file in files
-        for row in file.rows.tables.get(kind, ())
+        for event in file.events.of(kind)
     }
 
 

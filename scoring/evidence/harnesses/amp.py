@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from scoring.evidence.harnesses.events import EventReader, ToolNames, note_calls
+from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     count_in,
     items_in,
@@ -13,7 +13,8 @@ from scoring.evidence.harnesses.fields import (
     time_in,
 )
 from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness
-from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
+from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
@@ -44,7 +45,7 @@ class AmpReader(EventReader):
         ends = _ends_of(items_in(line, "meta", "traces"))
         now = milliseconds(line.get("created"))
         for place, message in enumerate(items_in(line, "messages")):
-            self.messages.append(self.events)
+            self.messages.append(self.next_event)
             if not isinstance(message, dict) or message.get("role") not in _ROLES:
                 self.unknown(member(message, "role")) if isinstance(message, dict) else self.skip(
                     OTHER_TYPE

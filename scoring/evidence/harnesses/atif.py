@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from scoring.evidence.harnesses.events import EventReader, ToolNames, note_call
+from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     count_in,
     items_in,
@@ -14,7 +14,8 @@ from scoring.evidence.harnesses.fields import (
     value_of,
 )
 from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness
-from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames(
     "Bash bash shell exec_command run_shell_command execute_bash run_command",
@@ -54,7 +55,7 @@ class AtifReader(EventReader):
     def _steps(self, trajectory: Any, session: str, agent: bool) -> None:
         steps, now, measured = items_in(trajectory, "steps"), None, False
         for step in steps:
-            self.messages += () if agent else (self.events,)
+            self.messages += () if agent else (self.next_event,)
             if not isinstance(step, dict):
                 self.skip(OTHER_TYPE)
                 continue
@@ -75,7 +76,7 @@ class AtifReader(EventReader):
             ):
                 measured |= self._take(step)
         totals = [count_in(trajectory, "final_metrics", name) for name in _TOTALS]
-        if self.events and self.opens and not measured and None not in totals[:2]:
+        if self.next_event and self.opens and not measured and None not in totals[:2]:
             output, given, reads, writes = (count or 0 for count in totals)
             self.totals(0, output, max(given - reads - writes, 0), reads, writes)
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import LOOP_STATE, command_flags, reads_loop_state
 from scoring.evidence.commands.testruns import TestTools
@@ -21,10 +22,18 @@ from scoring.evidence.harnesses.harness import (
     Hook,
     JsonReader,
 )
+from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    LineSpan,
+    Response,
+    TokensStated,
+    TranscriptEvents,
+    key_of,
+)
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows, key_of
-from scoring.evidence.transcripts.written import lines_added
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -139,7 +148,7 @@ class ClaudeReader(JsonReader):
         self._seen = Observations(tools)
         self._spans: dict[tuple[str | None, str | None, str | None, bool, str], int] = {}
         self._covers: list[list[int]] = []
-        self._responses: dict[_Key, tuple[int, ...]] = {}  # their rows
+        self._responses: dict[_Key, Response] = {}
         self._times: dict[_Key, int] = {}  # of the earliest copy, where nothing is looked at
         self._opens: bool | None = None
         self._cwd = ""
@@ -240,38 +249,50 @@ class ClaudeReader(JsonReader):
     ) -> None:
         """Note a response; copies of it in one folder and session become one row: of work, at the last line."""
         written = usage.cache_creation_input_tokens or 0
-        tokens = (
-            usage.output_tokens or 0,
-            usage.input_tokens or 0,
-            usage.cache_read_input_tokens or 0,
-            written,
-            min(_for_an_hour(bytes(usage.cache_creation)), written)
-            if usage.cache_creation is not UNSET
-            else 0,
+        for_an_hour = 0
+        if usage.cache_creation is not UNSET:
+            for_an_hour = min(_for_an_hour(bytes(usage.cache_creation)), written)
+        is_side_chain = line.isSidechain is True
+        response = Response(
+            span,
+            number,
+            id=key_of(message.id) if message.id else 0,
+            request=key_of(line.requestId) if message.id and line.requestId else 0,
+            side_chain=is_side_chain and bool(message.id),
+            copies=1,
+            stated=TokensStated.ALL,
+            output=usage.output_tokens or 0,
+            input=usage.input_tokens or 0,
+            cache_reads=usage.cache_read_input_tokens or 0,
+            cache_writes=written,
+            cache_writes_1h=for_an_hour,
         )
         if not message.id:
-            self.tables[RESPONSE].append((span, number, 0, 0, 0, 1, *tokens))
+            self.counted[Response].append(response)
             return
-        key = message.id, line.requestId or "", line.isSidechain is True, span
-        if (row := self._responses.get(key)) is None:
-            request, side = (
-                key_of(line.requestId) if line.requestId else 0,
-                int(line.isSidechain is True),
-            )
-            row = span, number, key_of(message.id), request, side, 0, *tokens
-        place = row[1]
-        if self._seen.looks:
-            place = number
-        elif time < self._times.setdefault(key, time):
-            place, self._times[key] = number, time
-        self._responses[key] = (span, place, *row[2:5], row[5] + 1, *max(row[6:], tokens))
+
+        key = message.id, line.requestId or "", is_side_chain, span
+        earlier = self._responses.get(key)
+        if earlier is None:
+            self._times[key] = time
+            self._responses[key] = response
+            return
+
+        counted_at = number
+        if not self._seen.looks:
+            counted_at = earlier.line
+            if time < self._times[key]:
+                counted_at = number
+                self._times[key] = time
+        best = max(earlier, response, key=_tokens_of)
+        self._responses[key] = replace(best, line=counted_at, copies=earlier.copies + 1)
 
     def _take_item(self, number: int, span: int, item: _Item) -> None:
         kind, seen = item.type, self._seen
         if kind == "tool_use":
             key, flags = self._call(item)
             if flags or seen.looks:
-                self.tables[CALL].append((span, number, key, flags))
+                self.counted[Call].append(Call(span, number, id=key, shows=flags))
         elif kind == "tool_result":
             text, failed = partial(_text_of, item.content), item.is_error is True
             if failed and seen.looks and text().startswith(REFUSED):
@@ -291,7 +312,7 @@ class ClaudeReader(JsonReader):
                     normpath(join(self._cwd, read)), partial(_text_of, item.content.copy())
                 )
             key = seen.result(item.tool_use_id, None if goes_on else failed, text)
-            self.tables[VERDICT].append((span, number, key, int(failed)))
+            self.counted[CallResult].append(CallResult(span, number, id=key, failed=failed))
 
     def _call(self, item: _Item) -> tuple[int, int]:
         """Note a call; return its key and what it shows. Only of a few tools the input is looked at."""
@@ -316,7 +337,7 @@ class ClaudeReader(JsonReader):
             item.id, name in QUESTIONS, name in AGENTS
         ), LOOP_STATE if reads_loop_state(read) else 0
 
-    def rows(self) -> Rows:
+    def events(self) -> TranscriptEvents:
         """Return what was taken; calls that the user refused are none."""
         spans = [
             LineSpan(
@@ -328,20 +349,16 @@ class ClaudeReader(JsonReader):
             )
             for cwd, session, model, agent, helper in self._spans
         ]
-        responses, refused = (
-            [*self.tables[RESPONSE], *self._responses.values()],
-            self._seen.refused_calls,
+        refused = self._seen.refused_calls
+        events = TranscriptEvents(
+            spans=spans,
+            covers=[list(numbers) for numbers in self._covers],
+            skipped=dict(self.skipped),
         )
-        calls = [row for row in self.tables[CALL] if row[2] not in refused]
-        tables = {
-            **self.tables,
-            RESPONSE: responses,
-            CALL: calls,
-            VERDICT: list(self.tables[VERDICT]),
-        }
-        tables = {kind: found for kind, found in tables.items() if found}
-        rows = Rows(spans, list(map(list, self._covers)), tables, dict(self.skipped))
-        return self._seen.fill(rows, self._opens is True)
+        events.put(Response, [*self.counted[Response], *self._responses.values()])
+        events.put(Call, [call for call in self.counted[Call] if call.id not in refused])
+        events.put(CallResult, self.counted[CallResult])
+        return self._seen.fill(events, self._opens is True)
 
 
 def _repeated(line: _Line) -> _Line:
@@ -357,6 +374,17 @@ def _repeated(line: _Line) -> _Line:
         found.agentId,
     )
     return said
+
+
+def _tokens_of(response: Response) -> tuple[int, ...]:
+    """Return what tells which copy of a response knows most."""
+    return (
+        response.output,
+        response.input,
+        response.cache_reads,
+        response.cache_writes,
+        response.cache_writes_1h,
+    )
 
 
 @lru_cache(256)  # lines of one response say the same

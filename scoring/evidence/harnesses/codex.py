@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
+from enum import IntEnum
 from operator import lt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,7 +13,6 @@ from msgspec.structs import astuple, replace
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.events import script_of
 from scoring.evidence.harnesses.fields import (
     BROKEN,
     Count,
@@ -25,75 +24,151 @@ from scoring.evidence.harnesses.fields import (
     text_in,
 )
 from scoring.evidence.harnesses.harness import (
-    ELSEWHERE,
     MODEL_LIMIT,
-    NO_FOLDER,
     NO_TIME,
     OTHER_TYPE,
     Copy,
     Harness,
     Home,
     Hook,
-    InRepository,
     JsonReader,
-    ReadAgain,
+)
+from scoring.evidence.harnesses.tool_calls import script_of
+from scoring.evidence.transcripts.counter import (
+    ELSEWHERE,
+    NO_FOLDER,
+    CountedHarness,
+    EventsOfSession,
+    InRepository,
+    LineClock,
     TranscriptCounter,
+    times_of_lines,
+)
+from scoring.evidence.transcripts.edits import lines_patched, paths_patched
+from scoring.evidence.transcripts.events import (
+    OBSERVED,
+    Call,
+    CallResult,
+    Event,
+    LineSpan,
+    SpanOpening,
+    TranscriptEvents,
+    key_of,
 )
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
-from scoring.evidence.transcripts.rows import CALL, RUN, VERDICT, LineSpan, Rows, key_of
-from scoring.evidence.transcripts.tally import Tally
-from scoring.evidence.transcripts.written import lines_patched, paths_patched
-
-# What opens a span: a ``session_meta``, a ``turn_context``, the first line that is said to be the session's own.
-META, CONTEXT, OWN = 1, 2, 3
-
-COUNT, TURN, REPEAT = 0, 3, 4
-"""Tables beside those of calls and verdicts. Behind span and line each row has how many counts are before it, and then:
-
-- count, as it is written: what it counts (:data:`TOTALS`, or :data:`LAST` where an event has no totals; :data:`BASE`,
-  what the file that this one goes on from has counted), and the totals (input, cached input, input written to the
-  cache, output, reasoning output, all), -1 for those left out;
-- turn, worked out of the counts: output, input, cache reads, cache creations;
-- repeat, worked out of the counts too: nothing more.
-"""
-
-TOTALS, LAST, BASE = range(3)
+from scoring.evidence.transcripts.tally import Tally, TurnTokens
 
 
-def settled(rows: Rows) -> Rows:
-    """Work the turns out of the counts of a transcript; a field that an event leaves out has not changed."""
-    worked_out: dict[int, list[tuple[int, ...]]] = {TURN: [], REPEAT: []}
+class CountKind(IntEnum):
+    """What the numbers of a :class:`TokenCount` are."""
+
+    TOTALS = 0
+    """The totals of the session so far."""
+    LAST = 1
+    """The tokens since the count before, of an event that has no totals."""
+    BASE = 2
+    """The totals in the file from which this one goes on, before its first event."""
+
+
+class TokenCount(Event, frozen=True):
+    """A count of tokens as the transcript states it; -1 for what it leaves out.
+
+    Attributes:
+        kind: what the numbers are.
+        input: tokens of input, with cached ones.
+        cached_input: tokens of input that were read from the cache.
+        cache_writes: tokens of input that were written to the cache.
+        output: tokens of output, with those of reasoning.
+        reasoning_output: tokens of reasoning.
+        total: all tokens.
+    """
+
+    kind: CountKind
+    input: int
+    cached_input: int
+    cache_writes: int
+    output: int
+    reasoning_output: int
+    total: int
+
+    @property
+    def numbers(self) -> "tuple[int, ...]":
+        """The numbers, in the order of the fields."""
+        return (
+            self.input,
+            self.cached_input,
+            self.cache_writes,
+            self.output,
+            self.reasoning_output,
+            self.total,
+        )
+
+
+class CountedTurn(Event, frozen=True):
+    """The tokens of one response, worked out of the counts. Without any, it repeats a count.
+
+    Attributes:
+        counts_before: how many counts of the transcript come before it.
+        output: tokens of output, with those of reasoning.
+        input: tokens of input, with cached ones.
+        cache_reads: tokens of input that were read from the cache.
+        cache_writes: tokens of input that were written to the cache.
+    """
+
+    counts_before: int
+    output: int
+    input: int
+    cache_reads: int
+    cache_writes: int
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it only repeats the count before it."""
+        return not (self.output or self.input or self.cache_reads or self.cache_writes)
+
+
+def settle(events: TranscriptEvents) -> TranscriptEvents:
+    """Work the turns out of the counts of a transcript; a number that is left out is unchanged."""
+    turns: list[CountedTurn] = []
     running = _FROM_ZERO
-    for span, time, before, kind, *counts in rows.tables.get(COUNT, ()):
+    for index, count in enumerate(events.of(TokenCount)):
         start = running
-        if kind == BASE:
-            running = tuple(counts)
+        if count.kind == CountKind.BASE:
+            running = count.numbers
             continue
-        if kind == LAST:
+        if count.kind == CountKind.LAST:
             running = tuple(
                 max(old, 0) + new if new >= 0 else old
-                for new, old in zip(counts, start, strict=True)
+                for new, old in zip(count.numbers, start, strict=True)
             )
         else:
-            running = tuple(counts)
+            running = count.numbers
             if any(map(lt, running, start)):
                 running = tuple(
-                    old if new < 0 else new for new, old in zip(counts, start, strict=True)
+                    old if new < 0 else new for new, old in zip(count.numbers, start, strict=True)
                 )
                 if any(map(lt, running, start)):
                     start = _FROM_ZERO
-        given, cached, output = running[0] - start[0], running[1] - start[1], running[3] - start[3]
-        written = running[2] - max(start[2], 0) if counts[2] >= 0 else max(given - cached, 0)
-        if given or cached or output or written:
-            worked_out[TURN].append((span, time, before, output, given, cached, written))
-        else:
-            worked_out[REPEAT].append((span, time, before))
-    for table, found in worked_out.items():
-        rows.tables.pop(table, None)
-        if found:
-            rows.tables[table] = found
-    return rows
+
+        given = running[0] - start[0]
+        cached = running[1] - start[1]
+        written = max(given - cached, 0)
+        if count.cache_writes >= 0:
+            written = running[2] - max(start[2], 0)
+        turn = CountedTurn(
+            count.span,
+            count.line,
+            counts_before=index,
+            output=running[3] - start[3],
+            input=given,
+            cache_reads=cached,
+            cache_writes=written,
+        )
+        turns.append(turn)
+
+    events.put(CountedTurn, turns)
+    return events
 
 
 # The totals before the first event: those that not every version states are left out.
@@ -102,7 +177,7 @@ _FROM_ZERO: tuple[int, ...] = (0, 0, -1, 0, -1, -1)
 
 def own_meta(spans: Sequence[LineSpan]) -> LineSpan:
     """Return how a session introduces itself: only the first time, since later ones are replayed."""
-    return next((span for span in spans if span.opens == META), LineSpan())
+    return next((span for span in spans if span.opens == SpanOpening.SESSION), LineSpan())
 
 
 def folders_of(spans: Sequence[LineSpan]) -> list[str]:
@@ -110,125 +185,175 @@ def folders_of(spans: Sequence[LineSpan]) -> list[str]:
     found: list[str] = []
     cwd, own = "", own_meta(spans)
     for span in spans:
-        if span.cwd and (span.opens == CONTEXT or span is own):
+        if span.cwd and (span.opens == SpanOpening.TURN or span is own):
             cwd = span.cwd
         found.append(cwd)
     return found
 
 
-class _Boundary(NamedTuple):
-    """Where a replay ends: before the span of a number, and behind so many token counts."""
+class _Boundary:
+    """Where a replay ends: before the span of an index, and after a number of token counts.
 
-    span: int = 0
-    counts: int = 0
+    Args:
+        events: the events of the transcript.
+        span: the index of the first span that is not replayed.
+        counts: how many token counts are replayed.
+    """
 
-    def is_before(self, row: Sequence[int]) -> bool:
-        return row[0] >= self.span and row[2] >= self.counts
+    def __init__(self, events: TranscriptEvents, span: int = 0, counts: int = 0) -> None:
+        self.span = span
+        self.counts = counts
+        self.last_count = events.of(TokenCount)[counts - 1] if counts else None
+
+    def is_before(self, event: Event) -> bool:
+        """Return whether an event comes after the replay."""
+        if event.span < self.span:
+            return False
+        if isinstance(event, CountedTurn):
+            return event.counts_before >= self.counts
+        return self.last_count is None or event.line > self.last_count.line
 
 
-def _boundary(rows: Rows, again: ReadAgain) -> _Boundary:
+def _boundary(events: TranscriptEvents, again: EventsOfSession) -> _Boundary:
     """Find out where the replay at the beginning of a forked session ends."""
-    spans, own = rows.spans, own_meta(rows.spans)
-    if (first := next((n for n, span in enumerate(spans) if span.opens == OWN), None)) is not None:
-        return _Boundary(span=first)
-    turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == CONTEXT]
+    spans = events.spans
+    own = own_meta(spans)
+    for index, span in enumerate(spans):
+        if span.opens == SpanOpening.OWN_LINES:
+            return _Boundary(events, span=index)
+
+    turns = [(n, span.born) for n, span in enumerate(spans) if span.opens == SpanOpening.TURN]
     if own.born >= 0:
-        for n, born in turns:
+        for index, born in turns:
             if born >= own.born:
-                return _Boundary(span=n)
+                return _Boundary(events, span=index)
         if turns and all(born >= 0 for _, born in turns):
-            return _Boundary(span=len(spans))
-    clock, counts = _clock(rows), rows.tables.get(COUNT, ())
-    if parents := again(own.parent):  # both begin with equal token counts
-        pairs = (zip(counts, parent.tables.get(COUNT, ()), strict=False) for parent in parents)
-        equal = (takewhile(lambda pair: pair[0][3:] == pair[1][3:], one) for one in pairs)
-        return _Boundary(counts=max(sum(1 for _ in one) for one in equal))
-    late = (n for n, row in enumerate(counts) if clock(row[1]) - own.time >= NS)
-    return _Boundary(counts=next(late, len(counts)))
+            return _Boundary(events, span=len(spans))
+
+    counts = events.of(TokenCount)
+    parents = again(own.parent)
+    if parents:  # both begin with equal token counts
+        return _Boundary(events, counts=max(_equal_counts(counts, one) for one in parents))
+
+    times = _times_of(events)
+    late = (n for n, count in enumerate(counts) if times[count.line] - own.time >= NS)
+    return _Boundary(events, counts=next(late, len(counts)))
 
 
-def _clock(rows: Rows) -> Callable[[int], int]:
-    """Return what gives the time of a row in nanoseconds: the row has it, or the number of the line that does."""
-    return {number: time for number, time, _ in rows.lines}.__getitem__ if rows.lines else int
+def _equal_counts(counts: Sequence[TokenCount], parent: TranscriptEvents) -> int:
+    """Return with how many equal counts a transcript and its parent begin."""
+    equal = 0
+    for count, other in zip(counts, parent.of(TokenCount), strict=False):
+        if (count.kind, count.numbers) != (other.kind, other.numbers):
+            break
+        equal += 1
+    return equal
 
 
-def _live_times(rows: Rows, boundary: _Boundary) -> list[list[int]]:
-    """Return, for each span, the times of its lines behind a boundary, ascending; or their numbers."""
-    first, after = boundary.span, None
-    if boundary.counts:
-        first, after, *_ = rows.tables[COUNT][boundary.counts - 1]
-    live = [sorted(times) if n >= first else [] for n, times in enumerate(rows.covers)]
-    if after is not None:
-        clock = _clock(rows)
-        behind = clock(after)
-        live[first] = [at for at in live[first] if clock(at) > behind]
+def _times_of(events: TranscriptEvents) -> dict[int, int]:
+    """Return when each line was written, by its number."""
+    return {line.number: line.time for line in events.lines}
+
+
+def _live_lines(events: TranscriptEvents, boundary: _Boundary) -> list[list[int]]:
+    """Return, for each span, the numbers of its lines after a boundary, ascending."""
+    live = [
+        sorted(numbers) if index >= boundary.span else []
+        for index, numbers in enumerate(events.covers)
+    ]
+    last = boundary.last_count
+    if last is not None:
+        times = _times_of(events)
+        for index in range(last.span):
+            live[index] = []
+        live[last.span] = [number for number in live[last.span] if times[number] > times[last.line]]
     return live
 
 
-def without_replay(rows: Rows, again: ReadAgain) -> Rows:
+def without_replay(events: TranscriptEvents, again: EventsOfSession) -> TranscriptEvents:
     """Return what was observed without the replay of a forked session; it counts like one that was not forked."""
-    own = own_meta(rows.spans)
+    own = own_meta(events.spans)
     if not own.parent or own.parent == own.session:
-        return rows
-    boundary = _boundary(rows, again)
-    live = _live_times(rows, boundary)
-    tables = {
-        kind: list(filter(boundary.is_before, rows.tables.get(kind, ())))
-        for kind in (TURN, CALL, VERDICT)
-    }
-    numbers = {number for found in live for number in found} | {row[1] for row in tables[TURN]}
-    for kind in rows.tables.keys() - {COUNT, REPEAT, *tables}:
-        tables[kind] = [row for row in rows.tables[kind] if row[1] in numbers]
-    tables = {kind: found for kind, found in tables.items() if found}
-    return replace(
-        rows, covers=live, tables=tables, lines=[line for line in rows.lines if line[0] in numbers]
+        return events
+
+    boundary = _boundary(events, again)
+    live = _live_lines(events, boundary)
+    turns = [
+        turn for turn in events.of(CountedTurn) if not turn.repeats and boundary.is_before(turn)
+    ]
+    numbers = {number for found in live for number in found} | {turn.line for turn in turns}
+
+    kept = replace(
+        events,
+        covers=live,
+        lists=dict(events.lists),
+        lines=[line for line in events.lines if line.number in numbers],
     )
+    kept.put(TokenCount, ())
+    kept.put(CountedTurn, turns)
+    for counted in (Call, CallResult):
+        kept.put(counted, [event for event in events.of(counted) if boundary.is_before(event)])
+    for kind in OBSERVED:
+        kept.put(kind, [event for event in events.of(kind) if event.line in numbers])
+    return kept
 
 
-def joined_rows(first: Rows, second: Rows, shift: int) -> Rows:
+def joined_events(
+    first: TranscriptEvents, second: TranscriptEvents, shift: int
+) -> TranscriptEvents:
     """Return two parts of a transcript as one: totals run from the first into the second."""
-    spans, counts = len(first.spans), len(first.tables.get(COUNT, ()))
-    tables = {kind: list(found) for kind, found in first.tables.items()}
-    for kind, rows in second.tables.items():
-        if kind < RUN:
-            behind = (
-                (span + spans, at + shift, before + counts, *rest)
-                for span, at, before, *rest in rows
-            )
-            tables.setdefault(kind, []).extend(behind)
-    covers = ([number + shift for number in numbers] for numbers in second.covers)
-    return settled(Rows([*first.spans, *second.spans], [*first.covers, *covers], tables))
+    spans = len(first.spans)
+    joined = TranscriptEvents(
+        spans=[*first.spans, *second.spans],
+        covers=[
+            *first.covers,
+            *([number + shift for number in numbers] for numbers in second.covers),
+        ],
+    )
+    for kind in (TokenCount, Call, CallResult):
+        behind = [
+            replace(event, span=event.span + spans, line=event.line + shift)
+            for event in second.of(kind)
+        ]
+        joined.put(kind, [*first.of(kind), *behind])
+    return settle(joined)
 
 
 class CodexCounter(TranscriptCounter):
     """Counts rollouts, those of forked sessions when their parents are known."""
 
     def __init__(
-        self, harness: Harness, tally: Tally, in_repository: InRepository, again: ReadAgain
+        self,
+        harness: CountedHarness,
+        tally: Tally,
+        in_repository: InRepository,
+        events_of: EventsOfSession,
     ) -> None:
-        super().__init__(harness, tally, in_repository, again)
+        super().__init__(harness, tally, in_repository, events_of)
         self._parents: dict[str, str] = {}
-        self._forks: list[tuple[int, Rows, list[bool]]] = []
+        self._forks: list[tuple[int, TranscriptEvents, LineClock, list[bool]]] = []
 
-    def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """See :class:`~scoring.evidence.harnesses.harness.TranscriptCounter`; a forked session has to wait."""
-        own = own_meta(rows.spans)
+    def add(self, file: int, events: TranscriptEvents, clock: LineClock, whole: bool) -> str:
+        """See :class:`~scoring.evidence.transcripts.counter.TranscriptCounter`; a forked session has to wait."""
+        own = own_meta(events.spans)
         forked = bool(own.parent) and own.parent != own.session
         if forked:
             self._parents[own.session] = own.parent
-        here = [whole or (bool(cwd) and self._in_repository(cwd)) for cwd in folders_of(rows.spans)]
+        here = [
+            whole or (bool(cwd) and self._in_repository(cwd)) for cwd in folders_of(events.spans)
+        ]
         if not any(here):
-            return ELSEWHERE if any(span.cwd for span in rows.spans) else NO_FOLDER
+            return ELSEWHERE if any(span.cwd for span in events.spans) else NO_FOLDER
         if forked:
-            self._forks.append((file, rows, here))
+            self._forks.append((file, events, clock, here))
         else:
-            self._count(file, rows, here, _Boundary())
+            self._count(file, events, clock, here, _Boundary(events))
         return ""
 
     def finish(self) -> None:
         """Count the forked sessions, now that their parents are known."""
-        for file, rows, here in self._forks:
-            self._count(file, rows, here, _boundary(rows, self._again))
+        for file, events, clock, here in self._forks:
+            self._count(file, events, clock, here, _boundary(events, self._events_of))
         self._forks = []
         super().finish()
 
@@ -240,31 +365,50 @@ class CodexCounter(TranscriptCounter):
             seen.add(session)
         return key_of(session)
 
-    def _count(self, file: int, rows: Rows, here: list[bool], boundary: _Boundary) -> None:
+    def _count(
+        self,
+        file: int,
+        events: TranscriptEvents,
+        clock: LineClock,
+        here: list[bool],
+        boundary: _Boundary,
+    ) -> None:
         """Count what is behind a boundary; what is before it only sets the totals."""
-        tally, session = self._tally, own_meta(rows.spans).session
-        for counts, times in zip(here, _live_times(rows, boundary), strict=True):
-            if counts and times:
+        tally = self._tally
+        session = own_meta(events.spans).session
+        for counts, numbers in zip(here, _live_lines(events, boundary), strict=True):
+            times = times_of_lines(numbers, clock) if counts else []
+            if times:
                 tally.cover(file, session, times)
-        family, models = self._family(session), list[int]()
-        for span in rows.spans:
+
+        models: list[int] = []
+        for span in events.spans:
             models.append(tally.model(span.model) if span.model or not models else models[-1])
-        for kind in (TURN, REPEAT, CALL, VERDICT):
-            for row in rows.tables.get(kind, ()):
-                n, time, _, *rest = row
-                live = boundary.is_before(row)
-                if not here[n]:
-                    continue
-                if kind == REPEAT or (
-                    kind == TURN and not live
-                ):  # a replay repeats what the parent has counted
-                    tally.drop(time)
-                elif kind == TURN:
-                    tally.turn(time, *[*rest, 0, models[n]])
-                elif live:
-                    key, value = rest
-                    found = tally.calls if kind == CALL else tally.verdicts
-                    found.append((time, key and (hash((family, key)) or 1), value))
+
+        for turn in events.of(CountedTurn):
+            time = clock.of_line(turn.line)
+            if time is None or not here[turn.span]:
+                continue
+            if turn.repeats or not boundary.is_before(turn):
+                tally.drop(time)  # a replay repeats what the parent has counted
+            else:
+                tokens = TurnTokens(turn.output, turn.input, turn.cache_reads, turn.cache_writes)
+                tally.turn(time, tokens, models[turn.span])
+
+        family = self._family(session)
+        for call in events.of(Call):
+            time = clock.of_line(call.line)
+            if time is not None and here[call.span] and boundary.is_before(call):
+                tally.note_call(time, _key_in(family, call.id), call.shows)
+        for result in events.of(CallResult):
+            time = clock.of_line(result.line)
+            if time is not None and here[result.span] and boundary.is_before(result):
+                tally.note_result(time, _key_in(family, result.id), result.failed)
+
+
+def _key_in(family: int, key: int) -> int:
+    """Return a key for a call that sessions of one family share, and no others."""
+    return (hash((family, key)) or 1) if key else 0
 
 
 ARCHIVE = "archived_sessions"  # the name of the folder for sessions that were put away
@@ -283,7 +427,7 @@ _RUNNING = re.compile(r"Process running with session ID (\d+)")
 
 
 class _Usage(msgspec.Struct, gc=False):
-    """The totals of a session, in the order of the columns of :data:`COUNT`."""
+    """The totals of a session, in the order of the fields of :class:`TokenCount`."""
 
     input_tokens: Count = -1
     cached_input_tokens: Count = -1
@@ -352,7 +496,6 @@ class CodexReader(JsonReader):
         self._spans: list[LineSpan] = [LineSpan()]
         self._covers: list[list[int]] = [[]]
         self._cover = self._covers[0].append
-        self._counts = self.tables[COUNT]
         self._opens = self._by_agent = self._says_prompts = self._on_a_base = False
         self._own_from: int | None = (
             None  # the ordinal of the first line of its own, until it comes
@@ -423,7 +566,7 @@ class CodexReader(JsonReader):
         ordinal, first = _value_of(line.ordinal), self._own_from
         if first is not None and (ordinal if type(ordinal) is int else number) >= first:
             self._own_from = None
-            self._begin(LineSpan(opens=OWN, agent=own_meta(self._spans).agent))
+            self._begin(LineSpan(opens=SpanOpening.OWN_LINES, agent=own_meta(self._spans).agent))
 
     def _begin(self, span: LineSpan, *numbers: int) -> None:
         self._covers.append(list(numbers))
@@ -451,11 +594,19 @@ class CodexReader(JsonReader):
         elif role == b'"user"':
             self._seen.asked()
 
-    def _row(self, kind: int, number: int, call_id: str | None, value: int) -> None:
-        if kind == CALL:
-            self._asked.add(call_id)
+    def _note_call(self, number: int, call_id: str | None, shows: int) -> None:
+        self._asked.add(call_id)
         key = key_of(call_id) if call_id else 0
-        self.tables[kind].append((len(self._spans) - 1, number, len(self._counts), key, int(value)))
+        self.counted[Call].append(Call(len(self._spans) - 1, number, id=key, shows=shows))
+
+    def _note_result(self, number: int, call_id: str | None, failed: bool) -> None:
+        key = key_of(call_id) if call_id else 0
+        result = CallResult(len(self._spans) - 1, number, id=key, failed=failed)
+        self.counted[CallResult].append(result)
+
+    def _note_count(self, number: int, kind: CountKind, numbers: Iterable[int]) -> None:
+        count = TokenCount(len(self._spans) - 1, number, kind, *numbers)
+        self.counted[TokenCount].append(count)
 
     def _count(self, number: int, info: _Info | None) -> None:
         totals, last = (
@@ -469,19 +620,17 @@ class CodexReader(JsonReader):
                 max(new - max(old, 0), -1)
                 for new, old in zip(astuple(totals), astuple(last), strict=True)
             )
-            self._counts.append((len(self._spans) - 1, number, len(self._counts), BASE, *before))
+            self._note_count(number, CountKind.BASE, before)
         self._on_a_base = False
-        kind = LAST if totals is None else TOTALS
-        self._counts.append(
-            (len(self._spans) - 1, number, len(self._counts), kind, *astuple(usage))
-        )
+        kind = CountKind.LAST if totals is None else CountKind.TOTALS
+        self._note_count(number, kind, astuple(usage))
 
     def _open(self, number: int, time: int, line: str, payload: _Payload) -> None:
         """Begin a span: what follows is of this session, or was done in this folder."""
         cwd, own, turn = _text_of(payload.cwd), _text_of(payload.id), _text_of(payload.turn_id)
         model = _text_of(payload.model)[:MODEL_LIMIT]
         agent = own_meta(self._spans).agent
-        span = LineSpan(cwd, "", CONTEXT, "", _uuid7_ms(turn), time, "", model, agent)
+        span = LineSpan(cwd, "", SpanOpening.TURN, "", _uuid7_ms(turn), time, "", model, agent)
         if line == "session_meta":
             source = _value_of(payload.source)
             self._by_agent |= len(self._spans) == 1 and member(source, "subagent") is not None
@@ -491,11 +640,19 @@ class CodexReader(JsonReader):
             if self._seen.looks and len(self._spans) == 1:
                 parent = self._goes_on_from(payload) or parent
             span = LineSpan(
-                cwd, own, META, parent, _uuid7_ms(own), time, remote, model, bool(starter)
+                cwd,
+                own,
+                SpanOpening.SESSION,
+                parent,
+                _uuid7_ms(own),
+                time,
+                remote,
+                model,
+                bool(starter),
             )
         self._covers[-1].pop()  # this line belongs to what it opens
         self._begin(span, number)
-        if span.cwd and (span.opens == CONTEXT or span is own_meta(self._spans)):
+        if span.cwd and (span.opens == SpanOpening.TURN or span is own_meta(self._spans)):
             self._folder = span.cwd
 
     def _goes_on_from(self, payload: _Payload) -> str:
@@ -513,7 +670,7 @@ class CodexReader(JsonReader):
         call, seen, text = payload.call_id, self._seen, _text_of(payload.input)
         runs = payload.name == "exec" and "exec_command" in text
         if seen.looks or runs:
-            self._row(CALL, number, call, command_flags(text) if runs else 0)
+            self._note_call(number, call, command_flags(text) if runs else 0)
         if not seen.looks:
             return
         if payload.name == "apply_patch":
@@ -543,7 +700,7 @@ class CodexReader(JsonReader):
         words = asked if isinstance(asked, list) else [asked]
         text = " ".join(word for word in words if isinstance(word, str))
         if payload.name != "write_stdin":  # it goes on with a call
-            self._row(CALL, number, call, command_flags(text) if field else 0)
+            self._note_call(number, call, command_flags(text) if field else 0)
         if not seen.looks:
             return
         if payload.name == "apply_patch":
@@ -575,7 +732,7 @@ class CodexReader(JsonReader):
             seen.refused(call)
             return
         if failed is not None:
-            self._row(VERDICT, number, begun, failed)
+            self._note_result(number, begun, failed)
         if not seen.looks:
             return
         if payload.type == "mcp_tool_call_end" or (
@@ -597,7 +754,7 @@ class CodexReader(JsonReader):
     ) -> None:
         """Note how a command ended that still ran when its output was given; a commit counts where it is answered."""
         if call in self._running.values() and type(code) is int:
-            self._row(VERDICT, number, call, code != 0)
+            self._note_result(number, call, code != 0)
             if not self._seen.commits(call):
                 self._seen.result(
                     call,
@@ -620,29 +777,24 @@ class CodexReader(JsonReader):
             and status in ("completed", "failed")
         ):
             failed = status == "failed"
-            self._row(VERDICT, number, call, failed)
+            self._note_result(number, call, failed)
             if failed and kind == "FileChange":
                 self._seen.result(call, True, str)
 
-    def rows(self) -> Rows:
-        """Return what was taken."""
-        refused = self._seen.refused_calls
-        tables = {kind: list(rows) for kind, rows in self.tables.items() if rows}
-        for kind in {CALL, VERDICT} & tables.keys() if refused else ():
-            tables[kind] = [row for row in tables[kind] if row[3] not in refused]
-        spans, covers = list(self._spans), list(map(list, self._covers))
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read. Calls that the user refused are not among them."""
+        spans = list(self._spans)
+        covers = [list(numbers) for numbers in self._covers]
         if self._own_from is not None:  # nothing of its own came
-            spans.append(LineSpan(opens=OWN))
+            spans.append(LineSpan(opens=SpanOpening.OWN_LINES))
             covers.append([])
-        rows = settled(
-            Rows(
-                spans,
-                covers,
-                {kind: rows for kind, rows in tables.items() if rows},
-                dict(self.skipped),
-            )
-        )
-        return self._seen.fill(rows, self._opens)
+
+        refused = self._seen.refused_calls
+        events = TranscriptEvents(spans=spans, covers=covers, skipped=dict(self.skipped))
+        events.put(TokenCount, self.counted[TokenCount])
+        for kind in (Call, CallResult):
+            events.put(kind, [event for event in self.counted[kind] if event.id not in refused])
+        return self._seen.fill(settle(events), self._opens)
 
 
 def _value_of(raw: RawField) -> Any:
@@ -821,4 +973,4 @@ class Codex(Harness):
 
     folders = staticmethod(folders_of)
     original = staticmethod(without_replay)
-    joined = staticmethod(joined_rows)
+    joined = staticmethod(joined_events)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.events import EventReader, ToolNames, identity, names, note_call
+from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
     count_in,
     keys_of,
@@ -18,7 +18,8 @@ from scoring.evidence.harnesses.fields import (
     value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
+from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames(
     "bash powershell",

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.events import EventReader, ToolNames, lines_behind, note_calls
+from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
 from scoring.evidence.harnesses.fields import items_in, keys_of, member, text_in, value_of
 from scoring.evidence.harnesses.harness import SPELLED_FOLDER, FileNames, Harness, Hook
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.rows import LineSpan, Rows, key_of
 
 TOOLS = ToolNames(
     "Shell", "Write StrReplace Delete EditNotebook", "ApplyPatch", "AskQuestion", "Task Subagent"
@@ -53,12 +54,12 @@ class CursorReader(EventReader):
         if self._time is not None:
             self._take_early()
 
-    def rows(self) -> Rows:
+    def events(self) -> TranscriptEvents:
         """Return what was read. A transcript that states no time has that of its file, which was written last then."""
         written = member(self.shown, "written")
         self._time = self._time if self._time is not None else written
         self._take_early()
-        return super().rows()
+        return super().events()
 
     def _take_early(self) -> None:
         parent = text_in(self.shown, "parent")

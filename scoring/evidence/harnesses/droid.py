@@ -6,13 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.events import (
-    EventReader,
-    ToolNames,
-    identity,
-    lines_behind,
-    note_calls,
-)
+from scoring.evidence.harnesses.event_reader import EventReader, identity, lines_behind
 from scoring.evidence.harnesses.fields import (
     count_in,
     items_in,
@@ -24,7 +18,8 @@ from scoring.evidence.harnesses.fields import (
     value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.transcripts.rows import LineSpan, Rows
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 
 TOOLS = ToolNames("Execute", "Create Edit MultiEdit", "ApplyPatch", "AskUser ExitSpecMode", "Task")
 
@@ -107,12 +102,12 @@ class DroidReader(EventReader):
         failed = code[1].strip("-0") != "" if code else part.get("is_error") is True
         self.result(call, failed or member(answer, "success") is False, text)
 
-    def rows(self) -> Rows:
+    def events(self) -> TranscriptEvents:
         """Return what was read, with the tokens of the session."""
         spent = [count_in(self.shown, "settings", "tokenUsage", name) for name in _COUNTS]
         if self._responses and any(spent) and None not in spent[:2]:
             self.totals(0, *(count or 0 for count in spent))
-        return super().rows()
+        return super().events()
 
 
 def _settings_of(path: Path) -> Path:

@@ -5,16 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.events import (
-    EventReader,
-    ToolNames,
-    lines_behind,
-    note_call,
-    shell_answer,
-)
+from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
 from scoring.evidence.harnesses.fields import count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import HASHED_FOLDER, OTHER_TYPE, FileNames, Harness, Hook
-from scoring.evidence.transcripts.rows import LineSpan, Rows
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call, shell_answer
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 
 TOOLS = ToolNames("run_shell_command", "write_file replace", questions="ask_user exit_plan_mode")
 
@@ -115,7 +110,7 @@ class GeminiReader(EventReader):
             | {"toolCalls": calls}
         )
 
-    def rows(self) -> Rows:
+    def events(self) -> TranscriptEvents:
         """Return what was taken."""
         about = self._about
         hashed, own = text_in(about, "projectHash"), text_in(about, "sessionId")
@@ -133,7 +128,7 @@ class GeminiReader(EventReader):
         if not self._lines:
             self.messages = []
         self._said = []
-        return super().rows()
+        return super().events()
 
     def _take(self, message: dict[str, Any]) -> None:
         kind, name, tokens = message.get("type"), text_in(message, "id"), message.get("tokens")

@@ -10,8 +10,8 @@ import msgspec
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import BROKEN, decoded, is_too_deep, keys_of
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, VERDICT, LineSpan, Rows
-from scoring.evidence.transcripts.tally import Tally
+from scoring.evidence.transcripts.counter import EventsOfSession, TranscriptCounter
+from scoring.evidence.transcripts.events import Event, LineSpan, TranscriptEvents
 
 
 class Home(NamedTuple):
@@ -75,24 +75,16 @@ NOT_JSON, OTHER_TYPE, NO_TIME = (
 )  # why a line is skipped
 TOO_DEEP, TOO_LONG, HALF_WRITTEN = "nested too deep", "over 16 MiB", "half-written last line"
 UNKNOWN_KIND = "of a kind that is not known: "  # likewise, before the name of the kind
-ELSEWHERE, NO_FOLDER = (
-    "work in another folder",
-    "names no folder it worked in",
-)  # why nothing of a transcript counts
 MODEL_LIMIT = 200  # how many characters of the name of a model are kept
 
-InRepository = Callable[[str], bool]  # whether work in a folder is work in the repository
 HASHED_FOLDER = "sha256:"  # before the SHA-256 of the path of a folder of which only that is known
 SPELLED_FOLDER = (
     "spelled:"  # before a path that has a dash for each slash and dot, without the first slash
 )
-ReadAgain = Callable[
-    [str], list[Rows]
-]  # reads the transcripts of a session, named by its id, once more
 
 
 class JsonReader:
-    """Reads a transcript, in order, into :class:`~scoring.evidence.transcripts.rows.Rows` with the numbers of lines."""
+    """Reads the lines of a transcript, in order, into its events."""
 
     decoder: ClassVar[msgspec.json.Decoder[Any]]
     goes_on: ClassVar[bool] = (
@@ -101,7 +93,7 @@ class JsonReader:
 
     def __init__(self) -> None:
         self.skipped: Counts[str] = Counts()
-        self.tables: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+        self.counted: defaultdict[type[Event], list[Any]] = defaultdict(list)
         self.number = 0  # in the file, of the first of the lines that are taken
         self.behind = 0  # the number of the line after the last block
         self._block = b""
@@ -118,8 +110,8 @@ class JsonReader:
         """Take some decoded lines, and return the positions of those that another harness wrote."""
         raise NotImplementedError
 
-    def rows(self) -> Rows:
-        """Return what was read."""
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read."""
         raise NotImplementedError
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
@@ -156,43 +148,6 @@ class JsonReader:
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
         self.skipped[reason] += 1
-
-
-class TranscriptCounter:
-    """Counts what the transcripts of a harness say, each event once: responses, calls and verdicts."""
-
-    def __init__(
-        self, harness: "Harness", tally: Tally, in_repository: InRepository, again: ReadAgain
-    ) -> None:
-        self._tally, self._in_repository, self._again = tally, in_repository, again
-        tally.input_holds_cached = harness.input_holds_cached
-
-    def add(self, file: int, rows: Rows, whole: bool) -> str:
-        """Count a transcript, whole or only the work in the repository; return why nothing counts, "" when some may.
-
-        ``rows`` have times for the numbers of lines. A line without a folder goes with the others of its file.
-        """
-        counted = [not span.cwd or whole or self._in_repository(span.cwd) for span in rows.spans]
-        named = [here for here, span in zip(counted, rows.spans, strict=True) if span.cwd]
-        if not whole and not any(named):
-            return ELSEWHERE if named else NO_FOLDER
-        tally = self._tally
-        for here, span, times in zip(counted, rows.spans, rows.covers, strict=True):
-            if here and times:
-                tally.cover(file, span.session, sorted(times))
-        if RESPONSE in rows.tables:
-            models = [tally.model(span.model) for span in rows.spans]
-            found = rows.tables[RESPONSE]
-            tally.responses += [(*rest, models[span]) for span, *rest in found if counted[span]]
-        tally.calls += [tuple(rest) for span, *rest in rows.tables.get(CALL, ()) if counted[span]]
-        tally.verdicts += [
-            tuple(rest) for span, *rest in rows.tables.get(VERDICT, ()) if counted[span]
-        ]
-        return ""
-
-    def finish(self) -> None:
-        """Count what had to wait for all the transcripts."""
-        self._tally.finish()
 
 
 class Harness:
@@ -253,14 +208,19 @@ class Harness:
         """Return, for each span of a transcript, the folder its work was done in; "" where that is not said."""
         return [span.cwd for span in spans]
 
-    def original(self, rows: Rows, again: ReadAgain) -> Rows:  # noqa: ARG002 - for those that repeat lines
+    def original(self, events: TranscriptEvents, again: EventsOfSession) -> TranscriptEvents:  # noqa: ARG002 - for those that repeat lines
         """Return what was observed without the lines of a fork that only repeat another session's, stamped anew.
 
         ``again`` gives the rows of a session, as they were read.
         """
-        return rows
+        return events
 
-    def joined(self, first: Rows, second: Rows, shift: int) -> Rows | None:  # noqa: ARG002 - for those with totals
+    def joined(
+        self,
+        first: TranscriptEvents,  # noqa: ARG002 - for those with totals
+        second: TranscriptEvents,  # noqa: ARG002
+        shift: int,  # noqa: ARG002
+    ) -> TranscriptEvents | None:
         """Return two parts of a transcript as one, the numbers of the second's lines higher by ``shift``.
 
         None where what a line counts depends on no line before it.

@@ -21,7 +21,7 @@ from scoring.evidence.harnesses.harness import (
     Harness,
     JsonReader,
 )
-from scoring.evidence.transcripts.rows import FileRows
+from scoring.evidence.transcripts.events import EventsByHarness
 from scoring.files import READ_PLAIN, reason, refuse_special
 
 LINE_LIMIT = (
@@ -174,9 +174,9 @@ class Lines:
         self._number += 1
         (self._first or self._reader(self._harnesses[0])).skip(reason)
 
-    def rows(self) -> FileRows:
+    def events(self) -> EventsByHarness:
         """Return what was read."""
-        return {name: reader.rows() for name, reader in self._readers.items()}
+        return {name: reader.events() for name, reader in self._readers.items()}
 
     def _writer(self, line: bytes) -> JsonReader | None:
         """Return the harness that wrote a line: that of the first one, or the last of the table that claims it."""
@@ -198,7 +198,7 @@ def read_whole(
     harnesses: Sequence[Harness],
     too_long: Callable[[int], None],
     tools: TestTools | None = None,
-) -> FileRows:
+) -> EventsByHarness:
     """Read a transcript of one of ``harnesses``; OSError. ``too_long`` takes the offset of a line over the limit."""
     data = decompressed(fd) if compressed else chunks(fd, os.fstat(fd).st_size)
     lines = Lines(harnesses, tools)
@@ -207,10 +207,10 @@ def read_whole(
     else:  # it will not grow: a last line without an end is what there is
         _, rest = _read_lines(data, 0, lines, too_long)
         lines.last(rest)
-    return lines.rows()
+    return lines.events()
 
 
-def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> FileRows:
+def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> EventsByHarness:
     """Read a transcript of which the harness makes the lines (raises OSError: it cannot be read, or not understood)."""
     reader = harness.reader(tools)
     for number, line in enumerate(harness.lines_of(path)):
@@ -221,7 +221,7 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
             reader.skip(TOO_LONG)
         else:
             reader.line(line)
-    return {harness.name: reader.rows()}
+    return {harness.name: reader.events()}
 
 
 def read_parts(
@@ -229,13 +229,13 @@ def read_parts(
     harnesses: Sequence[Harness],
     too_long: Callable[[int], None],
     tools: TestTools | None = None,
-) -> FileRows:
+) -> EventsByHarness:
     """Read a transcript in parts, each of whole lines or one document, in pieces; OSError."""
     lines = Lines(harnesses, tools)
     start = 0
     for part in parts:
         start = _read_part(part, start, lines, too_long)
-    return lines.rows()
+    return lines.events()
 
 
 def _read_part(
@@ -263,7 +263,7 @@ class Copies:
         self._new = partial(Lines, harnesses, tools)
         self._before, self._lines = b"", self._new()
 
-    def read(self, text: bytes, too_long: Callable[[int], None]) -> FileRows:
+    def read(self, text: bytes, too_long: Callable[[int], None]) -> EventsByHarness:
         """Read a transcript of one part; OSError."""
         before, lines, start = self._before, self._lines, len(self._before)
         self._before = b""
@@ -275,7 +275,7 @@ class Copies:
             _read_part(_pieces(text), 0, lines, too_long)
         if lines.can_go_on():
             self._before = text
-        return lines.rows()
+        return lines.events()
 
 
 def _pieces(text: bytes, start: int = 0) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from scoring.evidence.harnesses.events import EventReader, ToolNames, names, note_call
+from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
     BROKEN,
     count_in,
@@ -25,7 +25,8 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness, Home
 from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
-from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
+from scoring.evidence.transcripts.events import LineSpan
 from scoring.temporary import temporary_directory
 
 TOOLS = ToolNames(
@@ -79,7 +80,7 @@ class OpenCodeReader(EventReader):
                 self._take(message)
 
     def _take(self, message: Any) -> None:
-        self.messages.append(self.events)
+        self.messages.append(self.next_event)
         info, parts = (
             member(message, "info"),
             [part for part in items_in(message, "parts") if isinstance(part, dict)],

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.harnesses import fields
-from scoring.evidence.harnesses.events import EventReader, ToolNames, identity, note_call
+from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.harness import Harness, Home
-from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
@@ -56,7 +57,7 @@ class PiReader(EventReader):
             fields.member(message, "timestamp")
         )
         role = fields.member(message, "role")
-        if role == "user" and not self.where.agent and self.events == 0 and self.where.parent:
+        if role == "user" and not self.where.agent and self.next_event == 0 and self.where.parent:
             self.where = self.where._replace(
                 agent=fields.text_in(message, "content").startswith(_TASK)
             )

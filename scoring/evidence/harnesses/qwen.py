@@ -5,13 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.events import (
-    ToolNames,
-    document_of,
-    identity,
-    lines_behind,
-    note_call,
-)
+from scoring.evidence.harnesses.event_reader import document_of, identity, lines_behind
 from scoring.evidence.harnesses.fields import (
     count_in,
     items_in,
@@ -23,7 +17,8 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.gemini import CONTEXT, FILES, GeminiReader, answer_of
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.transcripts.rows import LineSpan
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames(
     "run_shell_command",

@@ -19,11 +19,13 @@ from scoring.evidence.commands.objective_flags import (
     reads_loop_state,
 )
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.harness import NOT_JSON, Harness, JsonReader, TranscriptCounter
+from scoring.evidence.harnesses.harness import NOT_JSON, Harness, JsonReader
+from scoring.evidence.transcripts.counter import LineClock, TranscriptCounter
 from scoring.evidence.transcripts.discovery import list_directly
+from scoring.evidence.transcripts.events import Event, LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
-from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
+from scoring.evidence.transcripts.tally import TurnTokens
 from scoring.text import INT_MAX, INT_MIN, fold, wrap64
 
 # The counts of a turn as the reference knows them, in the order of :data:`Turn`, and those of a ``payload``.
@@ -39,7 +41,7 @@ Turn: TypeAlias = tuple[
 ]  # tokens: input, output, cache reads, cache creations; 64 bits signed
 
 
-class Event(NamedTuple):
+class LineContent(NamedTuple):
     """What one line contributes, at a time in nanoseconds since 1970, UTC."""
 
     time: int
@@ -181,7 +183,7 @@ _OBJECTIVE = _object(
 _ARGUMENTS = {name: _object(**{name: _text}) for name in ("command", "file_path")}
 
 
-def read_exactly(line: bytes) -> Event | None:
+def read_exactly(line: bytes) -> LineContent | None:
     """Return what a line contributes, or None when it contributes nothing."""
     try:
         value = _loads(line)
@@ -238,7 +240,7 @@ _parse = json.JSONDecoder(
 ).decode
 
 
-def _token_view(value: Any) -> Event | None:
+def _token_view(value: Any) -> LineContent | None:
     try:
         line = _LINE(value, None)
         if (time := timestamp_ns(line.get("timestamp") or "")) is None:
@@ -252,29 +254,29 @@ def _token_view(value: Any) -> Event | None:
     return None
 
 
-def _claude_event(time: int, line: dict[str, Any]) -> Event:
+def _claude_event(time: int, line: dict[str, Any]) -> LineContent:
     message = line.get("message") or {}
     usage = message.get("usage")
     results = [item for item in message.get("content") or () if item.get("type") == "tool_result"]
     errors = sum(item.get("is_error") is True for item in results)
     if usage is None:
-        return Event(time, 0, len(results), errors)
+        return LineContent(time, 0, len(results), errors)
     given, output, reads, creations = (usage.get(name) or 0 for name in CLAUDE_COUNTS)
-    return Event(time, 0, len(results), errors, (given, output, reads, creations))
+    return LineContent(time, 0, len(results), errors, (given, output, reads, creations))
 
 
-def _codex_event(time: int, line: dict[str, Any]) -> Event:
+def _codex_event(time: int, line: dict[str, Any]) -> LineContent:
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
-        return Event(time)
+        return LineContent(time)
     given, cached, output = (
         usage.get(name) or 0 for name in CODEX_COUNTS
     )  # what was not cached was created
-    return Event(time, turn=(given, output, cached, max(wrap64(given - cached), 0)))
+    return LineContent(time, turn=(given, output, cached, max(wrap64(given - cached), 0)))
 
 
-def _objective_view(value: Any) -> Event | None:
+def _objective_view(value: Any) -> LineContent | None:
     try:
         line = _OBJECTIVE(value, None)
     except WrongTypeError:
@@ -290,7 +292,7 @@ def _objective_view(value: Any) -> Event | None:
             flags |= BASH | TESTS if is_test_command(_input(given, "command")) else BASH
         elif name == "Read" and reads_loop_state(_input(given, "file_path")):
             flags |= LOOP_STATE
-    return Event(time, flags)
+    return LineContent(time, flags)
 
 
 def _input(value: Any, name: str) -> str:
@@ -300,13 +302,46 @@ def _input(value: Any, name: str) -> str:
         return ""
 
 
-SHOWN, ENDED, TURN = range(3)
-"""The tables, for lines that have more to say than that they are there. Behind span and time they have these columns:
+# A line that shows no more than that it is there is no event. Events have the time of their line in
+# the place of its number.
 
-- shown: the bits that a line shows;
-- ended: how many calls of tools it says the end of, how many of them failed;
-- turn: output, input, cache reads, cache creations.
-"""
+
+class LineShows(Event, frozen=True):
+    """A line that shows more than that it is there.
+
+    Attributes:
+        flags: what it shows, as bits.
+    """
+
+    flags: int
+
+
+class CallsEnded(Event, frozen=True):
+    """A line that says how calls of tools ended.
+
+    Attributes:
+        calls: how many calls.
+        errors: how many of them failed.
+    """
+
+    calls: int
+    errors: int
+
+
+class ReferenceTurn(Event, frozen=True):
+    """The tokens of a response, as the reference counts them.
+
+    Attributes:
+        output: tokens of output.
+        input: tokens of input.
+        cache_reads: tokens that were read from the cache.
+        cache_creations: tokens that were written to the cache.
+    """
+
+    output: int
+    input: int
+    cache_reads: int
+    cache_creations: int
 
 
 class ReferenceReader(JsonReader):
@@ -314,42 +349,64 @@ class ReferenceReader(JsonReader):
 
     def __init__(self, _: TestTools | None = None) -> None:
         super().__init__()
-        self._events: list[Event] = []
+        self._lines: list[LineContent] = []
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         """Read some whole lines; the block ends with a line break."""
-        self._events += filter(None, map(read_exactly, block.split(b"\n")))
+        self._lines += filter(None, map(read_exactly, block.split(b"\n")))
         return ()
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - the exact reading knows every line
         """Read one line."""
-        self._events += filter(None, [read_exactly(line)])
+        self._lines += filter(None, [read_exactly(line)])
 
-    def rows(self) -> Rows:
-        """Return what was read."""
-        if not self._events:
-            return Rows()
-        events = self._events
-        tables: dict[int, list[tuple[int, ...]]] = {
-            SHOWN: [(0, time, shown) for time, flags, *_ in events if (shown := flags & ~COVERED)],
-            ENDED: [(0, time, calls, errors) for time, _, calls, errors, _ in events if calls],
-            TURN: [(0, time, turn[1], turn[0], *turn[2:]) for time, *_, turn in events if turn],
-        }
-        covers = sorted(time for time, flags, *_ in events if flags & COVERED)
-        return Rows([LineSpan()], [covers], {kind: rows for kind, rows in tables.items() if rows})
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read."""
+        if not self._lines:
+            return TranscriptEvents()
+
+        covers = [line.time for line in self._lines if line.flags & COVERED]
+        events = TranscriptEvents(spans=[LineSpan()], covers=[sorted(covers)])
+
+        shows: list[LineShows] = []
+        ended: list[CallsEnded] = []
+        turns: list[ReferenceTurn] = []
+        for line in self._lines:
+            flags = line.flags & ~COVERED
+            if flags:
+                shows.append(LineShows(0, line.time, flags))
+            if line.tool_calls:
+                ended.append(CallsEnded(0, line.time, line.tool_calls, line.tool_errors))
+            if line.turn:
+                given, output, reads, creations = line.turn
+                turns.append(ReferenceTurn(0, line.time, output, given, reads, creations))
+        events.put(LineShows, shows)
+        events.put(CallsEnded, ended)
+        events.put(ReferenceTurn, turns)
+        return events
 
 
 class ReferenceCounter(TranscriptCounter):
     """Counts every line, as often as it is written."""
 
-    def add(self, file: int, rows: Rows, whole: bool) -> str:  # noqa: ARG002 - everything counts whole
+    def add(
+        self,
+        file: int,
+        events: TranscriptEvents,
+        clock: LineClock,  # noqa: ARG002 - events have their times
+        whole: bool,  # noqa: ARG002 - everything counts whole
+    ) -> str:
         """Count a transcript."""
         tally = self._tally
-        for times in rows.covers:
+        for times in events.covers:
             tally.cover(file, "", times)
-        for kind, add in ((SHOWN, tally.flag), (ENDED, tally.end), (TURN, tally.turn)):
-            for _, *row in rows.tables.get(kind, ()):
-                add(*row)
+        for line in events.of(LineShows):
+            tally.flag(line.line, line.flags)
+        for ended in events.of(CallsEnded):
+            tally.end(ended.line, ended.calls, ended.errors)
+        for turn in events.of(ReferenceTurn):
+            tokens = TurnTokens(turn.output, turn.input, turn.cache_reads, turn.cache_creations)
+            tally.turn(turn.line, tokens)
         return ""
 
 

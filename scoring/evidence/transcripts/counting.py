@@ -1,98 +1,230 @@
-"""Counts responses and calls by iteration, as for windows of time: the place of an iteration is the time of a line."""
+"""Counts responses and calls by iteration, as for windows of time.
+
+Each line belongs to a part, and a part to an iteration. The number of a part takes the role of a
+time, and a group of parts that of a window, so :mod:`tally` counts both in the same way.
+"""
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
+from scoring.evidence.transcripts.counter import LineClock, TranscriptCounter
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    Response,
+    StatedTotals,
+    TokensStated,
+    TranscriptEvents,
+    TranscriptLine,
+)
 from scoring.evidence.transcripts.facts import HarnessFacts, IterationWindow, TranscriptFacts
-from scoring.evidence.transcripts.rows import CALL, RESPONSE, RUN, STATED, VERDICT, Rows
 from scoring.evidence.transcripts.streams import File, SessionKey
-from scoring.evidence.transcripts.tally import NOT_STATED, OUTPUT_ALONE, READS_IN_INPUT, Tallies
+from scoring.evidence.transcripts.tally import Tallies
 
-Last: TypeAlias = Mapping[tuple[str, int, int], int]
-"""The parts of responses' last lines, by harness and the keys of response and request."""
-_NONE: Last = {}
+LastParts: TypeAlias = Mapping[tuple[str, int, int], int]
+"""The part of a response's last line, by harness and the keys of the response and its request."""
+
+_NO_LAST_PARTS: LastParts = {}
 
 
-def last_lines(files: Sequence[File], parts: Sequence[int]) -> Last:
-    """Return the part that has the last line of each response of which several rows are."""
-    count = Counter(row[2] for file in files for row in file.rows.tables.get(RESPONSE, ()))
-    found: dict[tuple[str, int, int], tuple[int, int]] = {}
+def last_lines(files: Sequence[File], parts: Sequence[int]) -> LastParts:
+    """Return the part that has the last line of each response that was read several times.
+
+    Args:
+        files: the files.
+        parts: the part of each line; -1: none.
+    """
+    copies = Counter(response.id for file in files for response in file.events.of(Response))
+
+    last: dict[tuple[str, int, int], tuple[int, int]] = {}
     for file in files:
-        for _, number, key, request, *_ in file.rows.tables.get(RESPONSE, ()):
-            n = file.at(number) if key and count[key] > 1 else -1
-            if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) >= 0:
-                name = file.harness.name, key, request
-                found[name] = max(found.get(name, (0, -1)), (file.times[n], part))
-    return {name: part for name, (_, part) in found.items()}
+        for response in file.events.of(Response):
+            if not response.id or copies[response.id] < 2:
+                continue
+            index = file.at(response.line)
+            if index < 0 or not file.fresh[index]:
+                continue
+            part = parts[file.ids[index]]
+            if part >= 0:
+                key = (file.harness.name, response.id, response.request)
+                last[key] = max(last.get(key, (0, -1)), (file.times[index], part))
+    return {key: part for key, (_, part) in last.items()}
 
 
 def count_lines(
     files: Sequence[File],
     parts: Sequence[int],
     groups: Sequence[range],
-    of: Last = _NONE,
+    last_parts: LastParts = _NO_LAST_PARTS,
     keep: bool = True,
 ) -> tuple[list[TranscriptFacts], tuple[HarnessFacts, ...]]:
-    """Count the lines of groups of parts; a response counts in its first part, or in the one that ``of`` names.
+    """Count the lines of groups of parts.
 
-    Facts have parts in place of times. Also returns what is in all lines, by harness; without ``keep`` rows go.
+    Args:
+        files: the files.
+        parts: the part of each line; -1: none.
+        groups: the parts of each group.
+        last_parts: where a response counts in another part than the first that has it.
+        keep: whether the events of files are needed afterwards.
+
+    Returns:
+        What is in each group, with parts in place of times, and what is in all lines by harness.
     """
     windows = [
         IterationWindow(number, group.start, group.stop) for number, group in enumerate(groups)
     ]
     harnesses = {file.harness.name: file.harness for file in files}
     tallies = Tallies(windows, list(harnesses))
-    for tally in tallies.of.values():
-        tally.counts_open_calls = True
-    counters = {
-        name: h.counter(h, tallies.of[name], lambda _: True, lambda _: [])
-        for name, h in harnesses.items()
-    }
-    count = max(parts, default=-1) + 1
-    alone = _alone(files)
-    for number, file in enumerate(sorted(continued(files), key=lambda file: file not in alone)):
+    counters: dict[str, TranscriptCounter] = {}
+    for name, harness in harnesses.items():
+        tallies.of[name].counts_open_calls = True
+        counters[name] = harness.counter(harness, tallies.of[name], lambda _: True, lambda _: [])
+
+    # What a file shares with no other need not wait for the others, so it is counted at once.
+    alone = _files_alone(files)
+    nowhere = max(parts, default=-1) + 2
+    in_order = sorted(continued(files), key=lambda file: file not in alone)
+    for number, file in enumerate(in_order):
         if not any(file.fresh):
             continue
-        rows = placed(file.rows, _places(file, parts, count + 1))
-        if of and RESPONSE in rows.tables:
-            name, responses = file.harness.name, rows.tables[RESPONSE]
-            last: Any = (
-                (s, of.get((name, row[0], row[1]), at - 1) + 1, *row) for s, at, *row in responses
-            )
-            rows.tables[RESPONSE] = last
-        counters[file.harness.name].add(number, rows, True)
+        counter = counters[file.harness.name]
+        places = _places(file, parts, nowhere)
+        clock = _clock_of(places, file.harness.name, last_parts)
+        counter.add(number, _countable(file.events, places), clock, True)
         if file in alone:
-            counters[file.harness.name].finish()
-        del rows  # those of a long transcript would stay until all is counted
+            counter.finish()
         if not keep:
-            del file.rows
+            del file.events
+
     for counter in counters.values():
         counter.finish()
     return tallies.facts(), tallies.everything()
 
 
-def _alone(files: Sequence[File]) -> set[File]:
-    """Return the files that have no response or call in common with another one: what is in them need not wait."""
-    first, shared = dict[int, File](), set[File]()
+def _files_alone(files: Sequence[File]) -> set[File]:
+    """Return the files that have no response and no call in common with another one."""
+    first: dict[int, File] = {}
+    sharing: set[File] = set()
     for file in files:
-        for kind, column in ((RESPONSE, 2), (CALL, -2), (VERDICT, -2)):
-            for key in (row[column] for row in file.rows.tables.get(kind, ())):
-                if key and (other := first.setdefault(key, file)) is not file:
-                    shared |= {other, file}
-    return set(files) - shared
+        keys = {response.id for response in file.events.of(Response)}
+        keys |= {call.id for call in file.events.of(Call)}
+        keys |= {result.id for result in file.events.of(CallResult)}
+        for key in keys - {0}:
+            other = first.setdefault(key, file)
+            if other is not file:
+                sharing |= {other, file}
+    return set(files) - sharing
 
 
-def _places(file: File, parts: Sequence[int], other: int) -> Sequence[int]:
-    """Return the part of each line by its number, from 1, or another place; 0 for a line that does not count."""
+def _places(file: File, parts: Sequence[int], nowhere: int) -> Sequence[int]:
+    """Return where each line of a file counts, by its number.
+
+    Args:
+        file: the file.
+        parts: the part of each line; -1: none.
+        nowhere: the place of lines that count for no part.
+
+    Returns:
+        For each number the part, counted from 1; 0 for a line that does not count.
+    """
     places = array("i", bytes(4 * (max(file.numbers, default=-1) + 1)))
     for number, line, fresh in zip(file.numbers, file.ids, file.fresh, strict=True):
-        places[number] = (parts[line] + 1 or other) if fresh else 0
+        if fresh:
+            places[number] = parts[line] + 1 or nowhere
     return places
+
+
+def _clock_of(places: Sequence[int], harness: str, last_parts: LastParts) -> LineClock:
+    """Return the clock by which the lines of a file count at places."""
+    count = len(places)
+
+    def of_line(number: int) -> int | None:
+        return (places[number] or None) if number < count else None
+
+    def of_response(response: Response) -> int | None:
+        place = of_line(response.line)
+        if place is None:
+            return None
+        return last_parts.get((harness, response.id, response.request), place - 1) + 1
+
+    return LineClock(of_line, of_response)
+
+
+def _countable(events: TranscriptEvents, places: Sequence[int]) -> TranscriptEvents:
+    """Return what of a transcript is counted, with stated totals spread over responses.
+
+    Lines that repeat another session are left out already, so no session counts as a fork.
+    """
+    countable = replace(
+        events,
+        spans=[span._replace(parent="") for span in events.spans],
+        lists=dict(events.lists),
+        lines=[],
+    )
+    if events.of(StatedTotals):
+        countable.put(Response, with_stated_totals(events, places))
+    return countable
+
+
+def with_stated_totals(events: TranscriptEvents, places: Sequence[int]) -> list[Response]:
+    """Return the responses of a transcript, with tokens that are only stated for several.
+
+    Totals are spread evenly over the responses that they cover, when all of these count at one
+    place.
+
+    Args:
+        events: the events of the transcript.
+        places: where each line counts, by its number.
+    """
+    responses = events.of(Response)
+    unmeasured = [
+        index
+        for index, response in enumerate(responses)
+        if response.stated <= TokensStated.OUTPUT_ONLY
+    ]
+    for totals in events.of(StatedTotals):
+        covered = [
+            index for index in unmeasured if totals.since <= responses[index].line <= totals.line
+        ]
+        lines = {responses[index].line for index in covered}
+        if len({places[line] if line < len(places) else 0 for line in lines}) != 1:
+            continue
+
+        model = events.spans[totals.span].model
+        of_model = [
+            index for index in covered if events.spans[responses[index].span].model == model
+        ]
+        _spread(totals, responses, of_model or covered)
+    return responses
+
+
+def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[int]) -> None:
+    """Replace some responses by such that have their share of the totals."""
+    stated = TokensStated.ALL
+    counts = [totals.output, totals.input, totals.cache_reads, totals.cache_writes]
+    if not totals.cache_writes:
+        stated = TokensStated.WITHOUT_CACHE_WRITES
+        counts[1] = totals.input + totals.cache_reads
+        counts[3] = totals.input
+
+    for position, index in enumerate(indices):
+        output, given, reads, writes = (
+            count // len(indices) + (position < count % len(indices)) for count in counts
+        )
+        responses[index] = replace(
+            responses[index],
+            stated=stated,
+            output=output,
+            input=given,
+            cache_reads=reads,
+            cache_writes=writes,
+            cache_writes_1h=0,
+        )
 
 
 def with_times(
@@ -101,109 +233,99 @@ def with_times(
     parts: Sequence[int],
     groups: Iterable[range],
 ) -> list[TranscriptFacts]:
-    """Return what was counted in groups of parts with the times of the first and the last line of each."""
-    found: dict[int, tuple[int, int]] = {}
+    """Return what was counted in groups of parts with the times of their first and last lines."""
+    began: dict[int, int] = {}
+    ended: dict[int, int] = {}
     for file in files:
         for line, time, fresh in zip(file.ids, file.times, file.fresh, strict=True):
-            if fresh and (part := parts[line]) >= 0:
-                began, ended = found.get(part, (time, time))
-                found[part] = min(began, time), max(ended, time)
-    timed = []
-    for facts, group in zip(counted, groups, strict=True):
-        known = [time for part in group for time in found.get(part, ())]
-        timed.append(replace(facts, began=min(known, default=None), ended=max(known, default=None)))
-    return timed
+            part = parts[line] if fresh else -1
+            if part >= 0:
+                began[part] = min(began.get(part, time), time)
+                ended[part] = max(ended.get(part, time), time)
 
-
-def placed(rows: Rows, places: Sequence[int]) -> Rows:
-    """Return rows with places of iterations for the numbers of lines that have one; tables can be read once."""
-    count = len(places)
-    covers = [
-        [at for number in numbers if number < count and (at := places[number])]
-        for numbers in rows.covers
-    ]
-    counted = {kind: rows.tables[kind] for kind in rows.tables if kind < RUN}
-    if STATED in rows.tables:
-        counted[RESPONSE] = _measured(rows, places)
-    tables: dict[int, Any] = {
-        kind: (
-            (span, at, *rest)
-            for span, number, *rest in found
-            if number < count and (at := places[number])
+    return [
+        replace(
+            facts,
+            began=min((began[part] for part in group if part in began), default=None),
+            ended=max((ended[part] for part in group if part in ended), default=None),
         )
-        for kind, found in counted.items()
-    }
-    # What repeats another session's lines is left out already: no session counts as a fork of another one.
-    return Rows([span._replace(parent="") for span in rows.spans], covers, tables)
-
-
-def _measured(rows: Rows, places: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return the responses of rows with stated totals, which are spread over those of one place, and over no others."""
-    responses = list(rows.tables.get(RESPONSE, ()))
-    silent = [
-        n for n, row in enumerate(responses) if row[6] == NOT_STATED or row[10] == OUTPUT_ALONE
+        for facts, group in zip(counted, groups, strict=True)
     ]
-    place_of = [places[row[1]] if row[1] < len(places) else 0 for row in responses]
-    for span, number, since, output, given, reads, writes in rows.tables[STATED]:
-        among = [n for n in silent if since <= responses[n][1] <= number]
-        if len({place_of[n] for n in among}) != 1:
-            continue
-        model = rows.spans[span].model
-        of_it = [n for n in among if rows.spans[responses[n][0]].model == model] or among
-        stated = (output, given, reads, writes) if writes else (output, given + reads, reads, given)
-        counts = [
-            [total // len(of_it) + (n < total % len(of_it)) for n in range(len(of_it))]
-            for total in stated
-        ]
-        for n, *tokens in zip(of_it, *counts, strict=True):
-            responses[n] = (*responses[n][:6], *tokens, 0 if writes else READS_IN_INPUT)
-    return responses
 
 
 def continued(files: Iterable[File]) -> list[File]:
-    """Return files to count: one that goes on where another of its session ends is put behind it, as totals run on."""
+    """Return files to count, parts of a transcript as one where totals run from part to part.
+
+    A checkpoint may hold a part that goes on where the part in an earlier one ends.
+    """
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
     for file in files:
         key = (file.harness.name, file.owner)
-        before = last.get(key)
-        goes_on = file.checkpoint and before and not file.rows.opens and all(file.fresh)
-        if before and goes_on and (whole := _behind(before, file)):
-            file = whole
-            counted.remove(before)
+        previous = last.get(key)
+        if previous and _goes_on(file):
+            whole = _joined_file(previous, file)
+            if whole:
+                counted.remove(previous)
+                file = whole
         counted.append(file)
         if file.checkpoint:
             last[key] = file
     return counted
 
 
-def _behind(first: File, second: File) -> File | None:
+def _goes_on(file: File) -> bool:
+    """Return whether a file is the part of a transcript that no earlier file has."""
+    return bool(file.checkpoint) and not file.events.begins_session and all(file.fresh)
+
+
+def _joined_file(first: File, second: File) -> File | None:
     """Return two files as one; None where they count the same apart."""
     shift = max(first.numbers, default=-1) + 1
-    joined = first.harness.joined(first.rows, second.rows, shift)
-    if joined is None:
+    events = first.harness.joined(first.events, second.events, shift)
+    if events is None:
         return None
-    behind = zip(
-        (number + shift for number in second.numbers), second.times, second.ids, strict=True
-    )
-    joined.lines = [*zip(first.numbers, first.times, first.ids, strict=True), *behind]
-    joined.opens = first.rows.opens
-    whole = File(first.transcript, first.harness, joined, first.checkpoint, first.session)
-    whole.fresh, whole.here = first.fresh + second.fresh, first.here + second.here
+
+    events.lines = [
+        *map(TranscriptLine, first.numbers, first.times, first.ids),
+        *map(
+            TranscriptLine, (number + shift for number in second.numbers), second.times, second.ids
+        ),
+    ]
+    events.begins_session = first.events.begins_session
+    whole = File(first.transcript, first.harness, events, first.checkpoint, first.session)
+    whole.fresh = first.fresh + second.fresh
+    whole.here = first.here + second.here
     return whole
 
 
 def stated_totals(
     checkpoints: Iterable[Checkpoint], read: Collection[str]
 ) -> dict[str, dict[str, TokenTotals]]:
-    """Return the tokens that checkpoints state, by session, of those from which no transcript was ``read``."""
-    unread = (checkpoint for checkpoint in checkpoints if checkpoint.id not in read)
-    found = {one.id: {s.session_id: s.tokens for s in one.sessions if s.tokens} for one in unread}
-    return {name: tokens for name, tokens in found.items() if tokens}
+    """Return the tokens that checkpoints state of their sessions.
+
+    Args:
+        checkpoints: the checkpoints.
+        read: the ids of those of which a transcript was read; they are left out.
+
+    Returns:
+        The totals by the ids of the checkpoint and the session.
+    """
+    totals: defaultdict[str, dict[str, TokenTotals]] = defaultdict(dict)
+    for checkpoint in checkpoints:
+        if checkpoint.id in read:
+            continue
+        for session in checkpoint.sessions:
+            if session.tokens:
+                totals[checkpoint.id][session.session_id] = session.tokens
+    return dict(totals)
 
 
 def as_turn_counts(tokens: TokenTotals) -> TokenTotals:
-    """Return totals with what was written to the cache, which Codex does not state: the input not read from it."""
+    """Return totals with the tokens that were written to the cache, where Codex leaves them out.
+
+    They are then the input that was not read from it.
+    """
     if tokens.cache_creation or not 0 < tokens.cache_read <= tokens.input:
         return tokens
     return tokens._replace(cache_creation=tokens.input - tokens.cache_read)

@@ -1,128 +1,278 @@
-"""Notes what is seen in a transcript, for every harness; calls and results match by id; long, as all of it is here."""
+"""Notes what happens in one transcript as events, the same way for every harness.
+
+A reader calls the methods of :class:`Observations` in the order of the lines. The calls of tools
+wait here for their results, which they match by id: only a result says whether files were
+written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE.md,
+"Observations".
+"""
 
 import posixpath
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter
+from typing import Any
 
-from scoring.evidence.commands import commandlines
+from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.claim_texts import claims_tests_pass
-from scoring.evidence.commands.commandlines import targets
+from scoring.evidence.commands.command_writes import (
+    folder_after,
+    maybe_written,
+    with_folders,
+    work_trees_added,
+)
+from scoring.evidence.commands.file_writes import rewritten_path
+from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.shell import COMMAND_LIMIT, ShellCommand, commands_of
 from scoring.evidence.commands.testcommands import TestCommand
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict
-from scoring.evidence.transcripts import rows
+from scoring.evidence.commands.verifier_programs import program_names
+from scoring.evidence.transcripts.edits import Hashes, KnownFiles, lines_of_documents
+from scoring.evidence.transcripts.events import (
+    OBSERVED,
+    TEXT_LIMIT,
+    AgentStarted,
+    BreakKind,
+    ChatText,
+    CommitMade,
+    Compaction,
+    Edit,
+    Event,
+    LinesWritten,
+    PossibleEdit,
+    ProgramRun,
+    Prompt,
+    PromptKind,
+    ResetKind,
+    TestRun,
+    TranscriptEvents,
+    TranscriptLine,
+    UnseenEdit,
+    UserBreak,
+    WorkReset,
+    key_of,
+)
 from scoring.evidence.transcripts.prompts import asks, said_in
-from scoring.evidence.transcripts.written import Hashes, KnownFiles, lines_of_documents
 
-NAMES_OF_A_CALL, PATHS_OF_A_CALL = 240, 240
-"""How many programs and paths are kept of one call."""
+NAMES_OF_A_CALL = 240
+"""How many programs are kept of one call."""
 
-_SHA_DIGITS = 15  # of 16, so that the number has a sign
+PATHS_OF_A_CALL = 240
+"""How many paths are kept of one call."""
 
-_RESETS = {"hard": rows.HARD, "paths": rows.PATHS, "revert": rows.REVERT, "amend": rows.AMEND}
+_SHA_DIGITS = 15
+"""How many digits of the name of a commit are kept."""
 
-_SAID = {"wrong": rows.SAID_WRONG, "report": rows.REPORT, "unknown": rows.FOREIGN}
+_RESET_KINDS = {
+    "hard": ResetKind.HARD,
+    "paths": ResetKind.PATHS,
+    "revert": ResetKind.REVERT,
+    "amend": ResetKind.AMEND,
+}
 
-_Row = tuple[int, ...]
+_PROMPT_KINDS = {
+    "wrong": PromptKind.SAYS_WRONG,
+    "report": PromptKind.REPORT,
+    "unknown": PromptKind.FOREIGN,
+}
+
 AddedLines = Mapping[str, Hashes]
-"""The lines that an edit adds, and takes away, by path."""
+"""The lines that an edit adds and takes away, by path."""
+
 NO_LINES: AddedLines = {}
 
 
 @dataclass(slots=True, eq=False)
-class _Call:
-    """A call, until its result is seen; ``alone`` is whether it does a single thing, which its failure undoes."""
+class _OpenCall:
+    """A call of a tool whose result has not come yet.
+
+    Attributes:
+        span: the index of the span of the call.
+        line: the number of the line of the call.
+        key: the key of its id; 0 without one.
+        response: the id of the response that asked for it.
+        asks_user: whether it only asks the user something.
+        starts_agent: whether it starts a sub-agent.
+        does_one_thing: whether its failure means that nothing was done.
+        run: the run of tests in it.
+        has_failed: whether tests in it failed, while it still runs.
+        folder: the folder in which its commands start.
+        commits: for each commit command, its folder and whether it amends.
+        ended: whether its result was seen, or the call itself was seen before.
+        edits: for each file that it writes, its number and whether by a tool.
+        written: for each such file, its number and what changes of its lines.
+        possible_edits: the numbers of the files that it may write.
+        unseen_edits: the numbers of the files that it changes in an unknown way.
+        resets: what it takes back: how, and the number of the path.
+        programs: the keys of the programs that it runs.
+    """
 
     span: int
-    number: int
+    line: int
     key: int
     response: str | None = None
-    question: bool = False
-    agent: bool = False
-    alone: bool = False
+    asks_user: bool = False
+    starts_agent: bool = False
+    does_one_thing: bool = False
     run: TestCommand | None = None
-    failing: bool = False
+    has_failed: bool = False
     folder: str = ""
     commits: Sequence[tuple[str | None, bool]] = ()
     ended: bool = False
-    edits: Sequence[tuple[int, int]] = ()
-    resets: Sequence[_Row] = ()
-    words: Sequence[_Row] = ()
-    wrote: Sequence[_Row] = ()
-    unsure: Sequence[tuple[int, int]] = ()
-    rewrote: Sequence[tuple[int, int]] = ()
+    edits: list[tuple[int, bool]] = field(default_factory=list)
+    written: list[tuple[int, Hashes]] = field(default_factory=list)
+    possible_edits: list[int] = field(default_factory=list)
+    unseen_edits: list[int] = field(default_factory=list)
+    resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
+    programs: list[int] = field(default_factory=list)
 
     def amends(self, count: int) -> list[bool]:
-        """Say of each of the commits that it made whether it is known to amend one."""
-        known = [is_amended for _, is_amended in self.commits]
-        return known if len(known) == count else [all(known)] * count
+        """Return for each of ``count`` commits that it made whether it amends one."""
+        amends = [is_amended for _, is_amended in self.commits]
+        if len(amends) == count:
+            return amends
+        return [all(amends)] * count
 
     def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
-        """Whether there are folders, and all of them are outside of those of its session."""
-        known = [
-            one is not None and commandlines.is_elsewhere(self.folder, one, homes)
-            for one in folders
-        ]
-        return bool(known) and all(known)
+        """Return whether all of some folders are outside those of its session."""
+        return bool(folders) and all(
+            folder is not None and is_elsewhere(self.folder, folder, homes) for folder in folders
+        )
+
+    def forget_effects(self) -> None:
+        """Drop what was noted of it as events."""
+        self.edits, self.written, self.resets = [], [], []
+        self.possible_edits, self.unseen_edits, self.programs = [], [], []
 
 
 class Observations:
-    """What is seen in one transcript. Every method but the first speaks of the line that was taken last."""
+    """What is seen in one transcript.
+
+    :meth:`line` begins a line; the other methods tell what is in it. :meth:`fill` ends the
+    reading.
+
+    Attributes:
+        looks: whether anything but lines and keys of calls is noted.
+        files: what the session wrote and was shown of files.
+        refused_calls: the keys of calls that the user refused, which do not count as calls.
+    """
 
     def __init__(self, tools: TestTools | None) -> None:
-        """Take the test tools; without them, as under older rules, only lines and the keys of calls are noted."""
+        """Begin a transcript.
+
+        Args:
+            tools: the test tools; without them only lines and the keys of calls are noted.
+        """
         self._tools = tools
         self.looks = tools is not None
-        self._span, self._number = 0, -1
-        self._response: str | None = None
-        self._lines: list[tuple[int, int, int]] = []
+        self.files = KnownFiles()
+        self.refused_calls: set[int] = set()
+
+        self._span = 0
+        self._line = -1
+        self._lines: list[TranscriptLine] = []
         self._texts: dict[str, int] = {}
-        self._tables: dict[int, list[_Row]] = {
-            kind: [] for kind in range(rows.RUN, rows.REWROTE + 1)
-        }
-        self._runs: list[tuple[_Row, _Call | None]] = []
-        self._commits: list[tuple[_Row, bool, _Call | None]] = []
-        self._trees: set[str] = set()
-        self._calls: dict[int, _Call] = {}  # by their keys
-        self._over: dict[int, int] = {}  # the keys of the responses of those that are over
-        self._failed_first: set[int] = (
-            set()
-        )  # the keys of calls of which a failure is written before the call
-        self._without_id: list[_Call] = []
-        self._answered = False
-        self._waits = False  # whether the agent has done nothing since the last prompt
-        self.files = KnownFiles()  # what tools showed of files
-        self._worked = False  # whether it called a tool before, as far as is known
-        self.refused_calls: set[int] = set()  # the keys of calls that are none
+        self._events: dict[type[Event], list[Any]] = {kind: [] for kind in OBSERVED}
+        self._runs: list[tuple[TestRun, _OpenCall | None]] = []
+        self._commits: list[tuple[CommitMade, _OpenCall | None]] = []
+        self._work_trees: set[str] = set()
+
+        self._open_calls: dict[int, _OpenCall] = {}
+        self._calls_without_id: list[_OpenCall] = []
+        self._response_of_ended: dict[int, int] = {}  # keys of ended calls, and of their responses
+        self._failed_before_call: set[int] = set()  # a failure may be written before its call
+
+        self._response: str | None = None
+        self._question_declined = False
+        self._idle = False  # whether the agent has done nothing since the last prompt
+        self._has_worked = False  # whether it called a tool before
+
+    # Lines and texts.
 
     def line(self, span: int, number: int, time: int, key: int) -> None:
-        """Take a line: the number of its span, its own, its time in nanoseconds since 1970, and its key."""
-        if number != self._number:  # two in one line, where a line break is missing, are one
-            self._lines.append((number, time, key))
-        self._span, self._number = span, number
+        """Begin a line.
+
+        Args:
+            span: the index of its span.
+            number: its number; the same as before where a line break between two is missing.
+            time: when it was written, in nanoseconds since 1970.
+            key: the key of its id; see :meth:`line_key`.
+        """
+        if number != self._line:
+            self._lines.append(TranscriptLine(number, time, key))
+        self._span = span
+        self._line = number
 
     @staticmethod
     def line_key(line: bytes) -> int:
-        """Return a number of 64 bits, never 0, made of the bytes of a line; the key of one that has no id."""
-        return int.from_bytes(blake2b(line, digest_size=8).digest(), "little", signed=True) or 1
+        """Return the key of a line that has no id, made of its bytes."""
+        digest = blake2b(line, digest_size=8).digest()
+        return int.from_bytes(digest, "little", signed=True) or 1
 
     def responds(self, response: str | None) -> None:
-        """Note that the line is one of the agent, and of which response: what it calls is called by that."""
+        """Note that the agent wrote the line, and the id of the response that it is part of."""
         self._response = response
-        self._answered = self._waits = False
+        self._question_declined = False
+        self._idle = False
+
+    def said(self, text: str) -> None:
+        """Note a text of the agent to the user. Not for texts of sub-agents."""
+        if self.looks and text.strip():
+            self._idle = False
+            self._note(ChatText, by_user=False, claims_tests_pass=claims_tests_pass(text))
+
+    def asked(self) -> None:
+        """Note a text of the user, or of the harness for the user, which ends a reply."""
+        if self.looks:
+            self._note(ChatText, by_user=True, claims_tests_pass=False)
+
+    def prompt(self, text: str) -> None:
+        """Note what a person says of the work before. The text is not kept."""
+        self._idle = True
+        if not self.looks or not self._has_worked:
+            return
+
+        words = said_in(text)
+        if words:
+            self._note(Prompt, kind=_PROMPT_KINDS[words])
+
+    def taken_back(self, since: int) -> None:
+        """Note that the user took back the prompts from a line on."""
+        self._events[Prompt] = [prompt for prompt in self._events[Prompt] if prompt.line < since]
+
+    def interrupted(self) -> None:
+        """Note that the user stopped the agent. With a question that was declined it is no stop."""
+        if not self._question_declined:
+            self._note(UserBreak, kind=BreakKind.INTERRUPTION, idle=self._idle)
+        self._question_declined = False
+
+    def compacted(self) -> None:
+        """Note that the harness replaced what came before by a summary."""
+        self._note(Compaction)
+
+    # Calls.
 
     def call(self, call: str | None, question: bool = False, agent: bool = False) -> int:
-        """Note a call of a tool, which may only ask the user, or start a sub-agent; return its key."""
+        """Note a call of a tool.
+
+        Args:
+            call: the id of the call.
+            question: whether it only asks the user something.
+            agent: whether it starts a sub-agent.
+
+        Returns:
+            The key of the call.
+        """
         if not self.looks:
-            return _key(call)
-        begun = self._begin(call)
-        begun.question, begun.agent, begun.alone = question, agent, True
-        return begun.key
+            return _call_key(call)
+
+        opened = self._open(call)
+        opened.asks_user = question
+        opened.starts_agent = agent
+        opened.does_one_thing = True
+        return opened.key
 
     def edit(
         self,
@@ -132,13 +282,26 @@ class Observations:
         lines: AddedLines = NO_LINES,
         whole: bool = False,
     ) -> int:
-        """Note a call of an edit tool, by paths from a folder, with the ``lines`` or the ``whole``; return its key."""
+        """Note a call of a tool that edits files.
+
+        Args:
+            call: the id of the call.
+            paths: the files that it writes.
+            folder: where relative paths begin; "": not known.
+            lines: what it changes, by path.
+            whole: whether ``lines`` are all lines of the files.
+
+        Returns:
+            The key of the call.
+        """
         if not self.looks:
-            return _key(call)
-        begun = self._begin(call)
-        begun.alone, begun.edits = True, self._edits(paths, rows.BY_TOOL, folder)
-        begun.wrote = self._wrote(lines, folder, whole)
-        return begun.key
+            return _call_key(call)
+
+        opened = self._open(call)
+        opened.does_one_thing = True
+        opened.edits = [(path, True) for path in self._path_numbers(paths, folder)]
+        opened.written = self._changes(lines, folder, whole=whole)
+        return opened.key
 
     def command(
         self,
@@ -148,331 +311,398 @@ class Observations:
         patched: Sequence[str] = (),
         lines: AddedLines = NO_LINES,
     ) -> int:
-        """Note a call that runs shell commands in a folder ("": not known), with paths it patches; return its key."""
+        """Note a call that runs shell commands.
+
+        Args:
+            call: the id of the call.
+            text: the commands.
+            folder: where they start; "": not known.
+            patched: the files that a patch in the text writes.
+            lines: what the patch changes, by path.
+
+        Returns:
+            The key of the call.
+        """
         if self._tools is None:
-            return _key(call)
-        begun, commands = self._begin(call), commands_of(text)
-        begun.alone = len(commands) == 1
-        begun.run = self._tools.run_of(commands, text) if self._tools.may_run(text) else None
-        begun.folder = folder
-        span, number = begun.span, begun.number
-        placed = list(_with_folders(commands, folder))
-        written = [posixpath.join(at, path) for one, at in placed for path in one.writes]
-        maybe = dict.fromkeys(_maybe_written(commands, folder, text))
-        begun.edits = self._edits(written, rows.BY_REDIRECTION)
-        too_long = len(text) > COMMAND_LIMIT or max(len(written), len(maybe)) > PATHS_OF_A_CALL
-        begun.unsure = self._edits(["$"] if too_long else maybe, rows.BY_REDIRECTION)
-        begun.wrote = (
-            self._wrote(lines_of_documents(text, written), "", ">>" not in text) if written else ()
-        )
-        changed = ((at, commandlines.rewritten(one.words)) for one, at in placed if one.words)
-        begun.rewrote = self._edits(
-            (posixpath.join(*place) for place in changed if place[1]), rows.BY_REDIRECTION
-        )
-        begun.edits = [*begun.edits, *self._edits(patched, rows.BY_TOOL, folder)]
-        begun.wrote = [*begun.wrote, *(self._wrote(lines, folder, False) if patched else ())]
+            return _call_key(call)
+
+        opened = self._open(call)
+        commands = commands_of(text)
+        opened.does_one_thing = len(commands) == 1
+        opened.folder = folder
+        if self._tools.may_run(text):
+            opened.run = self._tools.run_of(commands, text)
+
+        self._note_writes(opened, commands, text)
+        if patched:
+            opened.edits += [(path, True) for path in self._path_numbers(patched, folder)]
+            opened.written += self._changes(lines, folder, whole=False)
+
         if "worktree" in text:
-            self._trees.update(
-                posixpath.join(folder, path) for one in commands for path in _work_trees(one.words)
-            )
+            for command in commands:
+                for path in work_trees_added(command.words):
+                    self._work_trees.add(posixpath.join(folder, path))
         if "git" in text:
-            begun.commits = commandlines.commits_asked(commands)
-            for reset in commandlines.resets(commands):
-                taken_back = self._edits(
-                    reset.paths, rows.BY_TOOL, _folder_after(commands, folder)
-                ) or [(-1, 0)]
-                begun.resets = [
-                    *begun.resets,
-                    *((span, number, _RESETS[reset.kind], path) for path, _ in taken_back),
-                ]
-        programs = (one.words for one in commands if one.words and not one.defines)
-        names = [name for words in programs for name in commandlines.program_names(words)]
-        begun.words = [
-            (span, number, rows.key_of(name)) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])
-        ]
-        return begun.key
+            opened.commits = git_commands.commit_requests(commands)
+            opened.resets = self._resets_in(commands, folder)
+
+        opened.programs = _program_keys(commands)
+        return opened.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
-        """Note how a call ended, ``failed`` or not (None: not stated), and return its key."""
-        if self._tools is None:
-            return _key(call)
-        if (key := _key(call)) in self._over:
+        """Note how a call ended.
+
+        Args:
+            call: the id of the call.
+            failed: whether it failed; None: not stated.
+            output: returns what it printed; only called where that matters.
+
+        Returns:
+            The key of the call.
+        """
+        key = _call_key(call)
+        if self._tools is None or key in self._response_of_ended:
             return key
-        if (begun := self._calls.get(key)) is None:
-            # Of a call in another file, or written behind it, the result may show what was called.
-            if failed and key:
-                self._failed_first.add(key)
-            text = output()
-            verdict = self._tools.verdict(None, text, None)
-            if verdict and verdict.passed is not None:
-                self._run(key, rows.RESULT_ONLY, -1, verdict)
-            self._made(key, rows.RESULT_ONLY, text)
+
+        opened = self._open_calls.get(key)
+        if opened is None:
+            self._result_without_call(self._tools, key, failed, output())
             return key
-        if not begun.ended:
-            begun.ended = True
-            text = output() if begun.run or begun.commits else ""
-            if begun.run and (verdict := self._tools.verdict(begun.run, text, failed)):
-                self._run(begun.key, rows.WHOLE, self._text(begun.run.label), verdict, begun)
-            if begun.commits:
-                self._made(begun.key, rows.WHOLE, text, begun)
-            _keep(self._tables, begun, (self._span, self._number), failed is True and begun.alone)
-            begun.edits = begun.resets = begun.words = begun.wrote = begun.unsure = (
-                begun.rewrote
-            ) = ()
-            if not (begun.run or begun.commits or begun.question):
-                self._over[key] = _key(self._calls.pop(key).response)
+        if opened.ended:
+            return key
+
+        opened.ended = True
+        text = output() if opened.run or opened.commits else ""
+        if opened.run:
+            verdict = self._tools.verdict(opened.run, text, failed)
+            if verdict:
+                self._note_run(opened, verdict)
+        if opened.commits:
+            self._note_commits(key, text, opened)
+
+        undone = failed is True and opened.does_one_thing
+        _keep_effects(self._events, opened, (self._span, self._line), undone=undone)
+        opened.forget_effects()
+        if not (opened.run or opened.commits or opened.asks_user):
+            del self._open_calls[key]
+            self._response_of_ended[key] = _call_key(opened.response)
         return key
 
     def printed(self, call: str | None, text: str) -> None:
         """Note what a call printed that still runs: tests that have failed will not pass."""
-        begun = self._calls.get(_key(call))
-        if (
-            self._tools
-            and begun
-            and begun.run
-            and (verdict := self._tools.verdict(begun.run, text, None))
-        ):
-            begun.failing = begun.failing or verdict.passed is False
+        opened = self._open_calls.get(_call_key(call))
+        if self._tools is None or opened is None or opened.run is None:
+            return
+
+        verdict = self._tools.verdict(opened.run, text, None)
+        if verdict and verdict.passed is False:
+            opened.has_failed = True
 
     def commits(self, call: str | None) -> bool:
-        """Whether a call makes commits."""
-        return bool((begun := self._calls.get(_key(call))) and begun.commits)
-
-    def prompt(self, text: str) -> None:
-        """Note what a prompt of a person says of the work before it, where there was some; its text is not kept."""
-        self._waits = True
-        if self.looks and self._worked and (said := said_in(text)):
-            self._row(rows.PROMPT, _SAID[said])
-
-    def taken_back(self, since: int) -> None:
-        """Note that the user took back what he wrote from a line on."""
-        self._tables[rows.PROMPT] = [row for row in self._tables[rows.PROMPT] if row[1] < since]
+        """Return whether a call makes commits."""
+        opened = self._open_calls.get(_call_key(call))
+        return opened is not None and bool(opened.commits)
 
     def refused(self, call: str | None, reason: str = "") -> None:
-        """Note that the user refused a call, and why; a question, one that was declined too, is no correction."""
-        begun = self._calls.pop(key := _key(call), None)
-        response = _key(begun.response) if begun else self._over.pop(key, 0)
+        """Note that the user refused a call. A question that was declined is no correction.
+
+        Args:
+            call: the id of the call.
+            reason: what the user said.
+        """
+        key = _call_key(call)
+        opened = self._open_calls.pop(key, None)
+        response = _call_key(opened.response) if opened else self._response_of_ended.pop(key, 0)
         self.refused_calls.add(key)
-        if (begun is not None and begun.question) or asks(reason):
-            self._answered = True
+        if (opened is not None and opened.asks_user) or asks(reason):
+            self._question_declined = True
         else:
-            self._row(rows.BREAK, rows.REJECTION, response)
+            self._note(UserBreak, kind=BreakKind.REFUSAL, response=response)
 
-    def interrupted(self) -> None:
-        """Note that the user stopped the agent; where that goes with a question that was declined, it is none."""
-        if not self._answered:
-            self._row(rows.BREAK, rows.INTERRUPT, int(self._waits))
-        self._answered = False
+    # The end.
 
-    def compacted(self) -> None:
-        """Note that the harness cut what came before to a summary, to make room."""
-        self._row(rows.NOTE, rows.COMPACTION)
+    def fill(self, events: TranscriptEvents, begins_session: bool) -> TranscriptEvents:
+        """Put what was seen into the events of a transcript.
 
-    def said(self, text: str) -> None:
-        """Note a text of the agent to the user; of a sub-agent there are none."""
-        if self.looks and text.strip():
-            self._waits = False
-            self._row(rows.SAID, int(claims_tests_pass(text)))
+        More lines may follow: what waits for its result is put in as it is now.
 
-    def asked(self) -> None:
-        """Note a text of the user or of the harness for him: the agent's reply to what came before is at its end."""
-        if self.looks:
-            self._row(rows.SAID, -1)
+        Args:
+            events: what the reader has counted, with its spans.
+            begins_session: whether the transcript begins where its session does.
 
-    def fill(self, filled: rows.Rows, opens: bool) -> rows.Rows:
-        """Put what was seen into rows, and whether the transcript begins where its session does; return them."""
-        tables = {kind: list(found) for kind, found in self._tables.items()}
-        texts, runs, commits = dict(self._texts), list(self._runs), list(self._commits)
-        for begun in (*self._calls.values(), *self._without_id):
-            if begun.ended or (begun.key and begun.key in self.refused_calls):
+        Returns:
+            The same events.
+        """
+        observed = {kind: list(found) for kind, found in self._events.items()}
+        texts = dict(self._texts)
+        runs = list(self._runs)
+        commits = list(self._commits)
+        for opened in (*self._open_calls.values(), *self._calls_without_id):
+            if opened.ended or (opened.key and opened.key in self.refused_calls):
                 continue
-            where = begun.span, begun.number
-            if begun.run:
-                label = texts.setdefault(begun.run.label, len(texts))
-                passed = 0 if begun.failing else -1
-                runs.append(
-                    (
-                        (*where, begun.key, rows.CALL_ONLY, label, passed, -1, -1, begun.number),
-                        begun,
-                    )
-                )
-            if begun.commits:
-                row = (
-                    *where,
-                    begun.key,
-                    rows.CALL_ONLY,
-                    0,
-                    0,
-                    0,
-                    begun.number,
-                    int(begun.amends(1)[0]),
-                )
-                commits.append((row, False, None))
-            _keep(tables, begun, where, begun.alone and begun.key in self._failed_first)
-        homes = {
-            folder
-            for folder in (*self._trees, *(span.cwd for span in filled.spans))
-            if folder.startswith("/")
-        }
-        tables[rows.RUN] += [
-            row
-            for row, by in runs
-            if not (by and by.run and by.is_elsewhere([by.run.folder], homes))
-        ]
-        tables[rows.MADE] += [
-            (
-                *row,
-                int(
-                    is_first or bool(by and by.is_elsewhere([one for one, _ in by.commits], homes))
-                ),
-            )
-            for row, is_first, by in commits
-        ]
-        filled.tables |= {
-            kind: sorted(found, key=itemgetter(1)) for kind, found in tables.items() if found
-        }
-        filled.lines, filled.texts, filled.opens = sorted(self._lines), list(texts), opens
-        return filled
+            if opened.run:
+                label = texts.setdefault(opened.run.label, len(texts))
+                runs.append((_run_without_result(opened, label), opened))
+            if opened.commits:
+                commits.append((_commit_without_result(opened), None))
+            undone = opened.does_one_thing and opened.key in self._failed_before_call
+            _keep_effects(observed, opened, (opened.span, opened.line), undone=undone)
 
-    def _begin(self, call: str | None) -> _Call:
-        begun = _Call(self._span, self._number, _key(call), self._response)
-        self._worked, self._waits = True, False
+        homes = self._homes(events)
+        observed[TestRun] = [run for run, call in runs if not _runs_elsewhere(call, homes)]
+        observed[CommitMade] = [_with_repository(made, call, homes) for made, call in commits]
+
+        for kind, found in observed.items():
+            events.put(kind, sorted(found, key=attrgetter("line")))
+        events.lines = sorted(self._lines)
+        events.texts = list(texts)
+        events.begins_session = begins_session
+        return events
+
+    def _homes(self, events: TranscriptEvents) -> set[str]:
+        """Return the folders of the session, with the work trees that it added."""
+        folders = {span.cwd for span in events.spans} | self._work_trees
+        return {folder for folder in folders if folder.startswith("/")}
+
+    # How events are made.
+
+    def _note(self, event_type: type[Event], /, **fields: Any) -> None:
+        self._events[event_type].append(event_type(self._span, self._line, **fields))
+
+    def _open(self, call: str | None) -> _OpenCall:
+        """Begin a call. One that was written before counts as it was the first time."""
+        self._has_worked = True
+        self._idle = False
+        opened = _OpenCall(self._span, self._line, _call_key(call), self._response)
         if not call:
-            self._without_id.append(begun)
-            return begun
-        begun.ended = (
-            begun.key in self._calls or begun.key in self._over
-        )  # written again: the first time counts
-        if not begun.ended:
-            self._calls[begun.key] = begun
-        return begun
+            self._calls_without_id.append(opened)
+        elif opened.key in self._open_calls or opened.key in self._response_of_ended:
+            opened.ended = True
+        else:
+            self._open_calls[opened.key] = opened
+        return opened
 
-    def _run(
-        self, key: int, state: int, label: int, verdict: TestVerdict, begun: _Call | None = None
+    def _note_writes(self, opened: _OpenCall, commands: Sequence[ShellCommand], text: str) -> None:
+        """Note which files commands write, may write, and change in an unknown way."""
+        placed = list(with_folders(commands, opened.folder))
+        written = [
+            posixpath.join(folder, path) for command, folder in placed for path in command.writes
+        ]
+        possible = list(dict.fromkeys(maybe_written(commands, opened.folder, text)))
+        if len(text) > COMMAND_LIMIT or max(len(written), len(possible)) > PATHS_OF_A_CALL:
+            possible = ["$"]
+        unseen = []
+        for command, folder in placed:
+            path = rewritten_path(command.words) if command.words else ""
+            if path:
+                unseen.append(posixpath.join(folder, path))
+
+        opened.edits = [(path, False) for path in self._path_numbers(written)]
+        opened.possible_edits = self._path_numbers(possible)
+        if written:
+            documents = lines_of_documents(text, written)
+            opened.written = self._changes(documents, "", whole=">>" not in text)
+        opened.unseen_edits = self._path_numbers(unseen)
+
+    def _resets_in(
+        self, commands: Sequence[ShellCommand], folder: str
+    ) -> list[tuple[ResetKind, int | None]]:
+        resets: list[tuple[ResetKind, int | None]] = []
+        for reset in git_commands.resets(commands):
+            kind = _RESET_KINDS[reset.kind]
+            paths = self._path_numbers(reset.paths, folder_after(commands, folder))
+            if paths:
+                resets += [(kind, path) for path in paths]
+            else:
+                resets.append((kind, None))
+        return resets
+
+    def _result_without_call(
+        self, tools: TestTools, key: int, failed: bool | None, text: str
     ) -> None:
-        if begun and begun.run and begun.run.folder is None:
-            verdict = TestVerdict()  # of what code is not known
-        numbers = (-1 if number is None else int(number) for number in verdict)
-        place = self._span, self._number, key, state, label, *numbers, begun.number if begun else -1
-        self._runs.append((place, begun))
+        """Note a result whose call is in another file, or follows: it may show what was called."""
+        if failed and key:
+            self._failed_before_call.add(key)
 
-    def _made(self, key: int, state: int, text: str, begun: _Call | None = None) -> None:
-        lines = commandlines.commit_lines(text)
-        amends = begun.amends(len(lines)) if begun else [False] * len(lines)
+        verdict = tools.verdict(None, text, None)
+        if verdict and verdict.passed is not None:
+            run = TestRun(
+                self._span,
+                self._line,
+                call=key,
+                ended=True,
+                command=None,
+                passed=verdict.passed,
+                passed_tests=verdict.passed_tests,
+                failed_tests=verdict.failed_tests,
+                called_at=None,
+            )
+            self._runs.append((run, None))
+        self._note_commits(key, text, None)
+
+    def _note_run(self, opened: _OpenCall, verdict: TestVerdict) -> None:
+        assert opened.run is not None
+        if opened.run.folder is None:
+            verdict = TestVerdict()  # it is not known which code was tested
+        run = TestRun(
+            self._span,
+            self._line,
+            call=opened.key,
+            ended=True,
+            command=self._text_number(opened.run.label),
+            passed=verdict.passed,
+            passed_tests=verdict.passed_tests,
+            failed_tests=verdict.failed_tests,
+            called_at=opened.line,
+        )
+        self._runs.append((run, opened))
+
+    def _note_commits(self, key: int, text: str, opened: _OpenCall | None) -> None:
+        lines = git_commands.commit_lines(text)
+        amends = opened.amends(len(lines)) if opened else [False] * len(lines)
         for line, is_amended in zip(lines, amends, strict=True):
-            digits, is_first = line.sha[:_SHA_DIGITS], line.branch.endswith(commandlines.FIRST)
-            name = int(digits, 16), len(digits), rows.key_of(line.subject)
-            made = *name, begun.number if begun else -1, int(is_amended)
-            self._commits.append(((self._span, self._number, key, state, *made), is_first, begun))
+            made = CommitMade(
+                self._span,
+                self._line,
+                call=key,
+                sha=line.sha[:_SHA_DIGITS],
+                subject=key_of(line.subject),
+                called_at=opened.line if opened else None,
+                amends=is_amended,
+                other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
+            )
+            self._commits.append((made, opened))
 
-    def _row(self, kind: int, *columns: int) -> None:
-        self._tables[kind].append((self._span, self._number, *columns))
-
-    def _edits(self, paths: Iterable[str], how: int, folder: str = "") -> list[tuple[int, int]]:
-        """Return the numbers of paths, and how they are written; as many as are kept of one call."""
-        several = islice(filter(None, paths), PATHS_OF_A_CALL)
-        numbers = {
-            self._text(posixpath.normpath(posixpath.join(folder, path))): how for path in several
-        }
-        return [(number, how) for number, how in numbers.items() if number >= 0]
-
-    def _wrote(self, lines: AddedLines, folder: str, whole: bool) -> list[_Row]:
-        """Return the numbers of paths with what changes of their lines, given that or the ``whole`` of them."""
-        named = (
-            (posixpath.normpath(posixpath.join(folder, name)), new) for name, new in lines.items()
+    def _path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
+        """Return the numbers of paths, each once, as many as are kept of one call."""
+        named = islice((path for path in paths if path), PATHS_OF_A_CALL)
+        numbers = dict.fromkeys(
+            self._text_number(posixpath.normpath(posixpath.join(folder, path))) for path in named
         )
-        found = {
-            path: self.files.change(path, new, whole)
-            for path, new in islice(named, PATHS_OF_A_CALL)
-        }
-        return [
-            (number, *change)
-            for path, change in found.items()
-            if change and (number := self._text(path)) >= 0
-        ]
+        return [number for number in numbers if number is not None]
 
-    def _text(self, text: str) -> int:
-        """Return the number of a text; -1 for one that is too long."""
-        return (
-            self._texts.setdefault(text, len(self._texts)) if len(text) <= rows.TEXT_LIMIT else -1
-        )
+    def _changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[tuple[int, Hashes]]:
+        """Return for each file its number and what changes of its lines.
+
+        Args:
+            lines: what a call writes, by path.
+            folder: where relative paths begin.
+            whole: whether ``lines`` are all lines of the files.
+        """
+        changes: dict[str, Hashes] = {}
+        for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
+            path = posixpath.normpath(posixpath.join(folder, name))
+            changes[path] = self.files.change(path, hashes, whole)
+
+        numbered = []
+        for path, change in changes.items():
+            if not change:
+                continue
+            number = self._text_number(path)
+            if number is not None:
+                numbered.append((number, change))
+        return numbered
+
+    def _text_number(self, text: str) -> int | None:
+        """Return the number of a text; None where it is too long to be kept."""
+        if len(text) > TEXT_LIMIT:
+            return None
+        return self._texts.setdefault(text, len(self._texts))
 
 
-def _keep(
-    tables: dict[int, list[_Row]], begun: _Call, written: tuple[int, int], undone: bool
+def _keep_effects(
+    events: dict[type[Event], list[Any]],
+    opened: _OpenCall,
+    ended_at: tuple[int, int],
+    *,
+    undone: bool,
 ) -> None:
-    """Keep the rows of a call. Files are ``written`` where it ended, and not when it came to nothing."""
-    tables[rows.WORD] += begun.words
-    if not undone:
-        tables[rows.EDIT] += [(*written, path, how) for path, how in begun.edits]
-        tables[rows.WROTE] += [(*written, *row) for row in begun.wrote]
-        tables[rows.UNSURE] += [(*written, path) for path, _ in begun.unsure]
-        tables[rows.REWROTE] += [(*written, path) for path, _ in begun.rewrote]
-        tables[rows.RESET] += begun.resets
-        tables[rows.NOTE] += [(begun.span, begun.number, rows.AGENT)] if begun.agent else []
+    """Note what a call did as events.
+
+    Args:
+        events: where to.
+        opened: the call.
+        ended_at: the span and the line of its result: files are written there.
+        undone: whether the call came to nothing, so that only the programs ran.
+    """
+    called_at = (opened.span, opened.line)
+    events[ProgramRun] += [ProgramRun(*called_at, program) for program in opened.programs]
+    if undone:
+        return
+
+    events[Edit] += [Edit(*ended_at, path, by_tool) for path, by_tool in opened.edits]
+    events[LinesWritten] += [
+        LinesWritten(*ended_at, path, hashes) for path, hashes in opened.written
+    ]
+    events[PossibleEdit] += [PossibleEdit(*ended_at, path) for path in opened.possible_edits]
+    events[UnseenEdit] += [UnseenEdit(*ended_at, path) for path in opened.unseen_edits]
+    events[WorkReset] += [WorkReset(*called_at, kind, path) for kind, path in opened.resets]
+    if opened.starts_agent:
+        events[AgentStarted].append(AgentStarted(*called_at))
 
 
-def _key(call: str | None) -> int:
-    return rows.key_of(call) if call else 0
-
-
-def _with_folders(
-    commands: Iterable[ShellCommand], folder: str
-) -> Iterable[tuple[ShellCommand, str]]:
-    """Yield commands that run one after the other, each with the folder that it runs in."""
-    for command in commands:
-        yield command, folder
-        folder = _folder_after((command,), folder)
-
-
-def _maybe_written(commands: Sequence[ShellCommand], folder: str, text: str) -> Iterable[str]:
-    """Yield the paths that commands may write, by a redirection where no plain words say which; ``$`` is not known."""
-    start = ""
-    for command, here in _with_folders(commands, folder):
-        inside = commands_of(" ".join(command.words[1:])) if command.words[:1] == ("eval",) else ()
-        redirected = (*command.writes, *(path for one in inside for path in one.writes))
-        unsure = [
-            posixpath.join(start, path)
-            for path in redirected
-            if start or inside or _EXPANDED.search(path)
-        ]
-        for one in (command, *inside):
-            paths = targets(one.words, text, "xargs" in one.through) if one.words else ()
-            unsure += (posixpath.join(start or here, path) for path in paths)
-        for path in unsure:
-            if folder.startswith(commandlines.TEMPORARY) or not path.startswith(
-                commandlines.TEMPORARY
-            ):
-                yield path if _EXPANDED.search(path) else f"$/{path}"
-        if command.words[:1] in (("cd",), ("pushd",), ("popd",)) and (
-            command.depth or command.after in ("&&", "||", "?") or not _folder_after((command,), "")
-        ):
-            start = "$"  # where the line goes on is not known
-
-
-_EXPANDED = re.compile(r"[$`*?\[{]")  # what a shell replaces in a path
-_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
-
-
-def _folder_after(commands: Sequence[ShellCommand], folder: str) -> str:
-    """Return the folder in which commands end, as far as ``cd`` says so in plain words."""
-    for command in commands:
-        if (
-            command.words[:1] == ("cd",)
-            and len(command.words) == 2
-            and command.words[1][:1] not in _UNKNOWN_FOLDERS
-        ):
-            folder = posixpath.join(folder, command.words[1])
-    return folder
-
-
-def _work_trees(words: Sequence[str]) -> Sequence[str]:
-    """Return what may be the folder of a work tree of the repository that a command adds."""
-    at = (
-        words.index("worktree") + 1 if words[:1] == ("git",) and "worktree" in words else len(words)
+def _run_without_result(opened: _OpenCall, label: int) -> TestRun:
+    return TestRun(
+        opened.span,
+        opened.line,
+        call=opened.key,
+        ended=False,
+        command=label,
+        passed=False if opened.has_failed else None,
+        passed_tests=None,
+        failed_tests=None,
+        called_at=opened.line,
     )
-    return (
-        [word for word in words[at + 1 :] if word[:1] != "-"]
-        if words[at : at + 1] == ("add",)
-        else []
+
+
+def _commit_without_result(opened: _OpenCall) -> CommitMade:
+    (amends,) = opened.amends(1)
+    return CommitMade(
+        opened.span,
+        opened.line,
+        call=opened.key,
+        sha="",
+        subject=0,
+        called_at=opened.line,
+        amends=amends,
+        other_repository=False,
     )
+
+
+def _runs_elsewhere(call: _OpenCall | None, homes: Collection[str]) -> bool:
+    """Return whether the run of tests of a call is known to test another project."""
+    return call is not None and call.run is not None and call.is_elsewhere([call.run.folder], homes)
+
+
+def _with_repository(
+    made: CommitMade, call: _OpenCall | None, homes: Collection[str]
+) -> CommitMade:
+    """Return a commit, marked where its call worked outside the folders of the session."""
+    if call is None or not call.is_elsewhere([folder for folder, _ in call.commits], homes):
+        return made
+    return CommitMade(
+        made.span,
+        made.line,
+        call=made.call,
+        sha=made.sha,
+        subject=made.subject,
+        called_at=made.called_at,
+        amends=made.amends,
+        other_repository=True,
+    )
+
+
+def _program_keys(commands: Iterable[ShellCommand]) -> list[int]:
+    """Return the keys of the programs that commands run, each once, as many as are kept."""
+    names = [
+        name
+        for command in commands
+        if command.words and not command.defines
+        for name in program_names(command.words)
+    ]
+    return [key_of(name) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
+
+
+def _call_key(call: str | None) -> int:
+    """Return the key of an id; 0 without one."""
+    return key_of(call) if call else 0

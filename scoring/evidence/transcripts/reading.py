@@ -15,8 +15,9 @@ from scoring.evidence.git.starter import ReadObject
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.harnesses.lines import Copies, opened, read_parts, read_store, read_whole
 from scoring.evidence.transcripts.discovery import TranscriptFile, writers
+from scoring.evidence.transcripts.events import EventsByHarness
+from scoring.evidence.transcripts.kept import decode_events, encode_events
 from scoring.evidence.transcripts.prompts import said_in
-from scoring.evidence.transcripts.rows import FileRows, pack, unpack
 from scoring.files import reason
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _MOST_HELD = (
 class FileRead(NamedTuple):
     """What was read of a transcript, None where it cannot be read, and skipped, in words; ``packed`` by a worker."""
 
-    rows: FileRows | None
+    events: EventsByHarness | None
     warnings: list[str]
     packed: bytes | None = None
 
@@ -168,10 +169,14 @@ class Pool:
                     read = future.result()
                     del future  # and with it the packed rows
                     done.update(group)
-                    for number, (rows, warnings) in zip(group, read, strict=True):
+                    for number, (encoded, warnings) in zip(group, read, strict=True):
                         yield (
                             number,
-                            FileRead(None if rows is None else unpack(rows), warnings, rows),
+                            FileRead(
+                                None if encoded is None else decode_events(encoded),
+                                warnings,
+                                encoded,
+                            ),
                         )
         with contextlib.closing(self._reading):
             for number in (
@@ -220,7 +225,10 @@ def _read_numbers(numbers: Sequence[int]) -> list[tuple[bytes | None, list[str]]
     reading, transcripts = _work
     with _no_collection():  # until the rows are gone
         read = (reading.read(transcripts[number][0]) for number in numbers)
-        return [(None if rows is None else pack(rows), warnings) for rows, warnings, _ in read]
+        return [
+            (None if events is None else encode_events(events), warnings)
+            for events, warnings, _ in read
+        ]
 
 
 def _how_many(asked: int | None, worth: int) -> int:

@@ -20,7 +20,9 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses.harness import UNKNOWN_KIND, Harness
 from scoring.evidence.harnesses.lines import opened
 from scoring.evidence.table_digest import digest_of_tables
+from scoring.evidence.transcripts.counter import LineClock
 from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
+from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import (
     FileFound,
     HarnessFacts,
@@ -30,17 +32,13 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.reading import Pool, Reading
-from scoring.evidence.transcripts.rows import (
-    FileRows,
-    Kept,
-    PackedTables,
-    Rows,
-    key_of,
-    pack,
-    read_kept,
-    timed,
+from scoring.evidence.transcripts.kept import (
+    KeptTranscript,
+    decode_kept,
+    encode_events,
+    encode_kept,
 )
+from scoring.evidence.transcripts.reading import Pool, Reading
 from scoring.evidence.transcripts.tally import Tallies
 from scoring.store import Store, stamp_of
 
@@ -68,8 +66,8 @@ class _Source:
     transcript: TranscriptFile
     size: int
     stamp: bytes | None
-    kept: Kept | None
-    rows: FileRows | None = None
+    kept: KeptTranscript | None
+    events: EventsByHarness | None = None
 
 
 def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> str:
@@ -129,7 +127,7 @@ class Scan:
                 for transcript in self._discovery.transcripts:
                     self._note(transcript, store)
             unread = (
-                (n, s) for n, s in enumerate(self._sources) if s.kept is None and s.rows is None
+                (n, s) for n, s in enumerate(self._sources) if s.kept is None and s.events is None
             )
             self._pool = Pool(
                 self._reading, {n: (s.transcript, s.size) for n, s in unread}, self._processes
@@ -153,9 +151,11 @@ class Scan:
         tallies = Tallies(windows, [harness.name for harness in self._harnesses])
         in_repository = WorkTrees(self._places.repo_dir)
 
-        def again(name: str, session: str) -> list[Rows]:
+        def again(name: str, session: str) -> list[TranscriptEvents]:
             return [
-                rows[name] for _, rows in read if name in rows and session in rows[name].sessions()
+                events[name]
+                for _, events in read
+                if name in events and session in events[name].sessions()
             ]
 
         counters = {
@@ -164,14 +164,13 @@ class Scan:
             )
             for harness in self._harnesses
         }
-        for number, (transcript, rows) in enumerate(read):
+        for number, (transcript, events) in enumerate(read):
             left_out = {
-                name: counters[name].add(number, timed(part), transcript.whole)
-                for name, part in rows.items()
+                name: counters[name].add(number, part, LineClock.by_time(part), transcript.whole)
+                for name, part in events.items()
             }
-            self._files.append(
-                file_found(transcript.path, {name: [part] for name, part in rows.items()}, left_out)
-            )
+            parts = {name: [part] for name, part in events.items()}
+            self._files.append(file_found(transcript.path, parts, left_out))
         for counter in counters.values():
             counter.finish()
         self._counted = tallies.everything()
@@ -193,48 +192,49 @@ class Scan:
 
     def _read(
         self, windows: Sequence[IterationWindow] | None = None
-    ) -> Iterator[tuple[TranscriptFile, FileRows]]:
+    ) -> Iterator[tuple[TranscriptFile, EventsByHarness]]:
         """Keep what was read, and yield what readable transcripts say, by the name of the harness."""
         assert self._pool is not None
         with Store(self.cache_dir if self._keeps else None) as store:
-            for number, (rows, warnings, packed) in self._pool.results():
+            for number, (events, warnings, encoded) in self._pool.results():
                 source = self._sources[number]
-                source.rows = rows and self._waiting(rows)
                 # What was warned of is read again next time, to be warned of again.
-                if rows is not None and not warnings and source.stamp is not None and store.keeps:
-                    value = pack(Kept.of(rows, packed or pack(rows), store.secret, source.stamp))
+                if events is not None and not warnings and source.stamp is not None and store.keeps:
+                    encoded = encoded or encode_events(events)
+                    value = encode_kept(events, encoded, store.secret, source.stamp)
                     store.put("transcript", self._key(source.transcript), source.stamp, value)
+                source.events = events and self._waiting(events)
                 for warning in warnings:
                     self._warn(warning)
         for source in self._sources:
-            rows = source.rows
-            if rows is None and source.kept is not None and source.stamp is not None:
+            events = source.events
+            if events is None and source.kept is not None and source.stamp is not None:
                 if windows is not None and not any(map(source.kept.touches, windows)):
                     continue
                 try:
-                    rows = source.kept.rows(self._secret, source.stamp)
+                    events = source.kept.events(self._secret, source.stamp)
                 except ValueError:  # as if nothing were kept
-                    rows = self._reading.read(source.transcript).rows
-            if rows is None:
+                    events = self._reading.read(source.transcript).events
+            if events is None:
                 self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
                 continue
-            for name, part in rows.items():
+            for name, part in events.items():
                 for why, count in part.skipped.items():
                     self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += (
                         count
                     )
-            yield source.transcript, rows
+            yield source.transcript, events
         self._sources = []
 
-    def _waiting(self, rows: FileRows) -> FileRows:
-        """Pack the tables of rows that wait for those of all other transcripts, which share names of folders."""
-        for part in rows.values() if not self._rules.alone else ():
-            part.tables = PackedTables(part.tables)  # type: ignore[assignment]
+    def _waiting(self, events: EventsByHarness) -> EventsByHarness:
+        """Pack events that wait for those of all other transcripts, which share names of folders."""
+        for part in events.values() if not self._rules.alone else ():
+            part.pack_events()
             part.spans = [
                 span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans
             ]
             part.texts = list(map(intern, part.texts))
-        return rows
+        return events
 
     def _note(self, transcript: TranscriptFile, store: Store) -> None:
         stamp: bytes | None
@@ -250,16 +250,16 @@ class Scan:
                     beside = writers(self._harnesses, transcript)[0].beside(transcript.path)
                     size, stamp = _stamp_of_store(beside, size, stamp)
         value = store.get("transcript", self._key(transcript), stamp)
-        kept = rows = None
+        kept = events = None
         if value is not None and stamp is not None:
             self._secret = store.secret
             with contextlib.suppress(msgspec.MsgspecError, ValueError):  # as if nothing were kept
-                opened_row = read_kept(value)
+                opened_row = decode_kept(value)
                 if self._rules.alone:  # whether its rows are needed depends on the windows
                     kept = opened_row
                 else:
-                    rows = self._waiting(opened_row.rows(store.secret, stamp))
-        self._sources.append(_Source(transcript, size, stamp, kept, rows))
+                    events = self._waiting(opened_row.events(store.secret, stamp))
+        self._sources.append(_Source(transcript, size, stamp, kept, events))
 
     def _key(self, transcript: TranscriptFile) -> bytes:
         """Return what rows are kept under: the path of a file, or the ids of objects, which no path can have."""
@@ -282,11 +282,11 @@ def _stamp_of_store(
 
 
 def file_found(
-    path: Path, rows: Mapping[str, Sequence[Rows]], left_out: dict[str, str]
+    path: Path, events: Mapping[str, Sequence[TranscriptEvents]], left_out: dict[str, str]
 ) -> FileFound:
     """Return what is said of a transcript, of which each harness wrote some parts; it counts when anything does."""
-    parts = [part for of_it in rows.values() for part in of_it]
+    parts = [part for of_it in events.values() for part in of_it]
     sessions = tuple(dict.fromkeys(session for part in parts for session in part.sessions()))
     cwd = next((span.cwd for part in parts for span in reversed(part.spans) if span.cwd), "")
     why = "" if "" in left_out.values() else next(iter(left_out.values()), NOTHING_USABLE)
-    return FileFound(path, "+".join(rows), sessions, cwd, why)
+    return FileFound(path, "+".join(events), sessions, cwd, why)

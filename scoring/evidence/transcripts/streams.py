@@ -1,24 +1,37 @@
-"""Transcripts as sessions: which lines (each once, numbered over all files) and which commits a session has."""
+"""Transcripts put together as sessions: which lines and which commits each session has.
+
+A session may be in several files, a file may hold several sessions, and a line may be in several
+files. So the lines of all files are numbered (:func:`number_lines`), each once, and a session has
+its lines by these numbers, in the order of time.
+"""
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.harnesses.harness import Harness
 from scoring.evidence.transcripts.discovery import TranscriptFile
+from scoring.evidence.transcripts.events import AgentStarted, CommitMade, TranscriptEvents
 from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.rows import AGENT, CALL_ONLY, MADE, NOTE, RESULT_ONLY, WHOLE, Rows
 
-SessionKey: TypeAlias = tuple[
-    str, str
-]  # the name of its harness, and its id or the path of a file that names none
+SessionKey: TypeAlias = tuple[str, str]
+"""The name of a harness, and the id of a session; the path of the file where it names none."""
 
 
-class Made(NamedTuple):
-    """A commit that a session made: 7 to 15 digits of its name, its subject's key, the call's time, if it amends."""
+class SessionCommit(NamedTuple):
+    """A commit that a session made.
+
+    Attributes:
+        time: when git reported it, in nanoseconds since 1970.
+        line: the number of that line among all lines.
+        sha: the digits that git printed, 7 to 15 of them.
+        subject: the key of its subject.
+        begun: when the command was called, in nanoseconds since 1970.
+        amends: whether it amends another commit.
+    """
 
     time: int
     line: int
@@ -30,236 +43,339 @@ class Made(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class File:
-    """One transcript, as far as one harness wrote it, or what it holds of one checkpoint's session.
+    """A transcript as far as one harness wrote it, or what it holds of one session.
 
-    ``numbers`` and ``times`` are those of its lines, ``ids`` their keys, and then their numbers among all lines;
-    ``here`` says which are work in this repository, and ``fresh`` which of these no earlier file has.
+    Its lines have an index, in the order of their numbers in the file. The arrays say more about
+    the line of each index.
+
+    Attributes:
+        transcript: where it is.
+        harness: the harness that wrote it.
+        events: what it shows.
+        checkpoint: the id of the checkpoint that holds it; "" for a file on disk.
+        session: the id of the session, where the file has more than that session.
+        start: the line at which the work of the checkpoint begins; None: not stated.
+        stored: when the checkpoint was stored, in nanoseconds since 1970; None: not stated.
+        here: for each line whether it is work in this repository.
+        fresh: for each line whether it counts in this file: it is work here, and no earlier file
+            has it. See :func:`count_once`.
+        numbers: for each line its number in the file, from 0.
+        times: for each line when it was written, in nanoseconds since 1970.
+        ids: for each line its key, and after :func:`number_lines` its number among all lines.
+        owner: the id of the session that has all lines of the file.
+        others: the indices of the lines of other sessions, by the ids of these.
     """
 
     transcript: TranscriptFile
     harness: Harness
-    rows: Rows
-    checkpoint: str = ""  # "" for a file on disk, as is the session
+    events: TranscriptEvents
+    checkpoint: str = ""
     session: str = ""
-    start: int | None = None  # how many lines are from before the checkpoint
-    stored: int | None = None  # when that was stored, in nanoseconds since 1970
+    start: int | None = None
+    stored: int | None = None
     fresh: bytearray = field(default_factory=bytearray)
     here: bytearray = field(default_factory=bytearray)
     numbers: "array[int]" = field(init=False)
     times: "array[int]" = field(init=False)
     ids: "array[int]" = field(init=False)
-    owner: str = field(init=False)  # the session that the file is of
-    others: Mapping[str, Collection[int]] = field(
-        init=False
-    )  # where the lines are of other sessions in it
+    owner: str = field(init=False)
+    others: Mapping[str, Collection[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        columns = tuple(zip(*self.rows.lines, strict=True)) or ((), (), ())
-        self.numbers, self.times, self.ids = (array("q", column) for column in columns)
-        names, found = (
-            [self.session] if self.session else self.rows.sessions(),
-            dict[str, set[int]](),
-        )
-        if len(names) > 1:  # lines that name none are of the last one
-            for span, numbers in zip(self.rows.spans, self.rows.covers, strict=True):
-                if numbers:
-                    found.setdefault(span.session or names[-1], set()).update(map(self.at, numbers))
-            names = sorted(found, key=lambda name: max(found[name]))
+        lines = self.events.lines
+        self.numbers = array("q", (line.number for line in lines))
+        self.times = array("q", (line.time for line in lines))
+        self.ids = array("q", (line.key for line in lines))
+
+        names = [self.session] if self.session else self.events.sessions()
+        lines_of: dict[str, set[int]] = {}
+        if len(names) > 1:
+            lines_of = self._lines_by_session(default=names[-1])
+            names = sorted(lines_of, key=lambda name: max(lines_of[name]))
+
+        # The session that wrote last goes on from the others and has their lines too.
         *others, self.owner = names or [self.transcript.name]
-        self.others = {name: dict.fromkeys(sorted(found[name])) for name in others}
+        self.others = {name: dict.fromkeys(sorted(lines_of[name])) for name in others}
+
+    def _lines_by_session(self, default: str) -> dict[str, set[int]]:
+        """Return the indices of the lines of each session; lines that name none are the default's."""
+        lines_of: defaultdict[str, set[int]] = defaultdict(set)
+        for span, numbers in zip(self.events.spans, self.events.covers, strict=True):
+            if numbers:
+                lines_of[span.session or default].update(map(self.at, numbers))
+        return dict(lines_of)
 
     def at(self, number: int, default: int = -1) -> int:
-        """Return where a line is in ``ids``, by its number in the file: those ascend."""
-        n = bisect_right(self.numbers, number) - 1
-        return n if n >= 0 and self.numbers[n] == number else default
+        """Return the index of a line by its number in the file, or a default without such a line."""
+        index = bisect_right(self.numbers, number) - 1
+        if index >= 0 and self.numbers[index] == number:
+            return index
+        return default
 
     def of(self, session: str) -> Collection[int]:
-        """Return the lines of a session in it, by their places in ``ids``."""
-        return range(len(self.ids)) if session == self.owner else self.others.get(session, ())
+        """Return the indices of a session's lines in this file."""
+        if session == self.owner:
+            return range(len(self.ids))
+        return self.others.get(session, ())
 
     @property
     def order(self) -> tuple[int, int]:
-        """When its last line was written, and how long it is: what is earlier of two files of one session."""
+        """What sorts the files of a session: when the last line was written, and the length."""
         return max(self.times, default=0), self.transcript.size or len(self.times)
 
     @property
     def sessions(self) -> list[str]:
-        """The sessions in it; the first has all of its lines, and follows the others."""
+        """The ids of the sessions in it. The first one has all lines and follows the others."""
         return [self.owner, *self.others]
 
     def agent(self, span: int) -> str:
-        """Return the id of the sub-agent that wrote a span, or its transcript; "" for the session itself."""
-        of = self.rows.spans[span]
-        return (of.agent_id or self.transcript.name) if of.agent else ""
+        """Return what names the sub-agent that wrote a span; "" for the session itself."""
+        line_span = self.events.spans[span]
+        if not line_span.agent:
+            return ""
+        return line_span.agent_id or self.transcript.name
 
 
 @dataclass(eq=False, slots=True)
 class Session:
-    """One session: its lines and commits by time, its ``parent``, and names of commits ``elsewhere``."""
+    """One session.
+
+    Attributes:
+        key: what names it.
+        files: the files that have lines of it, from the earliest.
+        times: when its lines were written, in nanoseconds since 1970, ascending.
+        lines: the numbers of these lines among all lines.
+        made: the commits that it made, by time.
+        elsewhere: the digits of commits that are known to belong to another repository.
+    """
 
     key: SessionKey
     files: list[File] = field(default_factory=list)
     times: Sequence[int] = ()
     lines: Sequence[int] = ()
-    made: list[Made] = field(default_factory=list)
-    elsewhere: frozenset[str] = (
-        frozenset()
-    )  # names of commits that are known to be of another repository
+    made: list[SessionCommit] = field(default_factory=list)
+    elsewhere: frozenset[str] = frozenset()
 
     @property
     def parent(self) -> str:
         """The id of the session that started this one as a sub-agent; "" for any other."""
-        spans = (
-            span for file in self.files for span in file.rows.spans if span.session == self.key[1]
-        )
-        return next((span.parent for span in spans if span.agent), "")
+        for file in self.files:
+            for span in file.events.spans:
+                if span.agent and span.session == self.key[1]:
+                    return span.parent
+        return ""
 
 
 def number_lines(files: Iterable[File]) -> int:
-    """Give the lines of all files their numbers, and return how many there are."""
-    numbers: dict[str, dict[int, int]] = {}
+    """Give each line of all files a number; copies of a line have the same.
+
+    Returns:
+        How many lines there are.
+    """
+    numbers: defaultdict[str, dict[int, int]] = defaultdict(dict)
     count = 0
     for file in files:
-        known = numbers.setdefault(file.harness.name, {})
-        keys, file.ids = file.ids, array("q")
+        number_of_key = numbers[file.harness.name]
+        keys = file.ids
+        file.ids = array("q")
         for key in keys:
-            file.ids.append(line := known.setdefault(key, count))
-            count += line == count
+            line = number_of_key.setdefault(key, count)
+            file.ids.append(line)
+            if line == count:
+                count += 1
     return count
 
 
 def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> None:
-    """Say of each line that is work here where it counts: in the first file of its session, if ``owners`` has one."""
-    seen = bytearray(lines)
+    """Mark which copy of each line counts: the one in the first file of the session that owns it.
+
+    Args:
+        files: the files, whose ``fresh`` is set.
+        lines: how many lines there are in all.
+        owners: the id of the session that owns a line, for those that several sessions have.
+    """
+    is_counted = bytearray(lines)
     for file in files:
         file.fresh = bytearray()
-        for n, line in enumerate(file.ids):
-            fresh = (
-                file.here[n]
-                and not seen[line]
-                and (line not in owners or n in file.of(owners[line]))
-            )
+        for index, line in enumerate(file.ids):
+            fresh = bool(file.here[index]) and not is_counted[line]
+            if fresh and line in owners:
+                fresh = index in file.of(owners[line])
             file.fresh.append(fresh)
-            seen[line] |= fresh
+            if fresh:
+                is_counted[line] = True
 
 
 def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
-    """Return the sessions in some files, after their lines were numbered, with the commits that they made."""
-    found: dict[SessionKey, Session] = {}
+    """Return the sessions in some files, with the commits that they made.
+
+    The lines must be numbered.
+    """
+    sessions: dict[SessionKey, Session] = {}
     for file in files:
         for name in file.sessions:
             key = (file.harness.name, name)
-            found.setdefault(key, Session(key)).files.append(file)
-    for session in found.values():
-        session.made = sorted(_made(session))
-    return found
+            sessions.setdefault(key, Session(key)).files.append(file)
+
+    for session in sessions.values():
+        session.made = sorted(_commits_of(session))
+    return sessions
 
 
 def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
-    """Order the lines of sessions by time; return the one session of each that several hold."""
-    stamped: dict[SessionKey, dict[int, int]] = {}
-    owner: dict[int, SessionKey] = {}
-    shared: dict[int, list[SessionKey]] = {}
+    """Give sessions their lines of work here, in the order of time.
+
+    A line that several sessions hold is owned by one of them: by the one that has nothing else,
+    otherwise by the one that began first.
+
+    Returns:
+        The id of the owner of each line that several sessions hold.
+    """
+    times_of = {session.key: _line_times(session) for session in sessions}
+    holders = _shared_lines(times_of)
+
+    age = {}
+    for key in {key for keys in holders.values() for key in keys}:
+        own = [time for line, time in times_of[key].items() if line not in holders]
+        age[key] = (min(own, default=-NS_MAX), len(times_of[key]), key)
+    owners = {line: min(keys, key=age.__getitem__) for line, keys in holders.items()}
+
     for session in sessions:
-        mine = stamped[session.key] = {}
-        for file in session.files:
-            for n in file.of(session.key[1]):
-                if file.here[n]:
-                    mine.setdefault(file.ids[n], file.times[n])
-        for line in mine:
-            if (first := owner.setdefault(line, session.key)) != session.key:
-                shared.setdefault(line, [first]).append(session.key)
-    several = {key for keys in shared.values() for key in keys}
-    alone = {
-        key: [time for line, time in stamped[key].items() if line not in shared] for key in several
-    }
-    # Such a line is of the session that has nothing else, else of the one that began first.
-    age = {
-        key: (min(times, default=-NS_MAX), len(stamped[key]), key) for key, times in alone.items()
-    }
-    owner = {line: min(keys, key=age.__getitem__) for line, keys in shared.items()}
-    for session in sessions:
-        mine = {
-            n: time
-            for n, time in stamped.pop(session.key).items()
-            if owner.get(n, session.key) == session.key
-        }
-        session.made = [made for made in session.made if made.line in mine]
-        session.lines = array(
-            "q", sorted(sorted(mine), key=mine.__getitem__)
-        )  # by time, and by line
-        session.times = array("q", map(mine.__getitem__, session.lines))
-    return {line: name for line, (_, name) in owner.items()}
+        times = times_of.pop(session.key)
+        own_lines = [line for line in times if owners.get(line, session.key) == session.key]
+        own_lines.sort(key=lambda line: (times[line], line))
+        session.lines = array("q", own_lines)
+        session.times = array("q", map(times.__getitem__, own_lines))
+        held = set(own_lines)
+        session.made = [made for made in session.made if made.line in held]
+
+    return {line: name for line, (_, name) in owners.items()}
 
 
-def _made(session: Session) -> list[Made]:
-    """Return the commits that a session made. A result without its call counts where another file has the call."""
-    calls, found, waiting = (
-        dict[int, tuple[int, bool]](),
-        dict[tuple[int, str], Made](),
-        list[tuple[int, Made]](),
-    )
-    name = session.key[1]
+def _line_times(session: Session) -> dict[int, int]:
+    """Return when each line of a session was written that is work here, by its number."""
+    times: dict[int, int] = {}
     for file in session.files:
-        for (
-            _,
-            number,
-            key,
-            state,
-            sha,
-            count,
-            subject,
-            begun,
-            amends,
-            is_elsewhere,
-        ) in file.rows.tables.get(MADE, ()):
-            n = file.at(number)
-            if n not in file.of(name):
-                continue
-            if state == CALL_ONLY:
-                calls[key] = file.times[n], bool(amends)
-                continue
-            start = file.times[file.at(begun, n)]
-            made = Made(
-                file.times[n], file.ids[n], f"{sha:0{count}x}", subject, start, bool(amends)
+        for index in file.of(session.key[1]):
+            if file.here[index]:
+                times.setdefault(file.ids[index], file.times[index])
+    return times
+
+
+def _shared_lines(
+    times_of: Mapping[SessionKey, Mapping[int, int]],
+) -> dict[int, list[SessionKey]]:
+    """Return the lines that several sessions hold, with these sessions."""
+    first: dict[int, SessionKey] = {}
+    shared: dict[int, list[SessionKey]] = {}
+    for key, times in times_of.items():
+        for line in times:
+            holder = first.setdefault(line, key)
+            if holder != key:
+                shared.setdefault(line, [holder]).append(key)
+    return shared
+
+
+def _commits_of(session: Session) -> list[SessionCommit]:
+    """Return the commits that a session made.
+
+    A resumed session's file may hold the result of a call that only an earlier file has: such a
+    commit counts when the call is there.
+    """
+    calls: dict[int, CommitMade] = {}
+    call_times: dict[int, int] = {}
+    made: dict[tuple[int, str], SessionCommit] = {}
+    results: list[tuple[int, SessionCommit]] = []
+    for file, index, event in _commit_events(session):
+        if not event.sha:
+            calls[event.call] = event
+            call_times[event.call] = file.times[index]
+            continue
+
+        called_at = -1 if event.called_at is None else event.called_at
+        commit = SessionCommit(
+            time=file.times[index],
+            line=file.ids[index],
+            sha=event.sha,
+            subject=event.subject,
+            begun=file.times[file.at(called_at, index)],
+            amends=event.amends,
+        )
+        if event.other_repository:
+            session.elsewhere |= {commit.sha}
+        if event.called_at is None:
+            results.append((event.call, commit))
+        else:
+            made.setdefault((commit.line, commit.sha), commit)
+
+    late = {}
+    for call, commit in results:
+        if call in calls:
+            late[commit.line, commit.sha] = commit._replace(
+                begun=call_times[call], amends=calls[call].amends
             )
-            if is_elsewhere:
-                session.elsewhere |= {made.sha}
-            if state == WHOLE:
-                found.setdefault((made.line, made.sha), made)
-            elif state == RESULT_ONLY:
-                waiting.append((key, made))
-    late = {
-        (made.line, made.sha): Made(*made[:4], *calls[key]) for key, made in waiting if key in calls
-    }
-    return list((late | found).values())
+    return list((late | made).values())
+
+
+def _commit_events(session: Session) -> Iterator[tuple[File, int, CommitMade]]:
+    """Yield the commits in a session's own lines, each with its file and the index of its line."""
+    for file in session.files:
+        lines = file.of(session.key[1])
+        for event in file.events.of(CommitMade):
+            index = file.at(event.line)
+            if index in lines:
+                yield file, index, event
 
 
 def missing_sub_agents(
     files: Iterable[File], parts: Sequence[int], groups: Iterable[Iterable[int]]
 ) -> list[int]:
-    """Return of each group of parts how many sub-agents were started in it that have no line there."""
-    started, here = Counter[int](), dict[int, set[str]]()
+    """Return for each group of parts how many sub-agents started in it that have no line there.
+
+    Args:
+        files: the files.
+        parts: the part of each line.
+        groups: the parts of each group.
+    """
+    started: Counter[int] = Counter()
+    names_in: defaultdict[int, set[str]] = defaultdict(set)
     for file in files:
-        spans = list(zip(file.rows.spans, file.rows.covers, strict=True))
-        alone = all(span.agent for span, covered in spans if covered)
-        for n, (span, covered) in enumerate(spans):
-            # Older versions write sub-agents into the session's own file, and do not tell them apart.
-            name = file.agent(n) if alone or span.agent_id else ""
-            for number in covered if span.agent else ():
-                here.setdefault(part_of(file, parts, number), set()).add(name)
-        notes = file.rows.tables.get(NOTE, ())
-        started.update(part_of(file, parts, number) for _, number, what in notes if what == AGENT)
-    found = []
-    for group in map(list, groups):
-        names = set[str]().union(*(here.get(part, ()) for part in group))
-        found.append(
-            0 if "" in names else max(sum(started[part] for part in group) - len(names), 0)
-        )
-    return found
+        for part, name in _agent_parts(file, parts):
+            names_in[part].add(name)
+        for event in file.events.of(AgentStarted):
+            started[part_of(file, parts, event.line)] += 1
+
+    missing = []
+    for group in groups:
+        group_parts = list(group)
+        names = {name for part in group_parts for name in names_in.get(part, ())}
+        if "" in names:  # they cannot be told apart
+            missing.append(0)
+        else:
+            count = sum(started[part] for part in group_parts)
+            missing.append(max(count - len(names), 0))
+    return missing
+
+
+def _agent_parts(file: File, parts: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield the part of each line of a sub-agent, and what names the sub-agent.
+
+    Older versions write sub-agents into the session's own file and do not tell them apart; their
+    name is "".
+    """
+    spans = list(zip(file.events.spans, file.events.covers, strict=True))
+    only_agents = all(span.agent for span, numbers in spans if numbers)
+    for index, (span, numbers) in enumerate(spans):
+        if not span.agent:
+            continue
+        name = file.agent(index) if only_agents or span.agent_id else ""
+        for number in numbers:
+            yield part_of(file, parts, number), name
 
 
 def part_of(file: File, parts: Sequence[int], number: int) -> int:
-    """Return the part of a line by its number; -1 where it has none, or counts in another file."""
-    n = file.at(number)
-    return parts[file.ids[n]] if n >= 0 and file.fresh[n] else -1
+    """Return the part of a line by its number in the file; -1 where it does not count here."""
+    index = file.at(number)
+    if index >= 0 and file.fresh[index]:
+        return parts[file.ids[index]]
+    return -1

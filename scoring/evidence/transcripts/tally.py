@@ -1,15 +1,19 @@
-"""Sums up what transcripts say, each event once, the earliest copy, over the windows of the iterations."""
+"""Sums up what transcripts show over the windows of iterations, each event once.
+
+Time is cut into slices at the ends of all windows. A :class:`Tally` has the sums of one harness in
+each slice; :class:`Tallies` adds the slices of each window up.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from itertools import groupby
-from operator import attrgetter, itemgetter, or_
-from typing import NamedTuple
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
-from msgspec.structs import fields
+import msgspec
 
+from scoring.evidence.transcripts.events import Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     CALLED,
     COVERED,
@@ -24,218 +28,406 @@ from scoring.evidence.transcripts.facts import (
 )
 from scoring.text import wrap64
 
-_TURNS, _INPUT, _OUTPUT, _READS, _CREATIONS, _CALLS, _ERRORS, _DROPPED, _FLAGS, _UNMEASURED = range(
-    10
-)
-NOT_STATED, READS_IN_INPUT, OUTPUT_ALONE = -1, -1, -2
-"""In the columns of a response: as output, that its tokens are not stated; as those for an hour, that its input holds
-what was read from the cache, and that what was written to it is not stated, or that only its output is."""
+
+class TurnTokens(NamedTuple):
+    """The tokens of one response; what they are: :class:`~.events.Response`."""
+
+    output: int = 0
+    input: int = 0
+    cache_reads: int = 0
+    cache_writes: int = 0
+    cache_writes_1h: int = 0
+    stated: TokensStated = TokensStated.ALL
+
+    @classmethod
+    def of(cls, response: Response) -> "TurnTokens":
+        """Return the tokens that a response states."""
+        return cls(
+            response.output,
+            response.input,
+            response.cache_reads,
+            response.cache_writes,
+            response.cache_writes_1h,
+            response.stated,
+        )
 
 
-class Response(NamedTuple):
-    """What is known of an API response from its copies, ``main`` if one is outside of side chains; ``rank`` orders."""
+class _ResponseCopies(NamedTuple):
+    """What is known of a response from its copies.
+
+    Attributes:
+        request: the key of the request that it answers; 0: not known.
+        main: whether a copy is outside side chains.
+        time: when the earliest copy was written.
+        copies: how many copies there are.
+        rank: what sorts copies: the last one knows most.
+        tokens: the tokens in the copy that knows most.
+        model: the number of the model in that copy.
+    """
 
     request: int
     main: bool
     time: int
     copies: int
     rank: tuple[int, ...]
+    tokens: TurnTokens
+    model: int
 
-    def with_copy(self, other: "Response") -> "Response":
-        """Return what is known from both."""
-        time, copies, rank = (
-            min(self.time, other.time),
-            self.copies + other.copies,
-            max(self.rank, other.rank),
+    @classmethod
+    def of(cls, time: int, response: Response, model: int) -> "_ResponseCopies":
+        main = not response.side_chain
+        output = -1 if response.stated == TokensStated.NOTHING else response.output
+        rank = (
+            output,
+            main,
+            response.input,
+            response.cache_reads,
+            response.cache_writes,
+            response.stated,
+            response.cache_writes_1h,
+            model,
         )
-        return Response(self.request or other.request, self.main or other.main, time, copies, rank)
+        tokens = TurnTokens.of(response)
+        return cls(response.request, main, time, response.copies, rank, tokens, model)
+
+    def with_copy(self, other: "_ResponseCopies") -> "_ResponseCopies":
+        """Return what is known from both."""
+        best = max(self, other, key=lambda copy: copy.rank)
+        return _ResponseCopies(
+            request=self.request or other.request,
+            main=self.main or other.main,
+            time=min(self.time, other.time),
+            copies=self.copies + other.copies,
+            rank=best.rank,
+            tokens=best.tokens,
+            model=best.model,
+        )
+
+
+class _Sums(msgspec.Struct):
+    """What is in one slice; the fields are those of :class:`~.facts.HarnessFacts`."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_creation_tokens: int = 0
+    tool_calls: int = 0
+    tool_errors: int = 0
+    duplicates_dropped: int = 0
+    unmeasured: int = 0
+    flags: int = 0
+
+    def add(self, other: "_Sums") -> None:
+        self.turns += other.turns
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cache_read_tokens += other.cache_read_tokens
+        self.cache_creation_tokens += other.cache_creation_tokens
+        self.tool_calls += other.tool_calls
+        self.tool_errors += other.tool_errors
+        self.duplicates_dropped += other.duplicates_dropped
+        self.unmeasured += other.unmeasured
+        self.flags |= other.flags
+
+
+class _Spending(msgspec.Struct):
+    """The tokens of a model in one slice; the fields are those of :class:`~.facts.Spent`."""
+
+    responses: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+
+    def add(self, other: "_Spending") -> None:
+        self.responses += other.responses
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cache_read_tokens += other.cache_read_tokens
+        self.cache_write_tokens += other.cache_write_tokens
+        self.cache_write_1h_tokens += other.cache_write_1h_tokens
+
+
+class _NotedCall(NamedTuple):
+    """A copy of a call: its time, its key, and what it shows."""
+
+    time: int
+    key: int
+    shows: int
+
+
+class _NotedResult(NamedTuple):
+    """A copy of the result of a call: its time, the key of the call, and whether it failed."""
+
+    time: int
+    key: int
+    failed: bool
+
+
+class _NotedResponse(NamedTuple):
+    """A copy of a response: its time, its key, what it says, and the number of its model."""
+
+    time: int
+    key: int
+    response: Response
+    model: int
+
+
+_Noted = TypeVar("_Noted", _NotedCall, _NotedResult, _NotedResponse)
 
 
 class Tally:
-    """The sums of one harness, by slice; copies of what counts once wait, each with time and key, until :meth:`finish`.
+    """The sums of one harness, by slice.
 
-    ``responses`` have request, side chain, copies, tokens and model; ``calls`` the bits that they show,
-    ``verdicts`` whether the call failed; one failure decides.
+    Responses, calls and results may be written several times. They wait until :meth:`finish`,
+    which counts each once, at the time of the earliest copy.
+
+    Attributes:
+        input_holds_cached: whether the input that the harness states includes what was read from
+            the cache.
+        counts_open_calls: whether a call counts whose end is not stated.
     """
 
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
-        self.input_holds_cached = False  # whether the input has in it what was read from the cache
-        self.counts_open_calls = False  # whether a call of which no end is known counts too
-        self.responses: list[tuple[int, ...]] = []
-        self.calls: list[tuple[int, ...]] = []
-        self.verdicts: list[tuple[int, ...]] = []
+        self.input_holds_cached = False
+        self.counts_open_calls = False
         self._bounds = bounds
-        self._sums: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 10)
-        self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(
-            list
-        )  # by file and session
+        self._responses: list[_NotedResponse] = []
+        self._calls: list[_NotedCall] = []
+        self._results: list[_NotedResult] = []
+        self._sums: defaultdict[int, _Sums] = defaultdict(_Sums)
+        self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         self._times: dict[int, tuple[int, int] | None] = {}
-        self._spent: defaultdict[int, dict[tuple[int, int], list[int]]] = defaultdict(dict)
+        self._spent: defaultdict[int, dict[tuple[int, int], _Spending]] = defaultdict(dict)
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
-        """Return the number of a model; 0 for one that is not named."""
+        """Return the number of a model; 0 for one without a name."""
         return self._models.setdefault(name, len(self._models))
+
+    def note_response(self, time: int, response: Response, model: int) -> None:
+        """Note a copy of a response, with the number of its model."""
+        self._responses.append(_NotedResponse(time, response.id, response, model))
+
+    def note_call(self, time: int, key: int, shows: int) -> None:
+        """Note a copy of a call, with the bits that it shows."""
+        self._calls.append(_NotedCall(time, key, shows))
+
+    def note_result(self, time: int, key: int, failed: bool) -> None:
+        """Note a copy of the result of a call; one failure decides."""
+        self._results.append(_NotedResult(time, key, failed))
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
-        at, place = 0, (file, session)
+        place = (file, session)
+        at = 0
         while at < len(times):
-            n = bisect_left(self._bounds, times[at])
-            last = bisect_right(times, self._bounds[n], at) if n < len(self._bounds) else len(times)
-            self._sums[n][_FLAGS] |= COVERED
-            self._times[n] = _hull([self._times.get(n), (times[at], times[last - 1])])
-            if self._covers[n][-1:] != [place]:
-                self._covers[n].append(place)
+            slice_index = self._slice(times[at])
+            last = len(times)
+            if slice_index < len(self._bounds):
+                last = bisect_right(times, self._bounds[slice_index], at)
+
+            self._sums[slice_index].flags |= COVERED
+            self._times[slice_index] = _hull(
+                [self._times.get(slice_index), (times[at], times[last - 1])]
+            )
+            if self._covers[slice_index][-1:] != [place]:
+                self._covers[slice_index].append(place)
             at = last
 
-    def turn(
-        self,
-        time: int,
-        output: int,
-        given: int,
-        reads: int,
-        creations: int,
-        hour: int = 0,
-        model: int = 0,
-    ) -> None:
-        """Count a turn: its tokens, those of the creations that are for an hour, and the number of its model."""
-        n = bisect_left(self._bounds, time)
-        sums, spent = self._sums[n], self._spent[n]
-        sums[_TURNS] += 1
-        if output == NOT_STATED or hour == OUTPUT_ALONE:
-            output = max(output, 0)
-            sums[_UNMEASURED] += 1
-            sums[_OUTPUT] += output
-            spent[model, NO_STEP] = _added(
-                spent.get((model, NO_STEP), [0] * 6), (1, 0, output, 0, 0, 0)
-            )
+    def turn(self, time: int, tokens: TurnTokens, model: int = 0) -> None:
+        """Count a response at a time, with the number of its model."""
+        slice_index = self._slice(time)
+        sums = self._sums[slice_index]
+        sums.turns += 1
+        if tokens.stated <= TokensStated.OUTPUT_ONLY:
+            sums.unmeasured += 1
+            sums.output_tokens += tokens.output
+            spending = _Spending(responses=1, output_tokens=tokens.output)
+            self._spend(slice_index, (model, NO_STEP), spending)
             return
-        sums[_INPUT] += given
-        sums[_OUTPUT] += output
-        sums[_READS] += reads
-        sums[_CREATIONS] += creations
-        prompt, fresh, written = given + reads + creations, given, creations
-        if (
-            self.input_holds_cached or hour == READS_IN_INPUT
-        ):  # what was written to the cache is not stated
-            prompt, fresh, written = given, max(given - reads, 0), 0
-        key = model, bisect_left(PROMPT_STEPS, prompt)
-        spent[key] = _added(
-            spent.get(key, [0] * 6), (1, fresh, output, reads, written, max(hour, 0))
+
+        sums.input_tokens += tokens.input
+        sums.output_tokens += tokens.output
+        sums.cache_read_tokens += tokens.cache_reads
+        sums.cache_creation_tokens += tokens.cache_writes
+
+        spending = _Spending(
+            responses=1,
+            input_tokens=tokens.input,
+            output_tokens=tokens.output,
+            cache_read_tokens=tokens.cache_reads,
+            cache_write_tokens=tokens.cache_writes,
+            cache_write_1h_tokens=tokens.cache_writes_1h,
         )
+        prompt = tokens.input + tokens.cache_reads + tokens.cache_writes
+        if self.input_holds_cached or tokens.stated == TokensStated.WITHOUT_CACHE_WRITES:
+            prompt = tokens.input
+            spending.input_tokens = max(tokens.input - tokens.cache_reads, 0)
+            spending.cache_write_tokens = 0
+        self._spend(slice_index, (model, bisect_left(PROMPT_STEPS, prompt)), spending)
 
     def drop(self, time: int, count: int = 1) -> None:
-        """Count what only repeats something else, by the time of what it repeats."""
-        self._sums[bisect_left(self._bounds, time)][_DROPPED] += count
+        """Count what only repeats something else, at the time of what it repeats."""
+        self._sums[self._slice(time)].duplicates_dropped += count
 
     def flag(self, time: int, flags: int) -> None:
         """Note what a line shows, as bits."""
-        self._sums[bisect_left(self._bounds, time)][_FLAGS] |= flags
+        self._sums[self._slice(time)].flags |= flags
 
     def end(self, time: int, calls: int, errors: int) -> None:
         """Count calls of tools that ended, and those of them that failed."""
-        sums = self._sums[bisect_left(self._bounds, time)]
-        sums[_CALLS] += calls
-        sums[_ERRORS] += errors
+        sums = self._sums[self._slice(time)]
+        sums.tool_calls += calls
+        sums.tool_errors += errors
 
     def finish(self) -> None:
         """Count what was noted, each event once."""
-        for copied in _by_key(self.responses):
-            for response in _distinct(copied):
-                output, _, *others = response.rank
-                self.turn(response.time, output, *others)
+        for copies in _by_key(self._responses):
+            for response in _distinct(copies):
+                self.turn(response.time, response.tokens, response.model)
                 if response.copies > 1:
                     self.drop(response.time, response.copies - 1)
-        began, open_count = dict[int, int](), int(self.counts_open_calls)
-        for calls in _by_key(self.calls):
-            time, key, _ = min(calls)
-            began[key] = time
-            self.flag(time, reduce(or_, (flags for _, _, flags in calls), CALLED * open_count))
-            self.end(time, open_count, 0)
-        for verdicts in _by_key(self.verdicts):
-            time, key, _ = min(verdicts)
-            time = (
-                began.get(key, time) if key and open_count else time
-            )  # the failure counts where the call does
-            self.flag(time, ENDED * open_count)
-            self.end(time, 1 - open_count, max(failed for _, _, failed in verdicts))
-        self.responses, self.calls, self.verdicts = [], [], []
+
+        called_at: dict[int, int] = {}
+        for calls in _by_key(self._calls):
+            called_at[calls[0].key] = self._count_call(calls)
+        for results in _by_key(self._results):
+            self._count_result(results, called_at)
+
+        self._responses = []
+        self._calls = []
+        self._results = []
+
+    def _count_call(self, copies: Sequence[_NotedCall]) -> int:
+        """Count a call, and return the time of its earliest copy."""
+        time = min(copies).time
+        flags = CALLED if self.counts_open_calls else 0
+        for copy in copies:
+            flags |= copy.shows
+        self.flag(time, flags)
+        self.end(time, calls=int(self.counts_open_calls), errors=0)
+        return time
+
+    def _count_result(self, copies: Sequence[_NotedResult], called_at: dict[int, int]) -> None:
+        """Count the result of a call; with open calls a failure counts where the call does."""
+        first = min(copies)
+        failed = any(copy.failed for copy in copies)
+        if not self.counts_open_calls:
+            self.end(first.time, calls=1, errors=int(failed))
+            return
+
+        time = called_at.get(first.key, first.time) if first.key else first.time
+        self.flag(time, ENDED)
+        self.end(time, calls=0, errors=int(failed))
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
-        """Return what is in the slices from ``first`` up to ``last``, or None when nothing is."""
-        there = [n for n in range(first, last) if n in self._sums]
-        sums, flags = [0] * 10, 0
-        for n in there:
-            flags |= self._sums[n][_FLAGS]
-            sums = _added(sums, self._sums[n])
-        if not flags and not any(sums):
+        """Return what is in the slices from ``first`` to before ``last``; None for nothing."""
+        slices = [index for index in range(first, last) if index in self._sums]
+        sums = _Sums()
+        for index in slices:
+            sums.add(self._sums[index])
+        if sums == _Sums():
             return None
-        covers = {place for n in there for place in self._covers.get(n, ())}
-        sessions, files = {session for _, session in covers} - {""}, {file for file, _ in covers}
+
+        places = {place for index in slices for place in self._covers.get(index, ())}
+        sessions = {session for _, session in places if session}
+        files = {file for file, _ in places}
         return HarnessFacts(
-            name, *[len(sessions), len(files), *sums[:_FLAGS], flags, sums[_UNMEASURED]]
+            name, sessions=len(sessions), files=len(files), **msgspec.structs.asdict(sums)
         )
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
-        """Return the times of the first and the last line in these slices; None where there is none."""
-        return _hull(self._times.get(n) for n in range(first, last))
+        """Return the times of the first and the last line in these slices; None without lines."""
+        return _hull(self._times.get(index) for index in range(first, last))
 
     def spent(self, first: int, last: int) -> list[Spent]:
         """Return the tokens in these slices, by model and by the size of the prompt."""
-        found: dict[tuple[int, int], list[int]] = {}
-        for n in range(first, last):
-            for key, counts in self._spent[n].items() if n in self._spent else ():
-                found[key] = _added(found.get(key, [0] * 6), counts)
+        totals: defaultdict[tuple[int, int], _Spending] = defaultdict(_Spending)
+        for index in range(first, last):
+            if index in self._spent:
+                for key, spending in self._spent[index].items():
+                    totals[key].add(spending)
+
         names = list(self._models)
         return [
-            Spent(names[model], step, *(min(n, NS_MAX) for n in sums))
-            for (model, step), sums in found.items()
+            Spent(names[model], step, *(min(n, NS_MAX) for n in msgspec.structs.astuple(total)))
+            for (model, step), total in totals.items()
         ]
 
+    def _slice(self, time: int) -> int:
+        """Return the index of the slice in which a time lies."""
+        return bisect_left(self._bounds, time)
 
-def _added(one: Sequence[int], two: Sequence[int]) -> list[int]:
-    return [a + b for a, b in zip(one, two, strict=True)]
+    def _spend(self, slice_index: int, key: tuple[int, int], spending: _Spending) -> None:
+        """Add tokens of a model and a size of the prompt to a slice."""
+        totals = self._spent[slice_index]
+        if key in totals:
+            totals[key].add(spending)
+        else:
+            totals[key] = spending
 
 
 def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Return the time from the earliest beginning to the latest end."""
-    there = [span for span in spans if span]
-    return (min(begin for begin, _ in there), max(end for _, end in there)) if there else None
+    """Return the time from the earliest beginning to the latest end; None without any."""
+    known = [span for span in spans if span]
+    if not known:
+        return None
+    return min(begin for begin, _ in known), max(end for _, end in known)
 
 
-def _by_key(rows: list[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Order rows by their keys, and yield those of the same key, the second number; one with the key 0 is alone."""
-    rows.sort(key=itemgetter(1))
-    for key, found in groupby(rows, itemgetter(1)):
-        alike = list(found)
-        yield from ([alike] if key else ([row] for row in alike))
+def _by_key(noted: list[_Noted]) -> Iterator[list[_Noted]]:
+    """Yield the copies of each event together; what has no key has no copies."""
+    noted.sort(key=itemgetter(1))
+    for key, group in groupby(noted, itemgetter(1)):
+        copies = list(group)
+        if key:
+            yield copies
+        else:
+            for copy in copies:
+                yield [copy]
 
 
-def _distinct(copies: Iterable[tuple[int, ...]]) -> list[Response]:
-    """Return the responses of copies with one id: one a request; side chains and unnamed requests have copies."""
-    by_request: dict[int, Response] = {}
-    for time, _, request, side, count, output, *others in copies:
-        copy = Response(request, not side, time, count, (output, not side, *others))
-        held = by_request.get(request)
-        by_request[request] = copy if held is None else held.with_copy(copy)
-    found = sorted(by_request.values())
-    if len(found) == 1:
-        return found
-    anchors = [copy for copy in found if copy.main and copy.request] or [
-        copy for copy in found if copy.main
-    ]
-    anchors = anchors or [copy for copy in found if copy.request] or found
-    first = anchors[0]
-    for copy in found:
-        if copy not in anchors:
-            first = first.with_copy(copy)
-    return [first, *anchors[1:]]
+def _distinct(copies: Iterable[_NotedResponse]) -> list[_ResponseCopies]:
+    """Return the responses among copies with one id.
+
+    Each request has one response. Copies in side chains and copies without a request belong to
+    one of the others, where there is any.
+    """
+    by_request: dict[int, _ResponseCopies] = {}
+    for noted in copies:
+        copy = _ResponseCopies.of(noted.time, noted.response, noted.model)
+        request = noted.response.request
+        if request in by_request:
+            copy = by_request[request].with_copy(copy)
+        by_request[request] = copy
+
+    responses = sorted(by_request.values())
+    if len(responses) == 1:
+        return responses
+
+    anchors = (
+        [response for response in responses if response.main and response.request]
+        or [response for response in responses if response.main]
+        or [response for response in responses if response.request]
+        or responses
+    )
+    first, *others = anchors
+    for response in responses:
+        if response not in anchors:
+            first = first.with_copy(response)
+    return [first, *others]
 
 
 class Tallies:
-    """The sums of all harnesses over some windows."""
+    """The sums of all harnesses over some windows.
+
+    Attributes:
+        of: the tally of each harness, by its name.
+    """
 
     def __init__(self, windows: Sequence[IterationWindow], names: Sequence[str]) -> None:
         starts = {window.start for window in windows if window.start is not None}
@@ -245,33 +437,45 @@ class Tallies:
 
     def facts(self) -> list[TranscriptFacts]:
         """Return what is in each window, in the order of the windows."""
-        starts = [
-            0 if w.start is None else bisect_left(self._bounds, w.start) + 1 for w in self._windows
-        ]
-        ends = [bisect_left(self._bounds, window.end) + 1 for window in self._windows]
-        return list(map(self._sum, starts, ends))
+        facts = []
+        for window in self._windows:
+            first = 0
+            if window.start is not None:
+                first = bisect_left(self._bounds, window.start) + 1
+            facts.append(self._total(first, bisect_left(self._bounds, window.end) + 1))
+        return facts
 
     def everything(self) -> tuple[HarnessFacts, ...]:
         """Return what is in all of time, by harness."""
-        return self._sum(0, len(self._bounds) + 1).harnesses
+        return self._total(0, len(self._bounds) + 1).harnesses
 
-    def _sum(self, first: int, last: int) -> TranscriptFacts:
-        found = [self.of[name].facts(name, first, last) for name in sorted(self.of)]
-        shares = [facts for facts in found if facts is not None]
+    def _total(self, first: int, last: int) -> TranscriptFacts:
+        """Return what is in the slices from ``first`` to before ``last``."""
+        shares = []
+        for name in sorted(self.of):
+            share = self.of[name].facts(name, first, last)
+            if share is not None:
+                shares.append(share)
         if not shares:
             return TranscriptFacts()
-        counts = map(wrap64, map(sum, zip(*map(_COUNTS_OF, shares), strict=True)))
-        turns, given, output, reads, creations, calls, errors = counts
-        began, ended = _hull(tally.times(first, last) for tally in self.of.values()) or (None, None)
-        flags, unmeasured = (
-            reduce(or_, (one.flags for one in shares)),
-            sum(one.unmeasured for one in shares),
+
+        flags = 0
+        for share in shares:
+            flags |= share.flags
+        spent = [item for tally in self.of.values() for item in tally.spent(first, last)]
+        times = _hull(tally.times(first, last) for tally in self.of.values())
+        return TranscriptFacts(
+            turns=wrap64(sum(share.turns for share in shares)),
+            input_tokens=wrap64(sum(share.input_tokens for share in shares)),
+            output_tokens=wrap64(sum(share.output_tokens for share in shares)),
+            cache_reads=wrap64(sum(share.cache_read_tokens for share in shares)),
+            cache_creations=wrap64(sum(share.cache_creation_tokens for share in shares)),
+            tool_calls=wrap64(sum(share.tool_calls for share in shares)),
+            tool_errors=wrap64(sum(share.tool_errors for share in shares)),
+            flags=flags,
+            harnesses=tuple(share for share in shares if share.name),
+            spent=tuple(sorted(spent)),
+            began=times[0] if times else None,
+            ended=times[1] if times else None,
+            unmeasured=sum(share.unmeasured for share in shares),
         )
-        harnesses = tuple(facts for facts in shares if facts.name)
-        spent = tuple(sorted(one for tally in self.of.values() for one in tally.spent(first, last)))
-        whole = turns, given, output, reads, creations, calls, errors, flags, harnesses, spent
-        return TranscriptFacts(*whole, began, ended, unmeasured)
-
-
-_COUNTS_OF = attrgetter(*[field.name for field in fields(HarnessFacts)][3:-3])
-"""What is summed up over the harnesses, in the order of the fields of ``TranscriptFacts``."""

@@ -35,7 +35,7 @@ from scoring.evidence.attribution.attribution import (
     Attribution,
     attribute,
 )
-from scoring.evidence.transcripts.rows import RESPONSE
+from scoring.evidence.transcripts.events import Response
 from scoring.score import score_log
 from scoring.scored import ScoredIteration
 
@@ -915,13 +915,14 @@ def test_each_line_has_one_owner(
         )
     truth = {output: mark for session in history.sessions for output, mark in session.truth.items()}
     rows = (
-        (file, row)
+        (file, response)
         for file in files
-        for row in file.rows.tables.get(RESPONSE, ())
-        if row[6] in truth
+        for response in file.events.of(Response)
+        if response.output in truth
     )
-    for file, (_, number, *_, output, _, _, _, _) in rows if "forked" not in situations else ():
-        owner = answer.owners[file.ids[file.at(number)]]
+    for file, response in rows if "forked" not in situations else ():
+        output = response.output
+        owner = answer.owners[file.ids[file.at(response.line)]]
         if owner >= 0 and answer.shares[owner].method in ("commit", "checkpoint", "shared"):
             entry = history.entries[asked[owner].iteration - 1]
             known = entry.summary + (

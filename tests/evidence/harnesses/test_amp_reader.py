@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import NS, START, Line, stamp
-from helpers.sessions import CORRECTION, put, rows_of, seen
+from helpers.sessions import CORRECTION, events_of, put, seen, tokens_of
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.rows import RESPONSE, Rows
+from scoring.evidence.transcripts.events import Response, TranscriptEvents
 
 TREE = {"uri": f"file://{FOLDER}", "repository": {"url": "git@host:a/b.git"}}
 TOOLS = {
@@ -85,8 +85,8 @@ def thread(*messages: Any, **keys: Any) -> Line:
     return {"v": 22, "id": "T-1", "created": START * 1000, "messages": numbered, "env": env} | keys
 
 
-def read(tmp_path: Path, *messages: Any, **keys: Any) -> Rows:
-    return rows_of(put(tmp_path / "T-1.json", thread(*messages, **keys), document=True), "amp")
+def read(tmp_path: Path, *messages: Any, **keys: Any) -> TranscriptEvents:
+    return events_of(put(tmp_path / "T-1.json", thread(*messages, **keys), document=True), "amp")
 
 
 def test_a_thread_says_what_happened(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_thread_says_what_happened(tmp_path: Path) -> None:
     assert {(span.cwd, span.session, span.agent, span.remote) for span in rows.spans} == {
         (FOLDER, "T-1", False, "git@host:a/b.git")
     }
-    assert rows.messages == [number for number, _, _ in rows.lines]
+    assert rows.messages == [line.number for line in rows.lines]
 
 
 def test_what_states_no_time_has_that_of_its_trace_or_of_what_is_before(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_states_no_time_has_that_of_its_trace_or_of_what_is_before(tmp_path
     rows = read(
         tmp_path, *messages, meta={"traces": [trace, 5, {"name": "agent", "endTime": stamp(99)}]}
     )
-    assert [time // NS - START for _, time, _ in rows.lines] == [1, 5, 9, 9, 9]
+    assert [line.time // NS - START for line in rows.lines] == [1, 5, 9, 9, 9]
 
 
 def test_a_thread_without_any_time_has_no_lines(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_a_thread_without_any_time_has_no_lines(tmp_path: Path) -> None:
 def test_input_that_a_model_calls_written_was_only_not_read(
     tmp_path: Path, model: str, tokens: tuple[int, ...]
 ) -> None:
-    (row,) = read(tmp_path, response(5, model=model)).tables[RESPONSE]
-    assert row[6:10] == tokens
+    (found,) = read(tmp_path, response(5, model=model)).of(Response)
+    assert tokens_of(found) == tokens
 
 
 @pytest.mark.parametrize("usage", [None, 5, {}, {"inputTokens": "x", "outputTokens": 7}], ids=str)
@@ -173,7 +173,7 @@ def test_messages_of_other_kinds_are_named(tmp_path: Path) -> None:
     ids=["cut-short", "no-thread"],
 )
 def test_another_document_is_named(tmp_path: Path, text: bytes, why: str) -> None:
-    rows = rows_of(put(tmp_path / "T-1.json", text, document=True), "amp")
+    rows = events_of(put(tmp_path / "T-1.json", text, document=True), "amp")
     assert (rows.skipped, rows.lines) == ({why: 1}, [])
 
 

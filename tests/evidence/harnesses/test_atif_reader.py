@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import Line, stamp
-from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
+from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.rows import NOTE, Rows
+from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
 
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "run": "Bash"}
 NOT_WRITTEN = {"refused", "stop"}
@@ -69,8 +69,8 @@ def document(*steps: Any, **keys: Any) -> Line:
     return about | {"steps": list(steps)} | keys
 
 
-def trajectory(tmp_path: Path, *steps: Any, **keys: Any) -> Rows:
-    return rows_of(
+def trajectory(tmp_path: Path, *steps: Any, **keys: Any) -> TranscriptEvents:
+    return events_of(
         put(tmp_path / "agent" / "trajectory.json", document(*steps, **keys), document=True), "atif"
     )
 
@@ -90,12 +90,16 @@ def test_one_that_goes_on_repeats_nothing(tmp_path: Path) -> None:
         read_under(tmp_path)[tmp_path / f"trajectory.{name}"]["atif"]
         for name in ("json", "cont-1.json")
     )
-    assert (seen(first)["responses"] + seen(second)["responses"], first.opens, second.opens) == (
+    assert (
+        seen(first)["responses"] + seen(second)["responses"],
+        first.begins_session,
+        second.begins_session,
+    ) == (
         8,
         True,
         False,
     )
-    assert not {key for *_, key in first.lines} & {key for *_, key in second.lines}
+    assert not {line.key for line in first.lines} & {line.key for line in second.lines}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_tokens_are_those_of_the_steps_or_else_of_the_whole(
 
 def test_a_step_without_a_time_has_that_of_the_one_before(tmp_path: Path) -> None:
     timeless = step(2, "agent") | {"timestamp": None}
-    assert len({time for _, time, _ in trajectory(tmp_path, step(1, "user"), timeless).lines}) == 1
+    assert len({line.time for line in trajectory(tmp_path, step(1, "user"), timeless).lines}) == 1
     assert trajectory(tmp_path, timeless, timeless).skipped == {"no time stamp": 2}
 
 
@@ -143,7 +147,7 @@ def test_a_subagent_is_no_person_and_a_compaction_is_noted(tmp_path: Path) -> No
         [False, True],
         False,
     )
-    assert len(trajectory(tmp_path, step(1, "system", **extra)).tables[NOTE]) == 1
+    assert len(trajectory(tmp_path, step(1, "system", **extra)).of(Compaction)) == 1
 
 
 def test_sources_that_are_not_known_are_named_and_another_form_too(tmp_path: Path) -> None:
@@ -154,7 +158,7 @@ def test_sources_that_are_not_known_are_named_and_another_form_too(tmp_path: Pat
     }
     assert rows.skipped == kinds
     other = put(tmp_path / "trajectory.json", {"schema_version": "2", "steps": []}, document=True)
-    assert rows_of(other, "atif").skipped == {"of a kind that is not known: document": 1}
+    assert events_of(other, "atif").skipped == {"of a kind that is not known: document": 1}
 
 
 @IN_PARTS

@@ -22,11 +22,11 @@ from helpers.harness_lines import (
     turn,
     write,
 )
-from helpers.sessions import CORRECTION, put, rows_of, table
+from helpers.sessions import CORRECTION, events_of, put
 from helpers.sessions import seen as seen_in
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
-from scoring.evidence.harnesses.codex import TURN, Codex
+from scoring.evidence.harnesses.codex import Codex, CountedTurn
 from scoring.evidence.transcripts.facts import COVERED, HarnessFacts
 
 
@@ -343,8 +343,12 @@ class TestPaginated:
             {**line, "ordinal": number} for number, line in enumerate([begun, turn(0), *lines])
         ]
         path = put(root / "rollout-2026-07-14T08-15-00-s1_2.jsonl", *numbered)
-        rows = Codex().original(rows_of(path, "codex"), lambda _: [])
-        turns = [row[1:] for row in table(rows, TURN)]
+        rows = Codex().original(events_of(path, "codex"), lambda _: [])
+        turns = [
+            (turn.output, turn.input, turn.cache_reads, turn.cache_writes)
+            for turn in rows.of(CountedTurn)
+            if not turn.repeats
+        ]
         return seen_in(rows) | ({"turns": turns} if turns else {})
 
     @pytest.mark.parametrize(

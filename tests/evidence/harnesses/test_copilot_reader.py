@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import Line, stamp
-from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
+from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.copilot import CopilotCli
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.discovery import TranscriptFile
-from scoring.evidence.transcripts.rows import NOTE, STATED, Rows
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    Compaction,
+    StatedTotals,
+    TranscriptEvents,
+)
 from scoring.evidence.transcripts.streams import File
 
 IDS = itertools.count()
@@ -109,8 +114,10 @@ def written(step: Step) -> list[Line]:
 WHOLE = [line for step in STORY for line in written(step)]
 
 
-def session(tmp_path: Path, *lines: Any, head: Line = HEAD) -> Rows:
-    return rows_of(put(tmp_path / "session-state" / "g1" / "events.jsonl", head, *lines), "copilot")
+def session(tmp_path: Path, *lines: Any, head: Line = HEAD) -> TranscriptEvents:
+    return events_of(
+        put(tmp_path / "session-state" / "g1" / "events.jsonl", head, *lines), "copilot"
+    )
 
 
 def test_a_session_says_what_happened_and_its_tokens_at_its_end(tmp_path: Path) -> None:
@@ -150,7 +157,7 @@ def test_a_session_taken_up_again_states_its_tokens_once(
         shutdown(6, m=second),
     )
     assert seen(rows)["stated"] == stated
-    assert [since for _, _, since, *_ in rows.tables[STATED]] == [0, 3]
+    assert [totals.since for totals in rows.of(StatedTotals)] == [0, 3]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +201,7 @@ def test_models_have_their_own_tokens_and_helpers_without_a_message_too(tmp_path
         [(5, 9, 0, 0), (6, 6, 1, 1)],
     )
     assert found["tokens"] == (2, 3, 0, 3)
-    assert [rows.spans[span].model for span, *_ in rows.tables[STATED]] == ["m", "n"]
+    assert [rows.spans[totals.span].model for totals in rows.of(StatedTotals)] == ["m", "n"]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +292,7 @@ def test_events_of_a_subagent_are_its_own_and_its_prompts_no_persons(tmp_path: P
     rows = session(tmp_path, start(1, "task"), end(2, "so"), answer(3) | {"agentId": "x"}, prompt)
     assert sorted(span.agent for span in rows.spans) == [False, True]
     assert "corrections" not in seen(rows)
-    assert len(rows.tables[NOTE]) == 1
+    assert len(rows.of(AgentStarted)) == 1
 
 
 def test_arguments_may_be_a_text_and_a_patch_is_one(tmp_path: Path) -> None:
@@ -309,7 +316,7 @@ def test_events_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Pat
         event(3, "session.compaction_complete"),
     )
     assert rows.skipped == {"of a kind that is not known: session.dream, version 1.0.76": 1}
-    assert len(rows.tables[NOTE]) == 1
+    assert len(rows.of(Compaction)) == 1
 
 
 @pytest.mark.sampled(2)
@@ -320,7 +327,7 @@ def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
 
 
 def test_a_copy_elsewhere_is_known_by_its_lines_and_an_older_form_is_named(tmp_path: Path) -> None:
-    assert seen(rows_of(put(tmp_path / "full.jsonl", HEAD, *WHOLE), "copilot"))["runs"] == [0, 1]
+    assert seen(events_of(put(tmp_path / "full.jsonl", HEAD, *WHOLE), "copilot"))["runs"] == [0, 1]
     old = put(tmp_path / "history-session-state" / "session_1.json", {}, document=True)
     assert read_under(old.parent) == {old: {}}
     with pytest.raises(OSError, match=r"before 0\.0\.342"):

@@ -11,12 +11,12 @@ from helpers.harness_lines import NS, START, Line
 from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
-from helpers.sessions import CORRECTION, put, rows_of, seen
+from helpers.sessions import CORRECTION, events_of, put, seen
 from helpers.story import FOUND, IN_PARTS, STORY, TYPED, Step, damaged, read_anyhow
 
 from scoring.evidence.attribution.work_trees import WorkTrees
 from scoring.evidence.harnesses.harness import SPELLED_FOLDER
-from scoring.evidence.transcripts.rows import Rows
+from scoring.evidence.transcripts.events import TranscriptEvents
 
 PROJECT = ".cursor/projects/work-app/agent-transcripts"
 TOOLS = {"read": "Read", "edit": "StrReplace", "write": "Write", "run": "Shell", "refused": "Shell"}
@@ -57,18 +57,18 @@ def written(step: Step) -> Line:
     return agent(TOOLS[step.what], **given | ({"contents": "x"} if step.what == "write" else {}))
 
 
-def transcript(tmp_path: Path, *lines: Any, name: str = "k1/k1.jsonl") -> Rows:
-    return rows_of(put(tmp_path / PROJECT / name, *lines), "cursor")
+def transcript(tmp_path: Path, *lines: Any, name: str = "k1/k1.jsonl") -> TranscriptEvents:
+    return events_of(put(tmp_path / PROJECT / name, *lines), "cursor")
 
 
 def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) -> None:
     rows = transcript(tmp_path, *map(written, STORY))
     expected = {name: FOUND[name] for name in ("responses", "edits", "corrections")}
-    unknown = {"unknown": 9, "calls": 8, "breaks": [0], "runs": [-1, -1], "commits": ["0"]}
+    unknown = {"unknown": 9, "calls": 8, "breaks": [0], "runs": [None, None], "commits": [""]}
     assert seen(rows) == expected | unknown
     (span,) = rows.spans
     assert (span.cwd, span.session, span.agent) == (f"{SPELLED_FOLDER}work-app", "k1", False)
-    assert {time for _, time, _ in rows.lines} == {START * NS}
+    assert {line.time for line in rows.lines} == {START * NS}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) ->
 )
 def test_a_prompt_states_the_time_up_to_the_next(tmp_path: Path, stamp: str, second: int) -> None:
     rows = transcript(tmp_path, user("Go", stamp), agent())
-    assert [time for _, time, _ in rows.lines] == [(START + second) * NS] * 2
+    assert [line.time for line in rows.lines] == [(START + second) * NS] * 2
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_prompt_states_the_time_up_to_the_next(tmp_path: Path, stamp: str, sec
 def test_without_a_time_the_file_has_that_of_its_last_writing(tmp_path: Path, stamp: str) -> None:
     path = put(tmp_path / PROJECT / "k1.jsonl", user("Go", stamp), agent())
     os.utime(path, (START, START))
-    assert [time for _, time, _ in rows_of(path, "cursor").lines] == [START * NS] * 2
+    assert [line.time for line in events_of(path, "cursor").lines] == [START * NS] * 2
 
 
 def test_lines_before_the_first_time_have_that_and_none_goes_back(tmp_path: Path) -> None:
@@ -108,16 +108,18 @@ def test_lines_before_the_first_time_have_that_and_none_goes_back(tmp_path: Path
         user("On", STAMP),
         user("Before", "Sunday, Apr 12, 2026, 1:00 PM (UTC)"),
     ]
-    assert [time for _, time, _ in transcript(tmp_path, *lines).lines] == [START * NS] * 4
+    assert [line.time for line in transcript(tmp_path, *lines).lines] == [START * NS] * 4
 
 
 def test_a_copy_elsewhere_has_the_same_keys_and_another_session_has_others(tmp_path: Path) -> None:
     story = list(map(written, STORY))
-    keys = [key for *_, key in transcript(tmp_path, *story).lines]
-    copied = rows_of(put(tmp_path / "copy" / "full.jsonl", *story), "cursor")
-    assert [key for *_, key in copied.lines] == keys
-    other = rows_of(put(tmp_path / "other" / "full.jsonl", user("Go", STAMP), *story[1:]), "cursor")
-    assert not {key for *_, key in other.lines} & set(keys)
+    keys = [line.key for line in transcript(tmp_path, *story).lines]
+    copied = events_of(put(tmp_path / "copy" / "full.jsonl", *story), "cursor")
+    assert [line.key for line in copied.lines] == keys
+    other = events_of(
+        put(tmp_path / "other" / "full.jsonl", user("Go", STAMP), *story[1:]), "cursor"
+    )
+    assert not {line.key for line in other.lines} & set(keys)
 
 
 @pytest.mark.parametrize(

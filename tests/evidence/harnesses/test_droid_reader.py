@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import Line, stamp
-from helpers.sessions import put, rows_of, seen
+from helpers.sessions import events_of, put, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
-from scoring.evidence.transcripts.rows import NOTE, Rows
+from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
 
 HEAD = {"type": "session_start", "id": "d1", "cwd": FOLDER, "version": 2}
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Create", "run": "Execute"}
@@ -59,11 +59,13 @@ def written(step: Step) -> list[Line]:
     ]
 
 
-def session(tmp_path: Path, *lines: Any, settings: Any = None, head: Line = HEAD) -> Rows:
+def session(
+    tmp_path: Path, *lines: Any, settings: Any = None, head: Line = HEAD
+) -> TranscriptEvents:
     path = tmp_path / ".factory/sessions/-work-app/d1.jsonl"
     if settings is not None:
         put(path.with_suffix(".settings.json"), settings, document=True)
-    return rows_of(put(path, head, *lines), "droid")
+    return events_of(put(path, head, *lines), "droid")
 
 
 def test_a_session_says_what_happened_and_its_tokens_in_all(tmp_path: Path) -> None:
@@ -73,7 +75,7 @@ def test_a_session_says_what_happened_and_its_tokens_in_all(tmp_path: Path) -> N
     assert seen(rows) == expected | {"responses": 8, "unknown": 8, "stated": [(7, 5, 0, 0)]}
     (span,) = rows.spans
     assert (span.cwd, span.session, span.model, span.agent) == (FOLDER, "d1", "m", False)
-    assert rows.lines[0][0] == 1  # as it is numbered in the file
+    assert rows.lines[0].number == 1  # as it is numbered in the file
 
 
 @pytest.mark.parametrize(
@@ -162,12 +164,12 @@ def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path
         message(4, "user", 5),
     )
     assert rows.skipped == {"of a kind that is not known: dream, version 2": 1, "not JSON": 1}
-    assert len(rows.tables[NOTE]) == 1
+    assert len(rows.of(Compaction)) == 1
 
 
 def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:
     lines = [line for step in STORY[:4] for line in written(step)]
-    assert seen(rows_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))["runs"] == [0]
+    assert seen(events_of(put(tmp_path / "full.jsonl", HEAD, *lines), "droid"))["runs"] == [0]
 
 
 @pytest.mark.sampled(2)

@@ -12,7 +12,7 @@ from helpers.harness_lines import Line, stamp
 from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
-from helpers.sessions import put, read_under, rows_of
+from helpers.sessions import events_of, paths_edited, put, read_under, tokens_of, without_span
 from helpers.sessions import seen as seen_in
 from helpers.story import IN_PARTS, damaged, read_anyhow
 
@@ -21,23 +21,22 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.harness import HASHED_FOLDER
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.rows import (
-    AGENT,
-    BREAK,
-    COMPACTION,
-    EDIT,
-    INTERRUPT,
-    MADE,
-    NOTE,
-    PROMPT,
-    REJECTION,
-    RUN,
-    SAID_WRONG,
-    Rows,
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    BreakKind,
+    Call,
+    CallResult,
+    CommitMade,
+    Compaction,
+    Edit,
+    Prompt,
+    PromptKind,
+    Response,
+    TestRun,
+    TranscriptEvents,
+    UserBreak,
     key_of,
 )
-
-CALL, VERDICT = 1, 2
 
 
 def hashed(path: Path) -> str:
@@ -69,33 +68,28 @@ def chat(*messages: Any, folder: Path = Path("/work/app"), **keys: Any) -> Line:
     return {"sessionId": "g1", "projectHash": hashed(folder), "messages": list(messages)} | keys
 
 
-def seen(*messages: Any, **keys: Any) -> Rows:
+def seen(*messages: Any, **keys: Any) -> TranscriptEvents:
     reader = Lines(HARNESSES, Tools())
     reader.document(json.dumps(chat(*messages, **keys), indent=2).encode())
-    return reader.rows()["gemini"]
-
-
-def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
-    """The rows of a kind without their span."""
-    return [row[1:] for row in rows.tables.get(kind, ())]
+    return reader.events()["gemini"]
 
 
 class TestChat:
     def test_has_the_place_of_a_message_as_its_line_and_the_id_as_its_key(self) -> None:
         rows = seen(said(1, "user"), said(2), said(3, "info"))
-        assert rows.covers[0] == [number for number, _, _ in rows.lines] == [0, 1, 2]
-        assert [key for _, _, key in rows.lines] == [key_of("m1"), key_of("m2"), key_of("m3")]
-        assert rows.opens
+        assert rows.covers[0] == [line.number for line in rows.lines] == [0, 1, 2]
+        assert [line.key for line in rows.lines] == [key_of("m1"), key_of("m2"), key_of("m3")]
+        assert rows.begins_session
 
     def test_counts_thoughts_as_output_and_what_was_not_cached_as_written(self) -> None:
         rows = seen(
             said(1, tokens=spent(input=100, output=7, cached=75, thoughts=3, tool=5, total=115))
         )
-        assert [row[5:9] for row in table(rows, 0)] == [(10, 105, 75, 30)]
+        assert [tokens_of(response) for response in rows.of(Response)] == [(10, 105, 75, 30)]
 
     @pytest.mark.parametrize("tokens", [None, spent()], ids=["none", "nothing-but-zeros"])
     def test_without_tokens_has_no_turn(self, tokens: Any) -> None:
-        assert table(seen(said(1, tokens=tokens)), 0) == []
+        assert seen(said(1, tokens=tokens)).of(Response) == []
 
     @pytest.mark.parametrize(
         ("odd", "why"),
@@ -111,7 +105,7 @@ class TestChat:
     )
     def test_skips_a_message_and_keeps_the_others(self, odd: Any, why: str) -> None:
         rows = seen(said(1), odd, said(3))
-        assert [number for number, _, _ in rows.lines] == [0, 2]
+        assert [line.number for line in rows.lines] == [0, 2]
         assert rows.skipped == {why: 1}
 
     @pytest.mark.parametrize("args", [5, None, {"command": 5}, []], ids=str)
@@ -123,7 +117,7 @@ class TestChat:
             "status": "success",
             "result": 7,
         }
-        assert len(table(seen(said(1, toolCalls=[None, odd])), CALL)) == 1
+        assert len(seen(said(1, toolCalls=[None, odd])).of(Call)) == 1
 
 
 CHATS = ".gemini/tmp/app/chats"
@@ -131,8 +125,10 @@ HEAD = {"sessionId": "g1", "projectHash": "0" * 64, "kind": "main", "startTime":
 WRONG = "No, that is wrong"
 
 
-def lines(home: Path, *records: Any, name: str = "session-1.jsonl", head: Any = HEAD) -> Rows:
-    return rows_of(put(home / CHATS / name, head, *records), "gemini")
+def lines(
+    home: Path, *records: Any, name: str = "session-1.jsonl", head: Any = HEAD
+) -> TranscriptEvents:
+    return events_of(put(home / CHATS / name, head, *records), "gemini")
 
 
 class TestLines:
@@ -146,7 +142,7 @@ class TestLines:
             ran,
             ran,
         )
-        assert [(number, key) for number, _, key in rows.lines] == [
+        assert [(line.number, line.key) for line in rows.lines] == [
             (0, key_of("m1")),
             (1, key_of("m2")),
         ]
@@ -242,7 +238,7 @@ class TestLines:
         )
         put(tmp_path / CHATS / "session-1.jsonl", HEAD, said(1), said(2))
         keys = {
-            path.suffix: [key for *_, key in of["gemini"].lines]
+            path.suffix: [line.key for line in of["gemini"].lines]
             for path, of in read_under(document.parent).items()
         }
         assert keys == {".json": [key_of("m1")], ".jsonl": [key_of("m1"), key_of("m2")]}
@@ -251,20 +247,14 @@ class TestLines:
         done = [said(1, toolCalls=[shell("ls")]), said(2, "user")]
         summary = said(3, "user", content=WRONG)
         rows = lines(tmp_path, *done, {"$set": {"messages": [summary, said(2, "user")]}})
-        assert [what for _, what in table(rows, NOTE)] == [COMPACTION]
-        assert PROMPT not in rows.tables
-        assert (
-            NOTE
-            not in lines(
-                tmp_path, {"$set": {"messages": done}}, {"$set": {"messages": done[1:]}}
-            ).tables
-        )
+        assert len(rows.of(Compaction)) == 1
+        assert not rows.of(Prompt)
+        shortened = lines(tmp_path, {"$set": {"messages": done}}, {"$set": {"messages": done[1:]}})
+        assert not shortened.of(Compaction)
 
     def test_of_a_call_of_an_agent_start_a_subagent(self, tmp_path: Path) -> None:
         asked = call("investigate", "found") | {"agentId": "a"}
-        assert [what for _, what in table(lines(tmp_path, said(1, toolCalls=[asked])), NOTE)] == [
-            AGENT
-        ]
+        assert len(lines(tmp_path, said(1, toolCalls=[asked])).of(AgentStarted)) == 1
 
     @pytest.mark.parametrize("end", [b"", b'\n{"id": "m3", "ti'], ids=["whole", "cut-short"])
     def test_in_a_file_of_a_document_are_read(self, tmp_path: Path, end: bytes) -> None:
@@ -276,7 +266,7 @@ class TestLines:
             + end
         )
         path = put(tmp_path / CHATS / "session-1.json", text, document=True)
-        assert len(rows_of(path, "gemini").lines) == 2
+        assert len(events_of(path, "gemini").lines) == 2
 
     @IN_PARTS
     def test_of_any_type_do_not_stop_the_reader(self, part: int) -> None:
@@ -302,8 +292,8 @@ class TestPrompt:
     @pytest.mark.parametrize(
         ("content", "rows"),
         [
-            ("No, that is wrong", [(1, SAID_WRONG)]),
-            ([{"text": "No, that is wrong"}], [(1, SAID_WRONG)]),
+            ("No, that is wrong", [(1, PromptKind.SAYS_WRONG)]),
+            ([{"text": "No, that is wrong"}], [(1, PromptKind.SAYS_WRONG)]),
             ("Go on", []),
             ("<session_context>\nNo, that is wrong", []),
             ("Go on\n--- Content from referenced files ---\nThat is wrong.", []),
@@ -313,10 +303,8 @@ class TestPrompt:
     def test_is_noted_where_it_says_something(
         self, content: Any, rows: list[tuple[int, ...]]
     ) -> None:
-        assert (
-            table(seen(said(1, toolCalls=[shell("ls")]), said(2, "user", content=content)), PROMPT)
-            == rows
-        )
+        events = seen(said(1, toolCalls=[shell("ls")]), said(2, "user", content=content))
+        assert without_span(events, Prompt) == rows
 
 
 class TestCall:
@@ -341,11 +329,13 @@ class TestCall:
         ],
     )
     def test_has_a_verdict(self, made: Line, failed: int) -> None:
-        assert table(seen(said(1, toolCalls=[made])), VERDICT) == [(0, key_of("c1"), failed)]
+        assert without_span(seen(said(1, toolCalls=[made])), CallResult) == [
+            (0, key_of("c1"), failed)
+        ]
 
     def test_that_goes_on_in_the_background_has_no_verdict(self) -> None:
         moved = call("run_shell_command", "Command moved to background (PID: 7).", command="ls")
-        assert table(seen(said(1, toolCalls=[moved])), VERDICT) == []
+        assert without_span(seen(said(1, toolCalls=[moved])), CallResult) == []
 
     def test_runs_tests_and_makes_commits(self) -> None:
         calls = [
@@ -353,9 +343,11 @@ class TestCall:
             shell("git commit -m x", "[main 1a2b3c4] Say", name="c2"),
         ]
         rows = seen(said(1, toolCalls=calls))
-        ((_, key, _, _, passed, *_),) = table(rows, RUN)
-        assert (key, passed) == (key_of("c1"), 0)
-        assert table(rows, MADE)[0][3:] == (0x1A2B3C4, 7, key_of("Say"), 0, 0, 0)
+        (run,) = rows.of(TestRun)
+        assert (run.call, run.passed) == (key_of("c1"), False)
+        (made,) = rows.of(CommitMade)
+        assert (made.sha, made.subject) == ("1a2b3c4", key_of("Say"))
+        assert (made.called_at, made.amends, made.other_repository) == (0, False, False)
 
     def test_writes_files(self) -> None:
         calls = [
@@ -364,7 +356,7 @@ class TestCall:
             shell("ls", name="c3"),
         ]
         rows = seen(said(1, toolCalls=calls))
-        assert [rows.texts[path] for _, path, _ in table(rows, EDIT)] == ["/a", "b"]
+        assert paths_edited(rows) == ["/a", "b"]
 
     @pytest.mark.parametrize("why", ["User did not allow tool call", "User denied execution."])
     def test_that_was_refused_is_none(self, why: str) -> None:
@@ -372,8 +364,8 @@ class TestCall:
             "write_file", f"[Operation Cancelled] Reason: {why}", "cancelled", file_path="/a"
         )
         rows = seen(said(1, toolCalls=[refused]))
-        assert table(rows, BREAK) == [(0, REJECTION, key_of("m1"))]
-        assert not rows.tables.keys() & {CALL, VERDICT, EDIT}
+        assert without_span(rows, UserBreak) == [(0, BreakKind.REFUSAL, key_of("m1"), False)]
+        assert not {Call, CallResult, Edit} & set(rows.kinds())
 
     def test_that_was_cancelled_otherwise_has_no_verdict(self) -> None:
         stopped = call(
@@ -382,14 +374,14 @@ class TestCall:
             "cancelled",
         )
         rows = seen(said(1, toolCalls=[stopped]))
-        assert len(table(rows, CALL)) == 1
-        assert not rows.tables.keys() & {VERDICT, BREAK}
+        assert len(rows.of(Call)) == 1
+        assert not {CallResult, UserBreak} & set(rows.kinds())
 
     def test_that_only_asks_is_no_correction_when_declined(self) -> None:
         declined = call(
             "ask_user", "[Operation Cancelled] Reason: User denied execution.", "cancelled"
         )
-        assert table(seen(said(1, toolCalls=[declined])), BREAK) == []
+        assert not seen(said(1, toolCalls=[declined])).of(UserBreak)
 
 
 class TestInterruption:
@@ -397,7 +389,9 @@ class TestInterruption:
         "content", ["Request cancelled.", [{"text": "Request cancelled."}]], ids=["text", "parts"]
     )
     def test_is_what_the_harness_says(self, content: Any) -> None:
-        assert table(seen(said(1, "info", content=content)), BREAK) == [(0, INTERRUPT, 0)]
+        assert without_span(seen(said(1, "info", content=content)), UserBreak) == [
+            (0, BreakKind.INTERRUPTION, 0, False)
+        ]
 
     @pytest.mark.parametrize(
         ("kind", "content"),
@@ -408,7 +402,7 @@ class TestInterruption:
         ],
     )
     def test_is_not_what_somebody_says(self, kind: str, content: str) -> None:
-        assert table(seen(said(1, kind, content=content)), BREAK) == []
+        assert not seen(said(1, kind, content=content)).of(UserBreak)
 
 
 class TestWorkTreesByHash:

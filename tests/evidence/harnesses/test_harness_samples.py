@@ -38,8 +38,8 @@ DIFFERENT: dict[str, dict[str, Any]] = {
         "unknown": 9,
         "calls": 8,
         "breaks": [0],
-        "runs": [-1, -1],
-        "commits": ["0"],
+        "runs": [None, None],
+        "commits": [""],
     },
 }
 """What is in the session of each harness; where a harness writes less, that is left out."""

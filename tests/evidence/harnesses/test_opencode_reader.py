@@ -15,15 +15,15 @@ from helpers.harness_lines import START, Line
 from helpers.places import Place
 from helpers.repos import START as COMMITTED
 from helpers.repos import STEP
-from helpers.sessions import put, read_under, rows_of, seen, table
+from helpers.sessions import events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.opencode import Kilo, OpenCode
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.reading import Reading
-from scoring.evidence.transcripts.rows import NOTE, Rows
 
 DATA = Path(".local/share/opencode")
 TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash", "refused": "bash"}
@@ -119,8 +119,8 @@ def document(*messages: Any, **info: Any) -> Line:
     return {"info": head | info, "messages": list(messages)}
 
 
-def export(tmp_path: Path, *messages: Any, **info: Any) -> Rows:
-    return rows_of(
+def export(tmp_path: Path, *messages: Any, **info: Any) -> TranscriptEvents:
+    return events_of(
         put(tmp_path / "ses_1.json", document(*messages, **info), document=True), "opencode"
     )
 
@@ -208,7 +208,7 @@ class TestSession:
         else:
             old = form == "old-files"
             path = files(data / ("project/app/storage" if old else "storage"), session, old)
-        rows = rows_of(path, "kilo" if form == "kilo" else "opencode")
+        rows = events_of(path, "kilo" if form == "kilo" else "opencode")
         assert seen(rows) == FOUND
         assert {(span.cwd, span.session, span.agent) for span in rows.spans} == {
             (FOLDER, "ses_1", False)
@@ -224,7 +224,7 @@ class TestSession:
         database(tmp_path / DATA / "opencode.db", document(*MESSAGES), forked)
         path = files(tmp_path / DATA / "storage", document(*MESSAGES))
         read = read_under(tmp_path / DATA)
-        keys = [[key for _, _, key in found["opencode"].lines] for found in read.values()]
+        keys = [[line.key for line in found["opencode"].lines] for found in read.values()]
         assert len(keys) == 2 and {len(one) for one in keys} == {23, 46}
         assert len({key for one in keys for key in one}) == 23
         assert path in read
@@ -236,12 +236,12 @@ class TestSession:
         (tmp_path / "b").mkdir()
         plain, other = export(tmp_path / "a", *MESSAGES), export(tmp_path / "b", *hidden)
         assert plain.lines == other.lines
-        assert plain.tables == other.tables
+        assert plain.lists == other.lists
 
     def test_of_a_parent_is_a_subagents(self, tmp_path: Path) -> None:
         child = document(*MESSAGES, id="ses_2", parentID="ses_1")
         database(tmp_path / DATA / "opencode.db", document(asked(0, "x")), child)
-        rows = rows_of(tmp_path / DATA / "opencode.db", "opencode").by_session()
+        rows = events_of(tmp_path / DATA / "opencode.db", "opencode").by_session()
         assert [{(span.parent, span.agent) for span in one.spans} for one in rows] == [
             {("", False)},
             {("ses_1", True)},
@@ -349,7 +349,7 @@ class TestPrompt:
         rows = export(
             tmp_path, asked(1, "", kind="compaction"), answered(2, summary=True), answered(3)
         )
-        assert len(table(rows, NOTE)) == 1
+        assert len(rows.of(Compaction)) == 1
 
 
 class TestDatabase:
@@ -367,7 +367,7 @@ class TestDatabase:
                     shutil.copy(f"{path}{end}", f"{other}{end}")
                 path = other
             before = self.written(path.parent)
-            assert seen(rows_of(path, "opencode")) == FOUND
+            assert seen(events_of(path, "opencode")) == FOUND
             assert self.written(path.parent) == before
 
     def written(self, folder: Path) -> dict[str, bytes]:
@@ -380,7 +380,7 @@ class TestDatabase:
     def test_without_a_log_is_read_and_has_none_then(self, tmp_path: Path) -> None:
         path = tmp_path / DATA / "opencode.db"
         database(path, document(*MESSAGES))
-        assert seen(rows_of(path, "opencode")) == FOUND
+        assert seen(events_of(path, "opencode")) == FOUND
         assert [one.name for one in path.parent.iterdir()] == ["opencode.db"]
 
     def test_that_is_locked_costs_one_message(
@@ -395,7 +395,7 @@ class TestDatabase:
             (warning,) = warned(path)
         assert warning.startswith(f"transcript {path}: ")
         assert "locked" in warning
-        assert seen(rows_of(path, "opencode")) == FOUND
+        assert seen(events_of(path, "opencode")) == FOUND
 
     @pytest.mark.parametrize("cut", [0, 50, 5000], ids=["empty", "in-its-head", "in-its-pages"])
     def test_that_is_cut_short_costs_a_message_at_most(self, tmp_path: Path, cut: int) -> None:
@@ -408,10 +408,10 @@ class TestDatabase:
         path = tmp_path / DATA / "opencode.db"
         with contextlib.closing(database(path, document(asked(0, "x")), close=False)) as found:
             found.execute("CREATE TABLE session_v2 (id text)")
-            assert seen(rows_of(path, "opencode")) == {}
+            assert seen(events_of(path, "opencode")) == {}
             found.execute("INSERT INTO session_v2 VALUES ('s')")
             named = {"of a kind that is not known: table session_v2, version 1.14.3": 1}
-            assert seen(rows_of(path, "opencode"))["skipped"] == named
+            assert seen(events_of(path, "opencode"))["skipped"] == named
             found.execute("DROP TABLE session")
             assert "no such table: session" in "".join(warned(path))
 
@@ -429,14 +429,14 @@ class TestDatabase:
                 found.execute(
                     "INSERT INTO message VALUES (?, ?, ?, ?)", (row[0], "ses_1", 0, value)
                 )
-            rows = seen(rows_of(path, "opencode"))
+            rows = seen(events_of(path, "opencode"))
         assert {name: rows.get(name) for name in FOUND} == FOUND
 
     def test_of_files_may_have_some_that_cannot_be_read(self, tmp_path: Path) -> None:
         path = files(tmp_path / "storage", document(*MESSAGES))
         (tmp_path / "storage/part/msg_001/prt_9.json").mkdir()
         put(tmp_path / "storage/message/ses_1/msg_999.json", b'{"role": "user", "ti', document=True)
-        found = seen(rows_of(path, "opencode"))
+        found = seen(events_of(path, "opencode"))
         assert found.pop("skipped") == {"a field of another type": 2}
         assert found == FOUND
 

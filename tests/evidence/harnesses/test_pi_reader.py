@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import START, Line, stamp
-from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
+from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.pi import Pi
-from scoring.evidence.transcripts.rows import NOTE, Rows
+from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
 
 HEAD = {"type": "session", "version": 3, "id": "p1", "timestamp": stamp(0), "cwd": FOLDER}
 TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash"}
@@ -80,8 +80,10 @@ def written(step: Step) -> list[Line]:
 WHOLE = [line for step in STORY if step.what != "refused" for line in written(step)]
 
 
-def session(tmp_path: Path, *lines: Any, head: Line = HEAD, name: str = "t_p1.jsonl") -> Rows:
-    return rows_of(put(tmp_path / "sessions" / "--work-app--" / name, head, *lines), "pi")
+def session(
+    tmp_path: Path, *lines: Any, head: Line = HEAD, name: str = "t_p1.jsonl"
+) -> TranscriptEvents:
+    return events_of(put(tmp_path / "sessions" / "--work-app--" / name, head, *lines), "pi")
 
 
 def test_a_session_says_what_happened(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_fork_repeats_the_lines_of_its_parent_with_their_keys(tmp_path: Path) 
     second = session(
         tmp_path, *WHOLE[:4], message(500, "user", text("On")), head=head, name="t_p2.jsonl"
     )
-    assert [key for *_, key in second.lines[:4]] == [key for *_, key in first.lines[:4]]
+    assert [line.key for line in second.lines[:4]] == [line.key for line in first.lines[:4]]
     assert {(span.session, span.parent, span.agent) for span in second.spans} == {
         ("p2", "p1", False)
     }
@@ -167,7 +169,7 @@ def test_what_a_summary_cost_counts_and_a_response_stopped_before_it_began_does_
     begun = message(8, "assistant", text("I"), stopReason="aborted", **usage(1, 1, 1, 1))
     rows = session(tmp_path, summary, branch, stopped, begun)
     assert seen(rows) == {"responses": 2, "tokens": (8, 9, 10, 11), "breaks": [0, 0]}
-    assert len(rows.tables[NOTE]) == 1
+    assert len(rows.of(Compaction)) == 1
 
 
 def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
@@ -184,7 +186,7 @@ def test_no_value_of_another_type_stops_the_reader(part: int) -> None:
 
 
 def test_a_copy_elsewhere_is_known_by_its_lines(tmp_path: Path) -> None:
-    assert seen(rows_of(put(tmp_path / "full.jsonl", *WHOLE), "pi"))["runs"] == [0, 1]
+    assert seen(events_of(put(tmp_path / "full.jsonl", *WHOLE), "pi"))["runs"] == [0, 1]
     other = {
         "type": "message",
         "id": "a",

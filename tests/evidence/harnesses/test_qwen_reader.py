@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import Line, stamp
-from helpers.sessions import CORRECTION, put, read_under, rows_of, seen
+from helpers.sessions import CORRECTION, events_of, put, read_under, seen, tokens_of
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, UNCACHED, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.harness import HASHED_FOLDER
-from scoring.evidence.transcripts.rows import NOTE, RESPONSE, Rows, key_of
+from scoring.evidence.transcripts.events import Compaction, Response, TranscriptEvents, key_of
 
 PROJECT = ".qwen/projects/-work-app/chats"
 TOOLS = {"read": "read_file", "edit": "edit", "write": "write_file", "run": "run_shell_command"}
@@ -91,8 +91,8 @@ def written(step: Step) -> list[Line]:
     ]
 
 
-def chat(tmp_path: Path, *lines: Any, name: str = "q1.jsonl") -> Rows:
-    return rows_of(put(tmp_path / PROJECT / name, *lines), "qwen")
+def chat(tmp_path: Path, *lines: Any, name: str = "q1.jsonl") -> TranscriptEvents:
+    return events_of(put(tmp_path / PROJECT / name, *lines), "qwen")
 
 
 def test_a_chat_says_what_happened(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_chat_says_what_happened(tmp_path: Path) -> None:
     ids=["thoughts-in-the-output", "thoughts-beside-it", "more-read-than-given"],
 )
 def test_thoughts_are_output_once(tmp_path: Path, counts: Line, tokens: tuple[int, ...]) -> None:
-    (row,) = chat(tmp_path, line(1, "assistant", **counts)).tables[RESPONSE]
-    assert row[6:10] == tokens
+    (found,) = chat(tmp_path, line(1, "assistant", **counts)).of(Response)
+    assert tokens_of(found) == tokens
 
 
 @pytest.mark.parametrize(
@@ -171,14 +171,14 @@ def test_a_fork_has_the_keys_of_what_it_repeats(tmp_path: Path) -> None:
         "sessionId": "q2",
         "forkedFrom": {"sessionId": "q1", "messageUuid": "assistant1"},
     }
-    assert [key for *_, key in chat(tmp_path, fork, name="q2.jsonl").lines] == [
+    assert [line.key for line in chat(tmp_path, fork, name="q2.jsonl").lines] == [
         key_of("assistant1")
     ]
 
 
 def test_a_hidden_id_is_no_key(tmp_path: Path) -> None:
     rows = chat(tmp_path, *(line(n, "user", {"text": "Go"}, uuid="REDACTED") for n in (1, 2)))
-    assert len({key for *_, key in rows.lines}) == 2
+    assert len({line.key for line in rows.lines}) == 2
 
 
 def test_compactions_are_noted_and_other_kinds_named(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_compactions_are_noted_and_other_kinds_named(tmp_path: Path) -> None:
         tmp_path, line(1, "dream"), compacted, b'{"uuid": "x", "ty', line(3, "user", 5, message=7)
     )
     assert rows.skipped == {"of a kind that is not known: dream": 1, "not JSON": 1}
-    assert len(rows.tables[NOTE]) == 1
+    assert len(rows.of(Compaction)) == 1
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_an_old_chat_is_one_as_its_model_wrote_them(tmp_path: Path) -> None:
     }
     old = {"sessionId": "q0", "projectHash": "0" * 64, "messages": [said]}
     path = put(tmp_path / ".qwen/tmp/0/chats/session-1.json", old, document=True)
-    rows = rows_of(path, "qwen")
+    rows = events_of(path, "qwen")
     assert seen(rows) == {"responses": 1, "tokens": (7, 9, 0, 9)}
     assert rows.spans[0].cwd == HASHED_FOLDER + "0" * 64
 

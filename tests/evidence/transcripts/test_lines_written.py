@@ -10,17 +10,13 @@ from helpers.commands import DaScore
 from helpers.harness_lines import Line, as_bytes, cases, claude, item, meta, output, result, use
 from helpers.histories import History
 
+from scoring.evidence.attribution.written import least_share
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.added_lines import line_hash
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.rows import WROTE
-from scoring.evidence.transcripts.written import (
-    least_share,
-    lines_added,
-    lines_of_documents,
-    lines_patched,
-)
+from scoring.evidence.transcripts.edits import lines_added, lines_of_documents, lines_patched
+from scoring.evidence.transcripts.events import LinesWritten
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
 
@@ -195,10 +191,10 @@ def test_readers_note_the_lines_that_are_written(
 ) -> None:
     reader = Lines(HARNESSES, Tools())
     reader.block(as_bytes(lines))
-    (rows,) = reader.rows().values()
-    found = rows.tables.get(WROTE, [])
-    assert [tuple(row[3:]) for row in found] == wrote
-    assert all(rows.texts[row[2]].endswith("a.py") for row in found)
+    (events,) = reader.events().values()
+    written = events.of(LinesWritten)
+    assert [edit.hashes for edit in written] == wrote
+    assert all(events.texts[edit.path].endswith("a.py") for edit in written)
 
 
 @cases(

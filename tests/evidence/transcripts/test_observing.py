@@ -19,38 +19,32 @@ from helpers.harness_lines import (
     turn,
     use,
 )
+from helpers.sessions import keys_of_lines, without_span
 from helpers.timing import is_linear
 
+from scoring.evidence.commands.objective_flags import BASH
 from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses.codex import CountedTurn
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.rows import (
-    AMEND,
-    BREAK,
-    BY_REDIRECTION,
-    BY_TOOL,
-    CALL_ONLY,
-    EDIT,
-    FOREIGN,
-    HARD,
-    INTERRUPT,
-    MADE,
-    PATHS,
-    PROMPT,
-    REJECTION,
-    REPORT,
-    RESET,
-    RESULT_ONLY,
-    REVERT,
-    RUN,
-    SAID_WRONG,
-    WHOLE,
-    WORD,
-    Rows,
+from scoring.evidence.transcripts.events import (
+    BreakKind,
+    Call,
+    CallResult,
+    CommitMade,
+    Edit,
+    ProgramRun,
+    Prompt,
+    PromptKind,
+    ResetKind,
+    Response,
+    TestRun,
+    TranscriptEvents,
+    UserBreak,
+    WorkReset,
     key_of,
-    pack,
-    unpack,
 )
+from scoring.evidence.transcripts.kept import decode_events, encode_events
 
 PASSED = "============ 10 passed in 0.12s ============"
 FAILED = "======= 3 failed, 10 passed in 0.12s ======="
@@ -61,25 +55,17 @@ OF_A_SUB_AGENT = "Permission for this tool use was denied. The tool use was reje
 STOPPED = "[Request interrupted by user]"
 
 
-def seen(*lines: Line | bytes, harness: str = "claude", blocks: int = 1) -> Rows:
+def seen(*lines: Line | bytes, harness: str = "claude", blocks: int = 1) -> TranscriptEvents:
     """Read lines with readers that observe, in one or more blocks."""
     reader = Lines(HARNESSES, Tools())
     for first in range(0, len(lines), -(-len(lines) // blocks)):
         reader.block(as_bytes(lines[first : first + -(-len(lines) // blocks)]))
-    return reader.rows()[harness]
+    return reader.events()[harness]
 
 
-def table(rows: Rows, kind: int) -> list[tuple[int, ...]]:
-    """The rows of a kind without their span: line, and the columns of the kind."""
-    return [row[1:] for row in rows.tables.get(kind, ())]
-
-
-def line_keys(rows: Rows) -> list[int]:
-    return [key for _, _, key in rows.lines]
-
-
-def paths(rows: Rows) -> list[tuple[int, str, int]]:
-    return [(line, rows.texts[path], how) for line, path, how in table(rows, EDIT)]
+def paths(events: TranscriptEvents) -> list[tuple[int, str, bool]]:
+    """The line, the path and whether a tool wrote it, of each edit."""
+    return [(edit.line, events.texts[edit.path], edit.by_tool) for edit in events.of(Edit)]
 
 
 def agent(*content: Line, name: str = "msg_1", **keys: Any) -> Line:
@@ -108,18 +94,18 @@ def refused(
 
 class TestLines:
     def test_are_known_by_their_number_time_and_id(self) -> None:
-        rows = seen(agent(uuid="a"), agent(uuid="b"))
-        assert [number for number, _, _ in rows.lines] == rows.covers[0] == [0, 1]
-        assert len(set(line_keys(rows))) == 2
-        assert seen(agent(uuid="a", cwd="/elsewhere")).lines[0][2] == rows.lines[0][2]
+        events = seen(agent(uuid="a"), agent(uuid="b"))
+        assert [line.number for line in events.lines] == events.covers[0] == [0, 1]
+        assert len(set(keys_of_lines(events))) == 2
+        assert seen(agent(uuid="a", cwd="/elsewhere")).lines[0].key == events.lines[0].key
 
     @pytest.mark.parametrize(
         "uuid", [None, "", 5, {}], ids=["none", "empty", "a-number", "an-object"]
     )
     def test_without_an_id_are_known_by_their_bytes(self, uuid: Any) -> None:
         one, other = agent(uuid=uuid), agent(uuid=uuid, cwd="/elsewhere")
-        assert line_keys(seen(one)) == line_keys(seen(one))
-        assert line_keys(seen(one)) != line_keys(seen(other))
+        assert keys_of_lines(seen(one)) == keys_of_lines(seen(one))
+        assert keys_of_lines(seen(one)) != keys_of_lines(seen(other))
 
     @pytest.mark.parametrize(
         "odd",
@@ -133,7 +119,7 @@ class TestLines:
         ],
     )
     def test_have_the_number_they_have_in_the_file(self, odd: bytes) -> None:
-        assert [line[0] for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == [0, 2]
+        assert [line.number for line in seen(agent(uuid="a"), odd, agent(uuid="b")).lines] == [0, 2]
 
     def test_of_several_blocks_go_on_counting(self) -> None:
         lines = [agent(uuid=str(n)) for n in range(9)]
@@ -150,45 +136,48 @@ class TestLines:
     def test_say_whether_the_session_begins_here(
         self, first: Line, second: Line, opens: bool
     ) -> None:
-        assert seen({"type": "summary"}, agent() | first, agent() | second).opens is opens
+        assert seen({"type": "summary"}, agent() | first, agent() | second).begins_session is opens
 
     def test_count_as_much_as_where_nothing_is_observed(self) -> None:
         lines = [response(n, f"msg_{n % 3}", output=n) for n in range(9)]
         plain = Lines(HARNESSES)
         plain.block(as_bytes(lines))
-        mine, other = seen(*lines).tables[0], plain.rows()["claude"].tables[0]
+        mine = without_span(seen(*lines), Response)
+        other = without_span(plain.events()["claude"], Response)
         # Where lines are observed, a response is in its last line.
-        assert [row[2:] for row in mine[2:]] == [row[2:] for row in other[2:]]
+        assert [values[1:] for values in mine[2:]] == [values[1:] for values in other[2:]]
 
     def test_are_kept_by_the_index_as_they_are(self) -> None:
-        rows = seen(*bash("pytest -q > out.txt", PASSED), user(text(STOPPED)))
-        assert unpack(pack({"claude": rows})) == {"claude": rows}
+        events = seen(*bash("pytest -q > out.txt", PASSED), user(text(STOPPED)))
+        kept = decode_events(encode_events({"claude": events}))["claude"]
+        assert kept.kinds() == events.kinds()
+        assert [kept.of(kind) for kind in kept.kinds()] == [
+            events.of(kind) for kind in events.kinds()
+        ]
+        assert (kept.spans, kept.covers, kept.lines) == (events.spans, events.covers, events.lines)
+        assert (kept.texts, kept.skipped) == (events.texts, events.skipped)
 
 
-class TestRun:
+class TestRuns:
     @cases(
         "printed, ended, expected",
         {
-            "passed": (PASSED, {}, (1, 10, 0)),
-            "failed": (FAILED, {"is_error": True}, (0, 10, 3)),
-            "text in a list": ([text(FAILED)], {}, (0, 10, 3)),
-            "by its status": ("Killed", {"is_error": True}, (0, -1, -1)),
-            "not ended yet": ("Command running in background with ID: b1", {}, (-1, -1, -1)),
+            "passed": (PASSED, {}, (True, 10, 0)),
+            "failed": (FAILED, {"is_error": True}, (False, 10, 3)),
+            "text in a list": ([text(FAILED)], {}, (False, 10, 3)),
+            "by its status": ("Killed", {"is_error": True}, (False, None, None)),
+            "not ended yet": ("Command running in background with ID: b1", {}, (None, None, None)),
         },
     )
     def test_has_the_verdict_of_its_result(
-        self, printed: Any, ended: Line, expected: tuple[int, ...]
+        self, printed: Any, ended: Line, expected: tuple[Any, ...]
     ) -> None:
-        rows = seen(*bash("cd app && pytest -q", printed, **ended))
-        ((line, key, state, label, passed, *numbers, begun),) = table(rows, RUN)
-        assert (begun, line, key, state, rows.texts[label]) == (
-            0,
-            1,
-            key_of("toolu_1"),
-            WHOLE,
-            "pytest -q",
-        )
-        assert (passed, *numbers) == expected
+        events = seen(*bash("cd app && pytest -q", printed, **ended))
+        (run,) = events.of(TestRun)
+        assert (run.called_at, run.line, run.call, run.ended) == (0, 1, key_of("toolu_1"), True)
+        assert run.command is not None
+        assert events.texts[run.command] == "pytest -q"
+        assert (run.passed, run.passed_tests, run.failed_tests) == expected
 
     @cases(
         "lines",
@@ -211,26 +200,28 @@ class TestRun:
         },
     )
     def test_is_none_where_no_tests_ran(self, lines: Sequence[Line]) -> None:
-        assert table(seen(*lines), RUN) == []
+        assert seen(*lines).of(TestRun) == []
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("pytest", FAILED, is_error=True)
-        ((line, key, state, *rest),) = table(seen(call), RUN)
-        assert (line, key, state, rest[1:]) == (0, key_of("toolu_1"), CALL_ONLY, [-1, -1, -1, 0])
-        ((line, same, state, *rest),) = table(seen(ended), RUN)
-        assert (line, same, state, rest[:2]) == (0, key, RESULT_ONLY, [-1, 0])
+        (begun,) = seen(call).of(TestRun)
+        assert (begun.line, begun.call, begun.ended) == (0, key_of("toolu_1"), False)
+        assert (begun.passed, begun.called_at) == (None, 0)
+        (run,) = seen(ended).of(TestRun)
+        assert (run.line, run.call, run.ended) == (0, begun.call, True)
+        assert (run.command, run.passed, run.called_at) == (None, False, None)
 
     def test_in_a_work_tree_that_the_session_adds_is_one(self) -> None:
         added = bash("git worktree add -b x ../wt main", name="toolu_0")
-        assert len(table(seen(*added, *bash("cd ../wt && pytest", PASSED)), RUN)) == 1
-        assert table(seen(*bash("cd ../wt && pytest", PASSED)), RUN) == []
+        assert len(seen(*added, *bash("cd ../wt && pytest", PASSED)).of(TestRun)) == 1
+        assert seen(*bash("cd ../wt && pytest", PASSED)).of(TestRun) == []
 
     def test_in_a_folder_that_no_word_names_has_no_verdict(self) -> None:
-        ((*_, passed, good, bad, _),) = table(seen(*bash('cd "$DIR" && pytest', FAILED)), RUN)
-        assert (passed, good, bad) == (-1, -1, -1)
+        (run,) = seen(*bash('cd "$DIR" && pytest', FAILED)).of(TestRun)
+        assert (run.passed, run.passed_tests, run.failed_tests) == (None, None, None)
 
     def test_that_is_written_again_counts_once(self) -> None:
-        assert len(table(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)), RUN)) == 1
+        assert len(seen(*bash("pytest", PASSED), *bash("pytest", PASSED)).of(TestRun)) == 1
 
 
 class TestMade:
@@ -245,19 +236,11 @@ class TestMade:
     )
     @pytest.mark.parametrize("elsewhere", ["", "cd /tmp/scratch && ", "cd ../other && "])
     def test_is_a_line_that_git_printed(self, command: str, elsewhere: str) -> None:
-        rows = seen(*bash(elsewhere + command, MADE_ONE))
-        expected = (
-            1,
-            key_of("toolu_1"),
-            WHOLE,
-            0x1A2B3C4D5E6F7A8,
-            15,
-            key_of("Say hello"),
-            0,
-            0,
-            int(bool(elsewhere)),
-        )
-        assert table(rows, MADE) == [expected]
+        events = seen(*bash(elsewhere + command, MADE_ONE))
+        (made,) = events.of(CommitMade)
+        assert (made.line, made.call, made.called_at) == (1, key_of("toolu_1"), 0)
+        assert (made.sha, made.subject) == ("1a2b3c4d5e6f7a8", key_of("Say hello"))
+        assert (made.amends, made.other_repository) == (False, bool(elsewhere))
 
     @cases(
         "command, amend",
@@ -274,21 +257,20 @@ class TestMade:
     def test_amends_where_the_command_of_its_line_does(
         self, command: str, amend: list[int]
     ) -> None:
-        assert [
-            row[-2] for row in table(seen(*bash(command, f"{MADE_ONE}\n{MADE_ONE}")), MADE)
-        ] == amend
+        commits = seen(*bash(command, f"{MADE_ONE}\n{MADE_ONE}")).of(CommitMade)
+        assert [made.amends for made in commits] == amend
 
     def test_of_a_folder_that_no_word_names_is_elsewhere_where_it_is_the_first_of_a_repository(
         self,
     ) -> None:
         printed = f"{MADE_ONE}\n{MADE_ONE.replace('main', 'main (root-commit)')}"
-        rows = seen(*bash("cd $(mktemp -d) && git init && git commit -m x", printed))
-        assert [row[-1] for row in table(rows, MADE)] == [0, 1]
+        events = seen(*bash("cd $(mktemp -d) && git init && git commit -m x", printed))
+        assert [made.other_repository for made in events.of(CommitMade)] == [0, 1]
 
     @pytest.mark.parametrize("command", ["cat notes.md", "git log -1", "echo commit"])
     def test_is_no_such_line_in_another_output(self, command: str) -> None:
-        assert table(seen(*bash(command, MADE_ONE)), MADE) == []
-        assert table(seen(*bash("git commit -m x", "nothing to commit", is_error=True)), MADE) == []
+        assert seen(*bash(command, MADE_ONE)).of(CommitMade) == []
+        assert seen(*bash("git commit -m x", "nothing", is_error=True)).of(CommitMade) == []
 
     @cases(
         "command, elsewhere",
@@ -305,13 +287,17 @@ class TestMade:
         },
     )
     def test_is_elsewhere_in_no_folder_of_the_session(self, command: str, elsewhere: int) -> None:
-        ((*_, found),) = table(seen(*bash(command, MADE_ONE)), MADE)
-        assert found == elsewhere
+        (made,) = seen(*bash(command, MADE_ONE)).of(CommitMade)
+        assert made.other_repository == elsewhere
 
     def test_whose_result_is_in_another_file_is_joined_by_its_key(self) -> None:
         call, ended = bash("git commit -m x", MADE_ONE)
-        assert table(seen(call), MADE) == [(0, key_of("toolu_1"), CALL_ONLY, 0, 0, 0, 0, 0, 0)]
-        assert table(seen(ended), MADE)[0][:3] == (0, key_of("toolu_1"), RESULT_ONLY)
+        (begun,) = seen(call).of(CommitMade)
+        assert (begun.line, begun.call, begun.called_at) == (0, key_of("toolu_1"), 0)
+        assert (begun.sha, begun.subject, begun.amends, begun.other_repository) == ("", 0, 0, 0)
+        (made,) = seen(ended).of(CommitMade)
+        assert (made.line, made.call, made.called_at) == (0, begun.call, None)
+        assert made.sha
 
 
 class TestEdit:
@@ -325,8 +311,8 @@ class TestEdit:
         ],
     )
     def test_is_a_file_that_an_edit_tool_writes(self, tool: str, given: Line) -> None:
-        rows = seen(agent(use(tool, **given)), user(result()))
-        assert paths(rows) == [(1, "/work/app/a.py", BY_TOOL)]
+        events = seen(agent(use(tool, **given)), user(result()))
+        assert paths(events) == [(1, "/work/app/a.py", True)]
 
     @pytest.mark.parametrize(
         "lines",
@@ -361,13 +347,13 @@ class TestEdit:
         ],
     )
     def test_is_a_file_that_a_redirection_writes(self, command: str, path: str) -> None:
-        assert paths(seen(*bash(command))) == [(1, path, BY_REDIRECTION)]
+        assert paths(seen(*bash(command))) == [(1, path, False)]
 
     def test_whose_result_is_in_another_file_is_where_it_was_called(self) -> None:
         called = agent(use("Edit", file_path="/a"))
-        assert paths(seen(called)) == [(0, "/a", BY_TOOL)]
+        assert paths(seen(called)) == [(0, "/a", True)]
         assert paths(seen(user(result()), user(result("toolu_2", is_error=True)), called)) == [
-            (2, "/a", BY_TOOL)
+            (2, "/a", True)
         ]
 
 
@@ -375,7 +361,7 @@ class TestBreak:
     @pytest.mark.parametrize("words", [STOPPED, "[Request interrupted by user for tool use]"])
     def test_is_an_interruption(self, words: str) -> None:
         for line in (user(text(words)), user(message={"content": words})):
-            assert table(seen(line), BREAK) == [(0, INTERRUPT, 0)]
+            assert without_span(seen(line), UserBreak) == [(0, BreakKind.INTERRUPTION, 0, False)]
 
     @cases(
         "line",
@@ -388,35 +374,31 @@ class TestBreak:
         },
     )
     def test_is_none_where_it_is_only_said(self, line: Line) -> None:
-        assert table(seen(line), BREAK) == []
+        assert seen(line).of(UserBreak) == []
 
     def test_is_a_refusal_with_the_response_that_was_refused(self) -> None:
-        rows = seen(
+        events = seen(
             *refused("Bash", command="ls"), *refused("Edit", "toolu_2", "msg_2", file_path="/a")
         )
-        assert table(rows, BREAK) == [
-            (1, REJECTION, key_of("msg_1")),
-            (3, REJECTION, key_of("msg_2")),
+        assert without_span(events, UserBreak) == [
+            (1, BreakKind.REFUSAL, key_of("msg_1"), False),
+            (3, BreakKind.REFUSAL, key_of("msg_2"), False),
         ]
 
     def test_leaves_no_call_and_no_verdict_of_what_was_refused(self) -> None:
-        rows = seen(*refused("Bash", command="mypy > a"), *bash("mypy", name="toolu_2"))
-        assert [row[3] for row in rows.tables[1]] == [2]
-        assert (
-            [row[2] for row in rows.tables[1]]
-            == [row[2] for row in rows.tables[2]]
-            == [key_of("toolu_2")]
-        )
-        assert {line for line, *_ in table(rows, WORD)} == {2}
+        events = seen(*refused("Bash", command="mypy > a"), *bash("mypy", name="toolu_2"))
+        (call,) = events.of(Call)
+        (ended,) = events.of(CallResult)
+        assert (call.id, ended.id, call.shows) == (key_of("toolu_2"), key_of("toolu_2"), BASH)
+        assert {program.line for program in events.of(ProgramRun)} == {2}
 
     @pytest.mark.parametrize("tool", ["ExitPlanMode", "AskUserQuestion"])
     def test_is_no_question_that_was_declined_nor_the_interruption_with_it(self, tool: str) -> None:
-        rows = seen(*refused(tool), user(text(STOPPED)))
-        assert table(rows, BREAK) == []
-        assert 1 not in rows.tables
-        assert table(seen(*refused(tool), agent(text("Well.")), user(text(STOPPED))), BREAK) == [
-            (3, INTERRUPT, 0)
-        ]
+        events = seen(*refused(tool), user(text(STOPPED)))
+        assert events.of(UserBreak) == []
+        assert not events.of(Call)
+        later = seen(*refused(tool), agent(text("Well.")), user(text(STOPPED)))
+        assert without_span(later, UserBreak) == [(3, BreakKind.INTERRUPTION, 0, False)]
 
     @pytest.mark.parametrize(
         ("content", "failed"),
@@ -429,12 +411,14 @@ class TestBreak:
         ],
     )
     def test_is_no_other_error(self, content: Any, failed: bool) -> None:
-        rows = seen(*bash("ls", content, is_error=failed))
-        assert table(rows, BREAK) == []
-        assert [row[3] for row in rows.tables[2]] == [failed]
+        events = seen(*bash("ls", content, is_error=failed))
+        assert events.of(UserBreak) == []
+        assert [ended.failed for ended in events.of(CallResult)] == [failed]
 
     def test_of_a_call_in_another_file_names_no_response(self) -> None:
-        assert table(seen(refused("Bash")[1]), BREAK) == [(0, REJECTION, 0)]
+        assert without_span(seen(refused("Bash")[1]), UserBreak) == [
+            (0, BreakKind.REFUSAL, 0, False)
+        ]
 
     @pytest.mark.parametrize(
         ("reason", "breaks"),
@@ -448,11 +432,11 @@ class TestBreak:
             (f"{OF_A_SUB_AGENT} The user said:\n{reason}", breaks),
             (f"{OF_A_SUB_AGENT} Try a different approach.", 0),
         ):
-            rows = seen(
+            events = seen(
                 agent(use("Bash", command="pytest")), user(result(content=said, is_error=True))
             )
-            assert len(table(rows, BREAK)) == count
-            assert rows.tables.keys().isdisjoint((1, RUN))
+            assert len(events.of(UserBreak)) == count
+            assert not {Call, TestRun} & set(events.kinds())
 
 
 class TestPrompt:
@@ -461,26 +445,29 @@ class TestPrompt:
     @cases(
         "words, what",
         {
-            "a correction": (WRONG, [SAID_WRONG]),
-            "a report": ("error: the mast is gone", [REPORT]),
-            "another language": ("Das ist nicht richtig", [FOREIGN]),
+            "a correction": (WRONG, [PromptKind.SAYS_WRONG]),
+            "a report": ("error: the mast is gone", [PromptKind.REPORT]),
+            "another language": ("Das ist nicht richtig", [PromptKind.FOREIGN]),
             "any other": ("Go on", []),
         },
     )
     def test_is_noted_where_it_says_something(self, words: str, what: list[int]) -> None:
         for line in (user(text(words)), user(message={"content": words})):
-            rows = seen(*bash("ls"), line)
-            assert table(rows, PROMPT) == [(2, one) for one in what]
-            assert words.encode() not in pack({"claude": rows})
+            events = seen(*bash("ls"), line)
+            assert without_span(events, Prompt) == [(2, kind) for kind in what]
+            assert words.encode() not in encode_events({"claude": events})
 
     def test_says_nothing_of_work_where_there_was_none(self) -> None:
-        assert table(seen(user(text(self.WRONG)), *bash("ls")), PROMPT) == []
+        assert seen(user(text(self.WRONG)), *bash("ls")).of(Prompt) == []
         compacted, wrong = (
             claude(1, kind="system", subtype="compact_boundary"),
             user(text(self.WRONG)),
         )
-        assert table(seen(compacted, user(text(self.WRONG), parentUuid="x")), PROMPT) == []
-        assert table(seen(*bash("ls"), wrong, wrong), PROMPT) == [(2, SAID_WRONG), (3, SAID_WRONG)]
+        assert seen(compacted, user(text(self.WRONG), parentUuid="x")).of(Prompt) == []
+        assert without_span(seen(*bash("ls"), wrong, wrong), Prompt) == [
+            (2, PromptKind.SAYS_WRONG),
+            (3, PromptKind.SAYS_WRONG),
+        ]
 
     @cases(
         "line, noted",
@@ -509,29 +496,30 @@ class TestPrompt:
     def test_is_one_of_a_person(self, line: Line, noted: bool) -> None:
         if "timestamp" not in line:
             line = claude(2, kind="attachment", attachment=line)
-        assert [number for number, _ in table(seen(*bash("ls"), line), PROMPT)] == [2] * noted
+        assert [prompt.line for prompt in seen(*bash("ls"), line).of(Prompt)] == [2] * noted
 
     @pytest.mark.parametrize("odd", [5, None, "true", {}], ids=str)
     def test_of_an_odd_line_is_read_like_any_other(self, odd: Any) -> None:
-        rows = seen(*bash("ls"), user(text(self.WRONG), isMeta=odd))
-        assert table(rows, PROMPT) == [(2, SAID_WRONG)]
-        assert rows.skipped == {}
+        events = seen(*bash("ls"), user(text(self.WRONG), isMeta=odd))
+        assert without_span(events, Prompt) == [(2, PromptKind.SAYS_WRONG)]
+        assert events.skipped == {}
 
 
 class TestReset:
     @pytest.mark.parametrize(
         ("command", "how", "path"),
         [
-            ("git reset --hard HEAD~1", HARD, None),
-            ("cd src && git restore a.py", PATHS, "/work/app/src/a.py"),
-            ("git revert --no-edit HEAD", REVERT, None),
-            ("git commit --amend --no-edit", AMEND, None),
+            ("git reset --hard HEAD~1", ResetKind.HARD, None),
+            ("cd src && git restore a.py", ResetKind.PATHS, "/work/app/src/a.py"),
+            ("git revert --no-edit HEAD", ResetKind.REVERT, None),
+            ("git commit --amend --no-edit", ResetKind.AMEND, None),
         ],
     )
-    def test_is_work_taken_back(self, command: str, how: int, path: str | None) -> None:
-        rows = seen(*bash(command))
-        ((line, found, number),) = table(rows, RESET)
-        assert (line, found, None if number < 0 else rows.texts[number]) == (0, how, path)
+    def test_is_work_taken_back(self, command: str, how: ResetKind, path: str | None) -> None:
+        events = seen(*bash(command))
+        (reset,) = events.of(WorkReset)
+        named = None if reset.path is None else events.texts[reset.path]
+        assert (reset.line, reset.kind, named) == (0, how, path)
 
     @cases(
         "lines",
@@ -542,7 +530,7 @@ class TestReset:
         },
     )
     def test_is_none_where_nothing_is_taken_back(self, lines: Sequence[Line]) -> None:
-        assert table(seen(*lines), RESET) == []
+        assert seen(*lines).of(WorkReset) == []
 
 
 class TestWord:
@@ -560,14 +548,16 @@ class TestWord:
         ],
     )
     def test_is_a_program_that_ran_and_no_other_word(self, command: str, names: list[str]) -> None:
-        assert table(seen(*bash(command)), WORD) == [(0, key_of(name)) for name in names]
+        assert without_span(seen(*bash(command)), ProgramRun) == [
+            (0, key_of(name)) for name in names
+        ]
 
     def test_is_one_of_a_bounded_number(self) -> None:
-        assert len(table(seen(*bash("".join(f"x{n}; " for n in range(1000)))), WORD)) == 240
+        assert len(seen(*bash("".join(f"x{n}; " for n in range(1000)))).of(ProgramRun)) == 240
 
 
 class TestCodex:
-    def codex(self, *lines: Line | bytes) -> Rows:
+    def codex(self, *lines: Line | bytes) -> TranscriptEvents:
         return seen(*lines, harness="codex")
 
     def shell(
@@ -582,12 +572,12 @@ class TestCodex:
     def test_lines_are_known_by_their_bytes_and_open_where_the_first_introduces_the_session(
         self,
     ) -> None:
-        rows = self.codex(meta(0, "s"), turn(1), turn(1), turn(2))
-        assert [number for number, _, _ in rows.lines] == [0, 1, 2, 3]
-        keys = line_keys(rows)
+        events = self.codex(meta(0, "s"), turn(1), turn(1), turn(2))
+        assert [line.number for line in events.lines] == [0, 1, 2, 3]
+        keys = keys_of_lines(events)
         assert keys[1] == keys[2] != keys[3]
-        assert rows.opens
-        assert not self.codex(turn(1), meta(2, "s")).opens
+        assert events.begins_session
+        assert not self.codex(turn(1), meta(2, "s")).begins_session
 
     def test_name_the_repository(self) -> None:
         url = "git@example.org:me/app.git"
@@ -597,17 +587,17 @@ class TestCodex:
     @pytest.mark.parametrize(
         ("printed", "passed"),
         [
-            (f"Exit code: 1\nWall time: 1\nOutput:\n{FAILED}", 0),
-            (f"Exit code: 0\nWall time: 1\nOutput:\n{PASSED}", 1),
-            (json.dumps({"output": FAILED, "metadata": {"exit_code": 1}}), 0),
-            ("Exit code: 0\nOutput:\n", 1),
-            ("Exit code: 7\nOutput:\n", 0),
-            ("", -1),
+            (f"Exit code: 1\nWall time: 1\nOutput:\n{FAILED}", False),
+            (f"Exit code: 0\nWall time: 1\nOutput:\n{PASSED}", True),
+            (json.dumps({"output": FAILED, "metadata": {"exit_code": 1}}), False),
+            ("Exit code: 0\nOutput:\n", True),
+            ("Exit code: 7\nOutput:\n", False),
+            ("", None),
         ],
     )
-    def test_run_has_the_verdict_behind_the_header(self, printed: str, passed: int) -> None:
-        ((line, _, state, _, found, *_),) = table(self.codex(*self.shell("pytest", printed)), RUN)
-        assert (line, state, found) == (1, WHOLE, passed)
+    def test_run_has_the_verdict_behind_the_header(self, printed: str, passed: bool | None) -> None:
+        (run,) = self.codex(*self.shell("pytest", printed)).of(TestRun)
+        assert (run.line, run.ended, run.passed) == (1, True, passed)
 
     @pytest.mark.parametrize(
         ("kind", "given"),
@@ -623,50 +613,45 @@ class TestCodex:
         ],
     )
     def test_run_is_one_of_any_tool(self, kind: str, given: Line) -> None:
-        assert len(table(self.codex(item(1, kind, **given), output(2, PASSED)), RUN)) == 1
+        assert len(self.codex(item(1, kind, **given), output(2, PASSED)).of(TestRun)) == 1
 
     def test_program_completes_whatever_the_tests_in_it_did(self) -> None:
         call = item(1, "custom_tool_call", name="exec", input='exec_command({cmd: "pytest"})')
         ended = output(2, "Script completed\nOutput:\nKilled", kind="custom_tool_call_output")
-        ((_, _, _, _, passed, *_),) = table(self.codex(call, ended), RUN)
-        assert passed == -1
+        (run,) = self.codex(call, ended).of(TestRun)
+        assert run.passed is None
 
     def test_run_ends_where_its_process_does(self) -> None:
         call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
         more = item(3, "function_call", "call_2", name="write_stdin", arguments='{"session_id": 7}')
         running = output(2, "Process running with session ID 7\nOutput:\ncollecting")
         ended = output(4, f"Process exited with code 1\nOutput:\n{FAILED}", "call_2")
-        ((line, key, state, _, passed, *_),) = table(self.codex(call, running, more, ended), RUN)
-        assert (line, key, state, passed) == (3, key_of("call_1"), WHOLE, 0)
-        assert table(self.codex(call, running), RUN)[0][2] == CALL_ONLY
+        (run,) = self.codex(call, running, more, ended).of(TestRun)
+        assert (run.line, run.call, run.ended) == (3, key_of("call_1"), True)
+        assert run.passed is False
+        assert not self.codex(call, running).of(TestRun)[0].ended
 
     @cases(
         "printed, passed",
         {
-            "a summary of failed tests": (FAILED, 0),
-            "of some that passed": (PASSED, -1),
-            "none": ("collecting", -1),
+            "a summary of failed tests": (FAILED, False),
+            "of some that passed": (PASSED, None),
+            "none": ("collecting", None),
         },
     )
     def test_run_that_never_ended_failed_where_its_output_says_so(
-        self, printed: str, passed: int
+        self, printed: str, passed: bool | None
     ) -> None:
         call = item(1, "function_call", name="exec_command", arguments='{"cmd": "pytest"}')
         running = output(2, f"Process running with session ID 7\nOutput:\n{printed}")
-        ((*_, found, _, _, _),) = table(self.codex(call, running), RUN)
-        assert found == passed
+        (run,) = self.codex(call, running).of(TestRun)
+        assert run.passed is passed
 
     def test_made_is_a_line_that_git_printed(self) -> None:
-        rows = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
-        assert table(rows, MADE)[0][2:] == (
-            WHOLE,
-            0x1A2B3C4D5E6F7A8,
-            15,
-            key_of("Say hello"),
-            0,
-            0,
-            0,
-        )
+        events = self.codex(*self.shell("git commit -m x", f"Exit code: 0\nOutput:\n{MADE_ONE}"))
+        (made,) = events.of(CommitMade)
+        assert (made.sha, made.subject) == ("1a2b3c4d5e6f7a8", key_of("Say hello"))
+        assert (made.called_at, made.amends, made.other_repository) == (0, False, False)
 
     def test_edit_is_a_file_of_a_patch(self) -> None:
         patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
@@ -675,7 +660,7 @@ class TestCodex:
         ended = output(2, "Success", kind="custom_tool_call_output")
         assert [path for _, path, _ in paths(self.codex(meta(0, "s"), call, ended))] == expected
         script = self.shell(f"apply_patch <<'EOF'\n{patch}\nEOF", workdir="/work/app")
-        assert paths(self.codex(*script)) == [(1, path, BY_TOOL) for path in expected]
+        assert paths(self.codex(*script)) == [(1, path, True) for path in expected]
 
     def test_edit_is_none_of_a_patch_that_failed(self) -> None:
         call = item(1, "custom_tool_call", name="apply_patch", input="*** Update File: a.py")
@@ -685,8 +670,8 @@ class TestCodex:
         )
 
     def test_path_is_taken_from_the_folder_of_the_turn(self) -> None:
-        rows = self.codex(meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x"))
-        assert paths(rows)[0][1] == "/b/x"
+        events = self.codex(meta(0, "s", "/a"), turn(1, cwd="/b"), *self.shell("echo > x"))
+        assert paths(events)[0][1] == "/b/x"
 
     @pytest.mark.parametrize(
         ("payload", "breaks"),
@@ -698,18 +683,18 @@ class TestCodex:
         ],
     )
     def test_break_is_an_aborted_turn(self, payload: Line, breaks: int) -> None:
-        assert len(table(self.codex(codex(1, "event_msg", **payload)), BREAK)) == breaks
+        assert len(self.codex(codex(1, "event_msg", **payload)).of(UserBreak)) == breaks
 
     @pytest.mark.parametrize("answer", ["exec command rejected by user", "patch rejected by user"])
     def test_break_is_a_refusal(self, answer: str) -> None:
-        rows = self.codex(*self.shell("ls > a"), *[output(2, answer, "call_2")])
-        assert table(rows, BREAK) == [(2, REJECTION, 0)]
+        events = self.codex(*self.shell("ls > a"), *[output(2, answer, "call_2")])
+        assert without_span(events, UserBreak) == [(2, BreakKind.REFUSAL, 0, False)]
         call = item(1, "custom_tool_call", "c", name="apply_patch", input="*** Update File: a.py")
         ended = codex(2, "event_msg", type="patch_apply_end", call_id="c", success=False)
-        rows = self.codex(call, ended, output(3, answer, "c", "custom_tool_call_output"))
-        assert table(rows, BREAK) == [(2, REJECTION, 0)]
-        assert rows.tables.keys() == {BREAK}
-        assert table(self.codex(*self.shell("ls"), output(2, f"{answer}.", "call_2")), BREAK) == []
+        events = self.codex(call, ended, output(3, answer, "c", "custom_tool_call_output"))
+        assert without_span(events, UserBreak) == [(2, BreakKind.REFUSAL, 0, False)]
+        assert events.kinds() == [UserBreak]
+        assert not self.codex(*self.shell("ls"), output(2, f"{answer}.", "call_2")).of(UserBreak)
 
     @cases(
         "source, kind, noted",
@@ -733,22 +718,22 @@ class TestCodex:
                 "role": "user",
                 "content": [{"type": "input_text", "text": words}],
             }
-        rows = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
-        assert table(rows, PROMPT) == [(3, SAID_WRONG)] * noted
+        events = self.codex(meta(0, "s", source=source), *self.shell("ls"), codex(4, kind, **said))
+        assert without_span(events, Prompt) == [(3, PromptKind.SAYS_WRONG)] * noted
 
     @pytest.mark.parametrize("arguments", ["{}", "{", "[]", '{"command": 5}', 7, None], ids=str)
     def test_odd_call_is_still_a_call(self, arguments: Any) -> None:
-        rows = self.codex(item(1, "function_call", name="shell", arguments=arguments))
-        assert [row[3] for row in rows.tables[1]] == [key_of("call_1")]
-        assert RUN not in rows.tables
+        events = self.codex(item(1, "function_call", name="shell", arguments=arguments))
+        assert [call.id for call in events.of(Call)] == [key_of("call_1")]
+        assert not events.of(TestRun)
 
 
 class TestFork:
     """A replay is stamped anew: its lines are no copies by their bytes."""
 
-    def original(self, rows: Rows, *parents: Rows) -> Rows:
+    def original(self, events: TranscriptEvents, *parents: TranscriptEvents) -> TranscriptEvents:
         (harness,) = [harness for harness in HARNESSES if harness.name == "codex"]
-        return harness.original(rows, lambda _: list(parents))
+        return harness.original(events, lambda _: list(parents))
 
     def work(self, second: float, given: int, name: str) -> list[Line]:
         arguments = json.dumps({"command": "pytest"})
@@ -769,15 +754,15 @@ class TestFork:
             *self.work(100, 10, "call_1"),
         ]
         fork = seen(*replayed, *self.work(200, 30, "call_2"), harness="codex")
-        rows = self.original(fork, *([parent] if known else []))
-        assert [row[1] for row in table(rows, RUN)] == [key_of("call_2")]
-        assert [line for line, *_ in table(rows, BREAK)] == [9]
-        assert [row[3] for row in rows.tables[3]] == [20]
-        assert {number for number, _, _ in rows.lines} == {6, 7, 8, 9}
+        events = self.original(fork, *([parent] if known else []))
+        assert [run.call for run in events.of(TestRun)] == [key_of("call_2")]
+        assert [stop.line for stop in events.of(UserBreak)] == [9]
+        assert [turn.output for turn in events.of(CountedTurn)] == [20]
+        assert {line.number for line in events.lines} == {6, 7, 8, 9}
 
     def test_is_all_of_a_session_that_is_none(self) -> None:
-        rows = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
-        assert self.original(rows) is rows
+        events = seen(meta(0, "p"), *self.work(5, 10, "call_1"), harness="codex")
+        assert self.original(events) is events
 
 
 class TestHostileOutput:
@@ -798,7 +783,7 @@ class TestHostileOutput:
         ],
     )
     def test_is_read_in_linear_time(self, piece: str) -> None:
-        def read(hostile: str) -> Rows:
+        def read(hostile: str) -> TranscriptEvents:
             seen(*bash(hostile))
             call = item(1, "custom_tool_call", name="exec", input=f"exec_command {hostile}")
             seen(call, output(2, f"Exit code: 1\n{hostile}"), harness="codex")
@@ -808,6 +793,6 @@ class TestHostileOutput:
             )
 
         assert is_linear(read, piece, 60_000)
-        rows = read(piece * (250_000 // len(piece)))
-        assert sum(len(found) for found in rows.tables.values()) < 5000
-        assert sum(map(len, rows.texts)) < 50_000
+        events = read(piece * (250_000 // len(piece)))
+        assert sum(len(events.of(kind)) for kind in events.kinds()) < 5000
+        assert sum(map(len, events.texts)) < 50_000

@@ -29,7 +29,7 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.lines import Copies, Lines, read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.rows import FileRows
+from scoring.evidence.transcripts.events import EventsByHarness
 
 PROGRAM = """
 import os, sys, time
@@ -74,7 +74,7 @@ def test_workers_end_with_it(tmp_path: Path, end: str) -> None:
     assert not any(map(is_running, workers))
 
 
-def alone(text: bytes) -> FileRows:
+def alone(text: bytes) -> EventsByHarness:
     return read_parts([iter([text])], HARNESSES, lambda _: None, Tools())
 
 

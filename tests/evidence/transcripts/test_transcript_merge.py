@@ -35,8 +35,9 @@ from hypothesis import strategies as st
 
 from scoring.evidence.harnesses.lines import read_whole
 from scoring.evidence.reference.transcripts import reference_scan
+from scoring.evidence.transcripts.events import Response, key_of
 from scoring.evidence.transcripts.facts import IterationWindow, TranscriptFacts, TranscriptPlaces
-from scoring.evidence.transcripts.rows import RESPONSE, key_of, pack, read_kept
+from scoring.evidence.transcripts.kept import decode_kept, encode_events
 from scoring.store import NAME, SETTLED, Store, stamp_of
 
 WINDOWS = [window(None, 20), window(20, 40), window(10, 30), window(40, 35), window(40, 41), ALWAYS]
@@ -245,9 +246,9 @@ class TestWhatIsKept:
         with Store(tmp_path / "cache") as store:
             stamp = stamp_of(path.stat())
             assert stamp
-            rows = read_kept(self.kept(tmp_path)[0][1]).rows(store.secret, stamp)
-        assert rows["claude"].tables[RESPONSE][0][2] == key_of("msg_1")
-        assert b"SECRET" not in pack(rows)
+            events = decode_kept(self.kept(tmp_path)[0][1]).events(store.secret, stamp)
+        assert events["claude"].of(Response)[0].id == key_of("msg_1")
+        assert b"SECRET" not in encode_events(events)
         number = key_of("msg_1").to_bytes(8, "little", signed=True)
         for file in (tmp_path / "cache").iterdir():
             data = file.read_bytes()

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.harnesses.lines import chunks
-from scoring.evidence.reference.transcripts import Event, read_exactly, reference_scan
+from scoring.evidence.reference.transcripts import LineContent, read_exactly, reference_scan
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
@@ -155,11 +155,11 @@ def said(
     bash: int = 0,
     tests: int = 0,
     loop_state: int = 0,
-) -> Event:
+) -> LineContent:
     """What a line at :data:`TIME` contributes."""
     flags = covered * COVERED | bash * BASH | tests * TESTS | loop_state * LOOP_STATE
     tokens = (input_tokens, output_tokens, cache_reads, cache_creations)
-    return Event(TIME, flags, tool_calls, tool_errors, tokens if turns else None)
+    return LineContent(TIME, flags, tool_calls, tool_errors, tokens if turns else None)
 
 
 TURN = said(1, 10, 5, 80, 20)
@@ -181,7 +181,7 @@ def of_usage(**counts: Any) -> bytes:
     return claude(usage=USAGE | counts)
 
 
-LINES: dict[str, tuple[bytes, Event | None]] = {
+LINES: dict[str, tuple[bytes, LineContent | None]] = {
     "turn of a user line": (line(type="user", message={"usage": USAGE}), TURN),
     "other type": (line(type="system", message={"usage": USAGE}), SEEN),
     "no type": (line(message={"usage": USAGE}), SEEN),
@@ -235,7 +235,7 @@ NO_LINE = {
 }
 """Lines with a wrong type where tokens and checks need it: they contribute nothing."""
 
-ONE_VIEW: dict[str, tuple[bytes, Event | None]] = {
+ONE_VIEW: dict[str, tuple[bytes, LineContent | None]] = {
     "is_error": (items(CALL | {"is_error": 0}, TEST_RUN), said(bash=1, tests=1)),
     "usage of no turn": (
         line(message={"usage": {"input_tokens": "x"}, "content": [TEST_RUN]}),
@@ -256,7 +256,7 @@ ONE_VIEW: dict[str, tuple[bytes, Event | None]] = {
     | {name: (given, SEEN) for name, given in NO_COUNT.items()}
     | {name: (given, None) for name, given in NO_LINE.items()},
 )
-def test_a_line_contributes_what_its_fields_say(given: bytes, expected: Event | None) -> None:
+def test_a_line_contributes_what_its_fields_say(given: bytes, expected: LineContent | None) -> None:
     assert read_exactly(given) == expected
 
 
@@ -326,7 +326,7 @@ def payload(rest: str) -> bytes:
     return f'{{"timestamp":"{STAMP}",{rest}}}'.encode()
 
 
-TWICE: dict[str, tuple[bytes, Event | None]] = {
+TWICE: dict[str, tuple[bytes, LineContent | None]] = {
     "usage after null starts anew": (
         raw_message(f'{usage(1, 1)},"usage":null,"usage":{{"cache_read_input_tokens":7}}'),
         said(1, cache_reads=7),
@@ -368,7 +368,7 @@ TWICE: dict[str, tuple[bytes, Event | None]] = {
 }
 """The habits of the reference's decoder, as ``golden/backfill-duplicate-keys`` shows them, and their neighbours."""
 
-SPELT: dict[str, tuple[str, Event | None]] = {
+SPELT: dict[str, tuple[str, LineContent | None]] = {
     "long s": (f'{{"time\u017ftamp":"{STAMP}"}}', SEEN),
     "kelvin": (raw_usage('"input_to\u212aens":3').decode(), said(1, 3)),
     "codex": (raw('"PAYLOAD":null,"message":{"usage":{}}').decode(), SEEN),
@@ -388,7 +388,7 @@ SPELT: dict[str, tuple[str, Event | None]] = {
     TWICE | {name: (given.encode(), event) for name, (given, event) in SPELT.items()},
 )
 def test_odd_keys_are_read_as_the_reference_reads_them(
-    given: bytes, expected: Event | None
+    given: bytes, expected: LineContent | None
 ) -> None:
     assert read_exactly(given) == expected
 
@@ -500,7 +500,7 @@ class TestText:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_contribute_something_or_nothing(given: bytes) -> None:
-    assert read_exactly(given) is None or isinstance(read_exactly(given), Event)
+    assert read_exactly(given) is None or isinstance(read_exactly(given), LineContent)
 
 
 def at(seconds: float, **fields: Any) -> bytes:

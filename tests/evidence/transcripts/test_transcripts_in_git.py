@@ -41,8 +41,8 @@ from scoring.evidence.transcripts.discovery import (
     checkpoint_transcripts,
     discover,
 )
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces, TranscriptSurvey
-from scoring.evidence.transcripts.rows import LineSpan, Rows
 from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
@@ -250,8 +250,8 @@ class PaperReader(JsonReader):
         self.read += [line["paper"] for line in lines]
         return []
 
-    def rows(self) -> Rows:
-        return Rows([LineSpan(session=paper) for paper in self.read])
+    def events(self) -> TranscriptEvents:
+        return TranscriptEvents([LineSpan(session=paper) for paper in self.read])
 
 
 class Papers(Harness):
@@ -269,7 +269,7 @@ def papers(*parts: bytes) -> dict[str, list[str]]:
     """The sessions that are read, by harness, when a document comes a byte or so at a time."""
     pieces = [iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts]
     harnesses = [*ATTRIBUTED_TRANSCRIPTS.harnesses(), Papers()]
-    return {who: rows.sessions() for who, rows in read_parts(pieces, harnesses, print).items()}
+    return {who: events.sessions() for who, events in read_parts(pieces, harnesses, print).items()}
 
 
 PAPER = {"paper": "p1", "sessionId": "s1", "words": [1, {"a": "{\n"}]}

@@ -1,123 +1,21 @@
 """Lines that agents wrote, as hashes, and how much of a commit that is at least (``docs/EVIDENCE.md``)."""
 
 import posixpath
-import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.added_lines import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.rows import WROTE
+from scoring.evidence.transcripts.edits import apply_change
+from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File
 
-Hashes: TypeAlias = tuple[int, ...]
-"""Significant lines, as :func:`~scoring.evidence.git.added_lines.line_hash` names them; negative where they go."""
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Says how often commits add each significant line."""
 WrittenLines: TypeAlias = "dict[tuple[str, str], array[int]]"
 """Lines, each as often as it is there, by the folder that a session worked in and the path that it wrote."""
-
-_MOST_DOCUMENTS = 50  # of one command
-_PATCHED = re.compile(
-    r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE
-)
-"""A file that a patch writes; in a program the patch may be a string, where a line break is escaped."""
-_FILE = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
-_INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
-_HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
-_DOCUMENT = re.compile(
-    rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}{_INTO % 'to2'})[ \t]*\n"
-)
-_NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)  # how a tool shows the lines of a file
-
-
-def lines_added(new: str, old: str = "") -> Hashes:
-    """Return the significant lines that a text has more of than another one, behind those that it has fewer of."""
-    return _between(_hashes(old), _hashes(new))
-
-
-def _between(old: Collection[int], new: Collection[int]) -> Hashes:
-    return (*(-line for line in _without(old, new)), *_without(new, old))
-
-
-def _without(lines: Iterable[int], known: Iterable[int]) -> Hashes:
-    """Return lines but for those that are known, each as often as it is there."""
-    if not (left := Counter(known)):
-        return tuple(lines)
-    return tuple(line for line in lines if not left[line] or left.subtract((line,)))
-
-
-def write_down(lines: Counter[int], change: Iterable[int]) -> None:
-    """Bring the lines that were written up to date by an edit: what it takes away of them was written in vain."""
-    for line in change:
-        if line > 0:
-            lines[line] += 1
-        elif lines[-line]:
-            lines[-line] -= 1
-
-
-def _hashes(text: str) -> list[int]:
-    return [
-        found for line in text.encode("utf-8", "replace").split(b"\n") if (found := line_hash(line))
-    ]
-
-
-def paths_patched(patch: str) -> list[str]:
-    """Return the files that a patch of the tool ``apply_patch`` writes."""
-    return [path.strip() for path in _PATCHED.findall(patch)] if "*** " in patch else []
-
-
-def lines_patched(patch: str) -> Mapping[str, Hashes]:
-    """Return what a patch of the tool ``apply_patch`` changes of lines, by the path that a file has behind it."""
-    sides: dict[str, tuple[list[str], list[str]]] = {}
-    path = ""
-    for line in patch.split("\n"):
-        if line.startswith("*** "):
-            m = _FILE.match(line)
-            kept = sides.pop(path, None) if m and m[2] else None
-            path = m[3].strip() if m and (m[1] or m[2]) else ""
-            if path:
-                sides[path] = kept or ([], [])
-        elif path and line[:1] in ("+", "-"):
-            sides[path][line[0] == "-"].append(line[1:])
-    return {path: lines_added("\n".join(new), "\n".join(old)) for path, (new, old) in sides.items()}
-
-
-class KnownFiles:
-    """What a session last wrote and was shown of files, by path: so it is known what a whole file adds."""
-
-    def __init__(self) -> None:
-        self._lines: dict[str, Counter[int]] = {}
-        self._shown: dict[str, Callable[[], str]] = {}
-
-    def showed(self, path: str, text: Callable[[], str]) -> None:
-        """Note that a tool showed a file, as a text that may have the numbers of its lines."""
-        self._shown[path] = text
-
-    def change(self, path: str, lines: Hashes, whole: bool) -> Hashes:
-        """Return what an edit changes of a file, by the lines that it changes, or by the ``whole`` of them."""
-        known = self._lines.setdefault(path, Counter())
-        if whole:
-            shown = self._shown.pop(path, None)
-            known.update(_hashes(_NUMBERED.sub("", shown())) if shown else ())
-            lines = _between(list(known.elements()), lines)
-        write_down(known, lines)
-        return lines
-
-
-def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:
-    """Return the lines of here-documents that ``cat`` writes to files, which are among those that are ``written``."""
-    found: dict[str, Hashes] = {}
-    for m in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):
-        end = command.find(f"\n{m['end'] or m['end2']}", m.end() - 1)
-        to = "/" + (m["to"] or m["to2"])
-        path = next((path for path in written if f"/{path}".endswith(to)), "")
-        if end >= 0 and path:
-            found[path] = (*found.get(path, ()), *lines_added(command[m.end() : end]))
-    return found
 
 
 def written_lines(
@@ -126,14 +24,14 @@ def written_lines(
     """Return what is left of the lines that were written in some parts, at the end of each, by its number."""
     found: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
-        for span, number, path, *lines in file.rows.tables.get(WROTE, ()):
-            n = file.at(number)
+        for event in file.events.of(LinesWritten):
+            n = file.at(event.line)
             if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
-                key = file.rows.spans[span].cwd, file.rows.texts[path]
-                found[part].setdefault(key, array("q")).extend(lines)
+                key = file.events.spans[event.span].cwd, file.events.texts[event.path]
+                found[part].setdefault(key, array("q")).extend(event.hashes)
     for of_it, key in ((one, key) for one in found.values() for key in one):
         left = Counter[int]()
-        write_down(left, of_it[key])
+        apply_change(left, of_it[key])
         of_it[key] = array("q", left.elements())
     return found
 

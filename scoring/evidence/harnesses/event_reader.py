@@ -1,0 +1,305 @@
+"""The base of readers whose transcripts are JSON objects, a line each or in one document."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scoring.evidence.commands.objective_flags import command_flags
+from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.harnesses.fields import id_in
+from scoring.evidence.harnesses.harness import (
+    HASHED_FOLDER,
+    MODEL_LIMIT,
+    NO_TIME,
+    SPELLED_FOLDER,
+    UNKNOWN_KIND,
+    JsonReader,
+)
+from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
+from scoring.evidence.transcripts.events import (
+    Call,
+    CallResult,
+    Event,
+    LineSpan,
+    Response,
+    StatedTotals,
+    TokensStated,
+    TranscriptEvents,
+    key_of,
+)
+from scoring.evidence.transcripts.observing import AddedLines, Observations
+from scoring.files import READ_PLAIN, refuse_special
+
+PLACE = "$place"
+"""The key of a line that :func:`lines_behind` puts in front."""
+
+_MOST_KINDS = 40
+"""How many reasons to skip a line are kept apart before further kinds count together."""
+
+_LINE_LIMIT = 16 << 20
+"""How many bytes of a line are read; a longer line is no JSON then."""
+
+
+class EventReader(JsonReader):
+    """Reads JSON objects; of each, :meth:`entry` says what happened, and nothing else.
+
+    A reader sets :attr:`where` to what holds from now on, begins each event with :meth:`event`,
+    and says what is in it with the other methods. The id of a call may be any value: what is not
+    a text is not an id.
+
+    Attributes:
+        in_documents: whether one line holds several events, which then are numbered in their
+            order.
+        opens: whether the file begins where its session does.
+        seen: what is seen in the lines.
+        where: the session, folder, model and agent of what is read now.
+        messages: in documents, the number of the first event of each message.
+        place: the number of the line that is read now.
+        shown: what the place of the file shows; see :func:`lines_behind`.
+        version: the version of the harness or of its format, which names unknown lines too.
+    """
+
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    in_documents = False
+    opens = True
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__()
+        self.seen = Observations(tools)
+        self.where = LineSpan()
+        self.messages: list[int] = []
+        self.place = 0
+        self.shown: Any = None
+        self.version: object = None
+        self._spans: dict[LineSpan, int] = {}
+        self._covers: list[list[int]] = []
+        self._at = (-1, -1)  # the index of the span and the number of the event
+        self._lines_in_front = 0
+
+    @property
+    def next_event(self) -> int:
+        """In documents, the number of the next event."""
+        return self._at[1] + 1
+
+    @property
+    def folder(self) -> str:
+        """The folder of what is read now; "" where only a digest or a spelling of it is known."""
+        if self.where.cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
+            return ""
+        return self.where.cwd
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Say what a line, or a document, holds.
+
+        It is well-formed JSON, and any value in it may be of another type than expected.
+        """
+        raise NotImplementedError
+
+    def take(self, lines: Sequence[dict[str, Any]]) -> list[int]:
+        """Take some lines. One that :func:`lines_behind` puts in front has no number."""
+        for position, line in enumerate(lines):
+            self.place = self.number + position - self._lines_in_front
+            if self.place == 0 and PLACE in line:
+                self.shown = line[PLACE]
+                self._lines_in_front = 1
+            else:
+                self.entry(line)
+        return []
+
+    def event(self, time: int | None, *identity: object) -> bool:
+        """Begin an event.
+
+        Args:
+            time: when it happened, in nanoseconds since 1970; None: not known.
+            identity: what it is known by; copies of it have the same.
+
+        Returns:
+            Whether it counts. Events without a time are skipped.
+        """
+        if time is None:
+            self.skip(NO_TIME)
+            return False
+
+        span = self._spans.setdefault(self.where, len(self._spans))
+        if span == len(self._covers):
+            self._covers.append([])
+        number = self.next_event if self.in_documents else self.place
+        if self._at != (span, number):
+            self._covers[span].append(number)
+        self._at = (span, number)
+        self.seen.line(span, number, time, key_of("\0".join(map(str, identity))))
+        return True
+
+    def unknown(self, kind: object) -> None:
+        """Skip a line, or a part of one, of a kind that this reader does not know."""
+        reason = f"{UNKNOWN_KIND}{_plain(kind)}"
+        if self.version:
+            reason += f", version {_plain(self.version)}"
+        if reason not in self.skipped and len(self.skipped) >= _MOST_KINDS:
+            reason = f"{UNKNOWN_KIND}others"
+        self.skip(reason)
+
+    def prompt(self, text: str) -> None:
+        """Note a prompt of a person.
+
+        What the harness writes in the name of a person is only :meth:`Observations.asked`.
+        """
+        self.seen.asked()
+        if not self.where.agent:
+            self.seen.prompt(text)
+
+    def response(
+        self,
+        name: str = "",
+        output: int | None = None,
+        given: int | None = None,
+        reads: int | None = None,
+        writes: int | None = None,
+    ) -> None:
+        """Note a response of a model.
+
+        Args:
+            name: its id.
+            output: tokens of output, with those of reasoning; None: not stated.
+            given: tokens of input that were neither read from the cache nor written to it;
+                None: not stated.
+            reads: tokens that were read from the cache.
+            writes: tokens that were written to the cache. Without any, all of ``given`` count
+                as written.
+        """
+        self.seen.responds(name or f"at {self._at[1]}")
+        stated = TokensStated.ALL
+        if output is None:
+            stated, output, given, reads, writes = TokensStated.NOTHING, 0, 0, 0, 0
+        elif given is None:
+            stated, given, reads, writes = TokensStated.OUTPUT_ONLY, 0, 0, 0
+        elif not writes:
+            stated = TokensStated.WITHOUT_CACHE_WRITES
+            writes = given
+            given += reads or 0
+        response = Response(
+            *self._at,
+            id=0,
+            request=0,
+            side_chain=self.where.agent,
+            copies=1,
+            stated=stated,
+            output=output,
+            input=given,
+            cache_reads=reads or 0,
+            cache_writes=writes,
+        )
+        self.counted[Response].append(response)
+
+    def totals(self, since: int, output: int, given: int, reads: int, writes: int) -> None:
+        """Note the tokens of several responses together, of those that do not state theirs.
+
+        Args:
+            since: the number of the first event that the totals cover.
+            output: tokens of output, with those of reasoning.
+            given: tokens of input that were neither read from the cache nor written to it.
+            reads: tokens that were read from the cache.
+            writes: tokens that were written to the cache.
+        """
+        totals = StatedTotals(
+            *self._at,
+            since=since,
+            output=output,
+            input=given,
+            cache_reads=reads,
+            cache_writes=writes,
+        )
+        self.counted[StatedTotals].append(totals)
+
+    def command(self, call: object, text: str, folder: str = "") -> None:
+        """Note a call that runs shell commands; see :meth:`Observations.command`."""
+        key = self.seen.command(_id_of(call), text, folder or self.folder)
+        self._note_call(key, command_flags(text))
+
+    def edit(
+        self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
+    ) -> None:
+        """Note a call of a tool that edits files; see :meth:`Observations.edit`."""
+        self._note_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
+
+    def call(self, call: object, question: bool = False, agent: bool = False) -> None:
+        """Note a call of any other tool; see :meth:`Observations.call`."""
+        self._note_call(self.seen.call(_id_of(call), question, agent))
+
+    def result(self, call: object, failed: bool | None, text: str) -> None:
+        """Note how a call ended, ``failed`` or not (None: not stated), and what it printed."""
+        key = self.seen.result(_id_of(call), failed, lambda: text)
+        if failed is not None:
+            self.counted[CallResult].append(CallResult(*self._at, id=key, failed=failed))
+
+    def refused(self, call: object, reason: str = "") -> None:
+        """Note that the user refused a call, and why. It does not count as a call then."""
+        self.seen.refused(_id_of(call), reason)
+
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read. Calls that the user refused are not among them."""
+        refused = self.seen.refused_calls - {0}
+        if refused:
+            kinds: tuple[type[Event], ...] = (Call, CallResult)
+            for kind in kinds:
+                self.counted[kind] = [
+                    event for event in self.counted[kind] if event.id not in refused
+                ]
+
+        events = TranscriptEvents(
+            spans=[span._replace(model=span.model[:MODEL_LIMIT]) for span in self._spans],
+            covers=self._covers,
+            skipped=self.skipped,
+            messages=self.messages,
+        )
+        for kind, counted in self.counted.items():
+            events.put(kind, counted)
+        return self.seen.fill(events, self.opens)
+
+    def _note_call(self, key: int, shows: int = 0) -> None:
+        self.counted[Call].append(Call(*self._at, id=key, shows=shows))
+
+
+def identity(name: object, *others: object) -> Sequence[object]:
+    """Return what an event is known by: its id, or others where it has none or hides it."""
+    return (name,) if _id_of(name) else others
+
+
+def _plain(value: object) -> str:
+    """Return a short text or a number as it is, and the name of the type of anything else."""
+    text = str(value) if type(value) in (str, int) else ""
+    if text and text.isascii() and text.isprintable():
+        return text[:40]
+    return type(value).__name__
+
+
+def _id_of(call: object) -> str | None:
+    return id_in(call) or None
+
+
+def lines_behind(shown: Mapping[str, Any], path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file behind one that says what its place shows.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    refuse_special(path)
+    yield json.dumps({PLACE: shown}).encode()
+    with open(os.open(path, READ_PLAIN), "rb") as file:
+        while line := file.readline(_LINE_LIMIT):
+            yield line
+
+
+def document_of(path: Path) -> Iterator[bytes]:
+    """Yield a document as one line, for a store that holds documents.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    refuse_special(path)
+    with open(os.open(path, READ_PLAIN), "rb") as file:
+        yield file.read(DOCUMENT_LIMIT + 1)

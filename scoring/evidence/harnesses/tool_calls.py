@@ -1,0 +1,137 @@
+"""What calls of tools ask for and what shells answer, as most harnesses write it.
+
+The arguments of tools have many names, of which none has two meanings.
+"""
+
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+from scoring.evidence.harnesses.event_reader import EventReader
+from scoring.evidence.harnesses.fields import items_in, member, text_in
+from scoring.evidence.transcripts.edits import Hashes, lines_added, lines_patched, paths_patched
+
+_COMMANDS = ("command", "cmd")
+_FOLDERS = ("cwd", "workdir", "dir_path", "directory")
+_PATHS = ("file_path", "path", "filePath", "notebook_path")
+_WHOLE = ("content", "contents", "file_text")
+_OLD = ("old_string", "old_str", "oldString", "oldText")
+_NEW = ("new_string", "new_str", "newString", "newText", "new_source")
+_PATCHES = ("input", "patch", "patchText")
+
+_EXIT_CODE = "\nExit Code: "
+_OUTPUT = "\nOutput: "
+_AFTER_EXIT_CODE = ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
+
+
+class ToolNames:
+    """The names of the tools of a harness. Of a tool that is not named, only its calls count.
+
+    Args:
+        shells: the tools that run shell commands, in one text with blanks between the names, as
+            all others.
+        edits: the tools that write files.
+        patches: the tools that apply a patch.
+        questions: the tools that only ask the user something.
+        agents: the tools that start a sub-agent.
+    """
+
+    def __init__(
+        self, shells: str, edits: str, patches: str = "", questions: str = "", agents: str = ""
+    ) -> None:
+        self.shells = names(shells)
+        self.edits = names(edits)
+        self.patches = names(patches)
+        self.questions = names(questions)
+        self.agents = names(agents)
+
+
+def names(words: str) -> frozenset[str]:
+    """Return the names in a text that has blanks between them."""
+    return frozenset(words.split())
+
+
+def note_call(
+    reader: EventReader, tools: ToolNames, call: object, name: object, given: object
+) -> None:
+    """Note a call of a tool.
+
+    Args:
+        reader: the reader that notes it.
+        tools: the tools of the harness.
+        call: the id of the call.
+        name: the name of the tool.
+        given: the arguments of the call.
+    """
+    tool = text_in(name)
+    if tool in tools.shells:
+        folder = text_in(_first_of(given, _FOLDERS))
+        reader.command(call, script_of(_first_of(given, _COMMANDS)), folder)
+    elif tool in tools.patches:
+        patch = given if isinstance(given, str) else text_in(_first_of(given, _PATCHES))
+        reader.edit(call, paths_patched(patch), lines_patched(patch))
+    elif tool in tools.edits:
+        _note_edit(reader, call, given)
+    else:
+        reader.call(call, question=tool in tools.questions, agent=tool in tools.agents)
+
+
+def _note_edit(reader: EventReader, call: object, given: object) -> None:
+    path = text_in(_first_of(given, _PATHS))
+    whole = _first_of(given, _WHOLE)
+    if whole is not None:
+        reader.edit(call, (path,), {path: lines_added(text_in(whole))}, whole=True)
+        return
+
+    lines: list[int] = []
+    for part in items_in(given, "edits") or [given]:
+        lines += _replaced_lines(part)
+    reader.edit(call, (path,), {path: tuple(lines)})
+
+
+def _replaced_lines(part: object) -> Hashes:
+    return lines_added(text_in(_first_of(part, _NEW)), text_in(_first_of(part, _OLD)))
+
+
+def note_calls(reader: EventReader, tools: ToolNames, parts: Iterable[object]) -> None:
+    """Note the calls among the parts of a message."""
+    for part in parts:
+        if isinstance(part, dict) and part.get("type") == "tool_use":
+            note_call(reader, tools, part.get("id"), part.get("name"), part.get("input"))
+
+
+def _first_of(given: object, keys: Iterable[str]) -> Any:
+    """Return the value of the first of some keys that is there; None without one."""
+    for key in keys:
+        value = member(given, key)
+        if value is not None:
+            return value
+    return None
+
+
+def script_of(asked: object) -> str:
+    """Return what a shell is asked to run, which is a text or the words of a command."""
+    if not isinstance(asked, list):
+        return text_in(asked)
+
+    words = [word for word in asked if isinstance(word, str)]
+    if len(words) == 3 and words[1] in ("-lc", "-c"):
+        return words[2]
+    return shlex.join(words)
+
+
+def shell_answer(text: str) -> tuple[str, bool | None]:
+    """Return what ``run_shell_command`` printed, and whether it failed; None while it runs."""
+    if text.startswith("Command moved to background"):
+        return "", None
+
+    body, mark, rest = text.rpartition(_EXIT_CODE)
+    code, *more_lines = rest.split("\n")
+    if not mark or not all(line.startswith(_AFTER_EXIT_CODE) for line in more_lines if line):
+        body = text
+        code = "0"
+
+    code = code.strip()
+    failed = code.lstrip("-").isdecimal() and code.strip("-0") != ""
+    _, head, printed = f"\n{body}".partition(_OUTPUT)
+    return printed if head else text, failed

@@ -1,0 +1,172 @@
+"""What an edit changes: the lines that agents write, as hashes, by path.
+
+What they show of a commit: docs/EVIDENCE.md, "Observations".
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+from scoring.evidence.git.added_lines import line_hash
+
+Hashes: TypeAlias = tuple[int, ...]
+"""Significant lines, named as :func:`~scoring.evidence.git.added_lines.line_hash` does.
+
+The hash of a line that is taken away is negative.
+"""
+
+_MOST_DOCUMENTS = 50
+"""How many here-documents of one command are read."""
+
+_PATCHED_FILE = re.compile(
+    r"(?:^|\\n)\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\]+)", re.MULTILINE
+)
+"""A file that a patch writes. In a program the patch may be a string with escaped line breaks."""
+
+_PATCH_HEADER = re.compile(r"\*\*\* (?:(Add|Update) File|(Move) to|.*?):? ?(.*)")
+
+_INTO = r"""[ \t]*>{1,2}[ \t]*["']?(?P<%s>[\w./+-]+)["']?"""
+_HERE = r"""[ \t]*<<-?[ \t]*["']?(?P<%s>\w+)["']?"""
+_DOCUMENT = re.compile(
+    rf"\bcat(?:{_INTO % 'to'}{_HERE % 'end'}|{_HERE % 'end2'}{_INTO % 'to2'})[ \t]*\n"
+)
+"""How a command begins by which ``cat`` writes a here-document to a file."""
+
+_LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
+"""What a tool that shows a file puts in front of each line."""
+
+
+def lines_added(new: str, old: str = "") -> Hashes:
+    """Return how the significant lines of a text differ from those of another one.
+
+    Lines that the new text has fewer of come first, as negative hashes.
+    """
+    return _difference(_hashes_of(old), _hashes_of(new))
+
+
+def apply_change(lines: Counter[int], change: Iterable[int]) -> None:
+    """Bring the written lines up to date by an edit: lines that it takes away do not count."""
+    for line in change:
+        if line > 0:
+            lines[line] += 1
+        elif lines[-line]:
+            lines[-line] -= 1
+
+
+def _difference(old: Collection[int], new: Collection[int]) -> Hashes:
+    removed = [-line for line in _without(old, new)]
+    return (*removed, *_without(new, old))
+
+
+def _without(lines: Iterable[int], others: Iterable[int]) -> list[int]:
+    """Return lines without others, each as often as it is left."""
+    left = Counter(others)
+    if not left:
+        return list(lines)
+
+    rest = []
+    for line in lines:
+        if left[line]:
+            left[line] -= 1
+        else:
+            rest.append(line)
+    return rest
+
+
+def _hashes_of(text: str) -> list[int]:
+    hashes = [line_hash(line) for line in text.encode("utf-8", "replace").split(b"\n")]
+    return [line for line in hashes if line]
+
+
+def paths_patched(patch: str) -> list[str]:
+    """Return the files that a patch of the tool ``apply_patch`` writes."""
+    if "*** " not in patch:
+        return []
+    return [path.strip() for path in _PATCHED_FILE.findall(patch)]
+
+
+def lines_patched(patch: str) -> Mapping[str, Hashes]:
+    """Return what a patch of the tool ``apply_patch`` changes, by the path that a file has then."""
+    added: dict[str, list[str]] = {}
+    removed: dict[str, list[str]] = {}
+    path = ""
+    for line in patch.split("\n"):
+        if line.startswith("*** "):
+            previous = path
+            header = _PATCH_HEADER.match(line)
+            opens_file = header is not None and bool(header[1] or header[2])
+            path = header[3].strip() if header and opens_file else ""
+            moved = (
+                (added.pop(previous, []), removed.pop(previous, []))
+                if header and header[2]
+                else ([], [])
+            )
+            if path:
+                added[path], removed[path] = moved
+        elif path and line.startswith("+"):
+            added[path].append(line[1:])
+        elif path and line.startswith("-"):
+            removed[path].append(line[1:])
+
+    return {
+        path: lines_added("\n".join(lines), "\n".join(removed[path]))
+        for path, lines in added.items()
+    }
+
+
+class KnownFiles:
+    """What a session last wrote and was shown of files, which tells what a whole file adds."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Counter[int]] = {}
+        self._shown: dict[str, Callable[[], str]] = {}
+
+    def showed(self, path: str, text: Callable[[], str]) -> None:
+        """Note that a tool showed a file.
+
+        Args:
+            path: the file.
+            text: returns its text, which may have line numbers in front.
+        """
+        self._shown[path] = text
+
+    def change(self, path: str, lines: Hashes, whole: bool) -> Hashes:
+        """Note an edit of a file, and return what it changes.
+
+        Args:
+            path: the file.
+            lines: the lines that the edit changes, or all lines of the file behind it.
+            whole: whether ``lines`` are all lines.
+        """
+        before = self._lines.setdefault(path, Counter())
+        if whole:
+            shown = self._shown.pop(path, None)
+            if shown:
+                before.update(_hashes_of(_LINE_NUMBER.sub("", shown())))
+            lines = _difference(list(before.elements()), lines)
+        apply_change(before, lines)
+        return lines
+
+
+def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:
+    """Return the lines of the here-documents that ``cat`` writes to files.
+
+    Args:
+        command: the text of the command.
+        written: the paths that the command writes; other files are left out.
+
+    Returns:
+        The lines by the path in ``written``.
+    """
+    lines: dict[str, Hashes] = {}
+    for document in islice(_DOCUMENT.finditer(command), _MOST_DOCUMENTS):
+        mark = document["end"] or document["end2"]
+        end = command.find(f"\n{mark}", document.end() - 1)
+        target = "/" + (document["to"] or document["to2"])
+        path = next((path for path in written if f"/{path}".endswith(target)), "")
+        if end >= 0 and path:
+            text = command[document.end() : end]
+            lines[path] = (*lines.get(path, ()), *lines_added(text))
+    return lines

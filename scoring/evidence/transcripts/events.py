@@ -1,0 +1,529 @@
+"""The events of a transcript: what every reader of a harness gives, and all that is kept of it.
+
+A reader turns one transcript into :class:`TranscriptEvents`: counts, times, hashes, paths and
+commands, never text. Each kind of event is a class below, and a list in there::
+
+    for edit in events.of(Edit):
+        print(edit.line, events.texts[edit.path])
+
+Three things hold for all of them.
+
+- **Lines** have the numbers that they have in the file, from 0. In a document, where one JSON text
+  holds a conversation, the messages take the place of lines.
+- **Keys** (:func:`key_of`) stand for ids: of responses, calls, lines. The same id has the same key
+  in every file, so copies are recognised. The key 0 means that there is no id.
+- **Spans** say for many lines at once where they belong: to which session, folder, model, agent.
+
+A harness whose counts need more than these may have event classes of its own, as Codex does.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from zlib import crc32
+
+import msgspec
+
+TEXT_LIMIT = 1024
+"""How many characters a path may have to be kept."""
+
+
+class Event(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Something that a line of a transcript shows.
+
+    Attributes:
+        span: the index of its span in :attr:`TranscriptEvents.spans`.
+        line: the number of the line. A reading without numbers of lines, as that of the reference,
+            has the time in its place, in nanoseconds since 1970.
+    """
+
+    span: int
+    line: int
+
+
+# What is counted.
+
+
+class TokensStated(IntEnum):
+    """How much a response states of its tokens; a higher value knows more."""
+
+    NOTHING = 0
+    OUTPUT_ONLY = 1
+    WITHOUT_CACHE_WRITES = 2
+    """The input then includes what was read from the cache, and all the rest counts as written."""
+    ALL = 3
+
+
+class Response(Event, frozen=True):
+    """One copy, or several, of a response of a model.
+
+    Attributes:
+        id: the key of the response.
+        request: the key of the request that it answers.
+        side_chain: whether it belongs to a sub-agent.
+        copies: how many copies of it were read.
+        stated: which of the following numbers of tokens the transcript states.
+        output: tokens of output, with those of reasoning.
+        input: tokens of input that were neither read from the cache nor written to it, where
+            ``stated`` does not say otherwise.
+        cache_reads: tokens that were read from the cache.
+        cache_writes: tokens that were written to the cache.
+        cache_writes_1h: those of ``cache_writes`` that are kept for an hour.
+    """
+
+    id: int
+    request: int
+    side_chain: bool
+    copies: int
+    stated: TokensStated = TokensStated.NOTHING
+    output: int = 0
+    input: int = 0
+    cache_reads: int = 0
+    cache_writes: int = 0
+    cache_writes_1h: int = 0
+
+
+class StatedTotals(Event, frozen=True):
+    """The tokens of several responses together, of those that do not state their own.
+
+    They are the responses of the model of the span, from the line ``since`` to this one.
+
+    Attributes:
+        since: the number of the first line that the totals cover.
+        output: tokens of output, with those of reasoning.
+        input: tokens of input that were neither read from the cache nor written to it.
+        cache_reads: tokens that were read from the cache.
+        cache_writes: tokens that were written to the cache.
+    """
+
+    since: int
+    output: int
+    input: int
+    cache_reads: int
+    cache_writes: int
+
+
+class Call(Event, frozen=True):
+    """A call of a tool.
+
+    Attributes:
+        id: the key of the call.
+        shows: what the call shows, as bits of
+            :mod:`scoring.evidence.commands.objective_flags`.
+    """
+
+    id: int
+    shows: int
+
+
+class CallResult(Event, frozen=True):
+    """How a call of a tool ended; a call whose end is not stated has no result.
+
+    Attributes:
+        id: the key of the call.
+        failed: whether it failed.
+    """
+
+    id: int
+    failed: bool
+
+
+# What is observed.
+
+
+class TestRun(Event, frozen=True):
+    """A run of tests, in the line of its result, or in that of the call where no result follows.
+
+    Attributes:
+        call: the key of the call.
+        ended: whether the file has the result.
+        command: the index of the first words of the command in ``texts``; None where the call is
+            in another file.
+        passed: whether the tests passed; None without a verdict.
+        passed_tests: how many tests passed; None where the output does not say so.
+        failed_tests: how many tests failed; None where the output does not say so.
+        called_at: the number of the line of the call; None where the call is in another file.
+    """
+
+    __test__ = False  # pytest takes a class of this name for tests
+
+    call: int
+    ended: bool
+    command: int | None
+    passed: bool | None
+    passed_tests: int | None
+    failed_tests: int | None
+    called_at: int | None
+
+
+class CommitMade(Event, frozen=True):
+    """A commit that git reported to a command of the agent, or a commit command without a result.
+
+    The line is that of the result, or of the call where no result follows.
+
+    Attributes:
+        call: the key of the call.
+        sha: the digits that git printed, at most 15; "" without a result.
+        subject: the key of the subject; 0 without a result.
+        called_at: the number of the line of the call; None where the call is in another file.
+        amends: whether the command is known to amend a commit.
+        other_repository: whether the commit is known to belong to another repository, or is the
+            first one of any.
+    """
+
+    call: int
+    sha: str
+    subject: int
+    called_at: int | None
+    amends: bool
+    other_repository: bool
+
+
+class Edit(Event, frozen=True):
+    """A file that the agent wrote.
+
+    Attributes:
+        path: the index of the path in ``texts``.
+        by_tool: whether a tool for edits wrote it, and not a redirection of a command.
+    """
+
+    path: int
+    by_tool: bool
+
+
+class LinesWritten(Event, frozen=True):
+    """The lines that an edit changed.
+
+    Attributes:
+        path: the index of the path in ``texts``.
+        hashes: a hash of each line that the edit adds, and the negative hash of each line that it
+            takes away.
+    """
+
+    path: int
+    hashes: tuple[int, ...]
+
+
+class PossibleEdit(Event, frozen=True):
+    """A file that a redirection or a copy may have written, where the command does not say which.
+
+    Attributes:
+        path: the index of the path in ``texts``; ``$`` begins the part that is not known.
+    """
+
+    path: int
+
+
+class UnseenEdit(Event, frozen=True):
+    """A file or a folder in which a command changed files without saying how.
+
+    Attributes:
+        path: the index of the path in ``texts``.
+    """
+
+    path: int
+
+
+class BreakKind(IntEnum):
+    """How a user broke off what the agent did."""
+
+    INTERRUPTION = 0
+    REFUSAL = 1
+
+
+class UserBreak(Event, frozen=True):
+    """The user stopped the agent, or refused a call.
+
+    Attributes:
+        kind: which of both.
+        response: of a refusal, the key of the response that asked for the call; 0: not known.
+        idle: of an interruption, whether the agent had done nothing since the last prompt.
+    """
+
+    kind: BreakKind
+    response: int = 0
+    idle: bool = False
+
+
+class ResetKind(IntEnum):
+    """How an agent took its own work back."""
+
+    HARD = 0
+    PATHS = 1
+    REVERT = 2
+    AMEND = 3
+
+
+class WorkReset(Event, frozen=True):
+    """A command by which the agent took its own work back.
+
+    Attributes:
+        kind: how.
+        path: the index of the path in ``texts``; None where the command names none.
+    """
+
+    kind: ResetKind
+    path: int | None
+
+
+class PromptKind(IntEnum):
+    """What a prompt says of the work before it."""
+
+    SAYS_WRONG = 0
+    REPORT = 1
+    """What a program or a reviewer said, which the person hands on."""
+    FOREIGN = 2
+    """It is in another language than English, so that is not known."""
+
+
+class Prompt(Event, frozen=True):
+    """A prompt of a person about the work before it. Other prompts are no events.
+
+    Attributes:
+        kind: what it says.
+    """
+
+    kind: PromptKind
+
+
+class ChatText(Event, frozen=True):
+    """A text of the agent to the user, or of the user. Sub-agents have none.
+
+    Attributes:
+        by_user: whether it is the user's, or the harness wrote it for the user.
+        claims_tests_pass: whether it is the agent's and claims that tests pass.
+    """
+
+    by_user: bool
+    claims_tests_pass: bool
+
+
+class ProgramRun(Event, frozen=True):
+    """A program that a shell command ran.
+
+    Attributes:
+        program: the key of its name, or of the last part of its path.
+    """
+
+    program: int
+
+
+class AgentStarted(Event, frozen=True):
+    """The agent started a sub-agent."""
+
+
+class Compaction(Event, frozen=True):
+    """The harness replaced what came before by a summary, to make room."""
+
+
+OBSERVED: tuple[type[Event], ...] = (
+    TestRun,
+    CommitMade,
+    Edit,
+    LinesWritten,
+    PossibleEdit,
+    UnseenEdit,
+    UserBreak,
+    WorkReset,
+    Prompt,
+    ChatText,
+    ProgramRun,
+    AgentStarted,
+    Compaction,
+)
+"""The events that are observed; the others are counted."""
+
+
+# What the events are about.
+
+
+class SpanOpening(IntEnum):
+    """What opened a span of lines, where a harness distinguishes that."""
+
+    NOTHING = 0
+    SESSION = 1
+    TURN = 2
+    OWN_LINES = 3
+    """The first line that is the session's own, after lines repeated from another one."""
+
+
+class LineSpan(NamedTuple):
+    """Where some lines belong. What a transcript does not say is "".
+
+    Attributes:
+        cwd: the folder in which the work was done.
+        session: the id of the session.
+        opens: what opened the span.
+        parent: the id of the session from which this one was forked or started.
+        born: the milliseconds since 1970 in a UUID of version 7; -1 without one.
+        time: when the line was written that opened the span, in nanoseconds since 1970; 0: not
+            known.
+        remote: the URL of the repository.
+        model: the name of the model.
+        agent: whether a sub-agent wrote the lines.
+        agent_id: the id of the sub-agent, where its session has others.
+    """
+
+    cwd: str = ""
+    session: str = ""
+    opens: SpanOpening = SpanOpening.NOTHING
+    parent: str = ""
+    born: int = -1
+    time: int = 0
+    remote: str = ""
+    model: str = ""
+    agent: bool = False
+    agent_id: str = ""
+
+
+class TranscriptLine(msgspec.Struct, array_like=True, frozen=True, order=True, gc=False):
+    """A line that a reader understood.
+
+    Attributes:
+        number: its number in the file, from 0.
+        time: when it was written, in nanoseconds since 1970.
+        key: the key of its id, or of its bytes. Copies of a line have the same key.
+    """
+
+    number: int
+    time: int
+    key: int
+
+
+EventKind = TypeVar("EventKind", bound=Event)
+
+
+class TranscriptEvents(msgspec.Struct, array_like=True):
+    """The events of a transcript, or of a part of one.
+
+    Attributes:
+        spans: where its lines belong.
+        covers: for each span, the numbers of its lines, or the times where it has no numbers.
+        lists: the events of each kind, by the name of their class; see :meth:`of`.
+        skipped: how many lines were skipped, by reason.
+        lines: the lines that were understood. A reading that only counts has none.
+        texts: paths and commands, each once. Events name them by their index.
+        begins_session: whether the file begins where its session does.
+        messages: the lines at which messages begin, where a message may have several.
+    """
+
+    spans: list[LineSpan] = []
+    covers: list[list[int]] = []
+    lists: dict[str, msgspec.Raw] = {}
+    skipped: dict[str, int] = {}
+    lines: list[TranscriptLine] = []
+    texts: list[str] = []
+    begins_session: bool = False
+    messages: list[int] = []
+
+    def of(self, kind: type[EventKind]) -> list[EventKind]:
+        """Return the events of a kind, in order of their lines."""
+        events: Any = self.lists.get(kind.__name__)
+        if events is None:
+            return []
+        if isinstance(events, msgspec.Raw):
+            return cast("list[EventKind]", _decoder(kind).decode(events))
+        return cast("list[EventKind]", events)
+
+    def put(self, kind: type[EventKind], events: Iterable[EventKind]) -> None:
+        """Replace the events of a kind."""
+        as_list = list(events)
+        if as_list:
+            self.lists[kind.__name__] = cast("msgspec.Raw", as_list)
+        else:
+            self.lists.pop(kind.__name__, None)
+
+    def kinds(self) -> list[type[Event]]:
+        """Return the kinds of which there are events."""
+        return [kind for kind in Event.__subclasses__() if kind.__name__ in self.lists]
+
+    def pack_events(self) -> None:
+        """Encode the events of each kind, which :meth:`of` then decodes each time it is asked.
+
+        Events that wait for those of other transcripts take a fifth of the memory in this form.
+        """
+        events: Any  # as they were put, or encoded
+        for name, events in self.lists.items():
+            encoded = bytes(events) if isinstance(events, msgspec.Raw) else _encode(events)
+            self.lists[name] = msgspec.Raw(encoded)
+
+    def line_of_message(self, message: int | None) -> int | None:
+        """Return the line at which a checkpoint begins, which counts messages where there are any.
+
+        A transcript without messages has the number of a line in the place of ``message``.
+        """
+        if message is None or not self.messages or message < 0:
+            return message
+        if message < len(self.messages):
+            return self.messages[message]
+        if self.lines:
+            return self.lines[-1].number + 1
+        return None
+
+    def sessions(self) -> list[str]:
+        """Return the ids of the sessions to which the lines belong.
+
+        Where a line opens a session, the lines are those of the first one that is opened.
+        """
+        for span in self.spans:
+            if span.opens and span.session:
+                return [span.session]
+
+        return list(dict.fromkeys(span.session for span in self.spans if span.session))
+
+    def by_session(self) -> "list[TranscriptEvents]":
+        """Return the events of each session apart, for a file that holds several."""
+        parts = {
+            session: TranscriptEvents(texts=self.texts, begins_session=self.begins_session)
+            for session in self.sessions()
+        }
+
+        part_of_span = [parts.get(span.session) for span in self.spans]
+        new_span = []
+        part_of_line: dict[int, TranscriptEvents] = {}
+        for part, span, cover in zip(part_of_span, self.spans, self.covers, strict=True):
+            if part is None:
+                new_span.append(-1)
+                continue
+            new_span.append(len(part.spans))
+            part.spans.append(span)
+            part.covers.append(cover)
+            part_of_line.update(dict.fromkeys(cover, part))
+
+        for line in self.lines:
+            if part := part_of_line.get(line.number):
+                part.lines.append(line)
+
+        for kind in self.kinds():
+            moved: dict[int, list[Event]] = {}
+            for event in self.of(kind):
+                if part := part_of_span[event.span]:
+                    copy = msgspec.structs.replace(event, span=new_span[event.span])
+                    moved.setdefault(id(part), []).append(copy)
+            for part in parts.values():
+                part.put(kind, moved.get(id(part), ()))
+
+        return list(parts.values())
+
+
+EventsByHarness: TypeAlias = dict[str, TranscriptEvents]
+"""The events of one file, by the name of the harness that wrote the lines."""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@lru_cache
+def _decoder(kind: type[Event]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(list[kind])  # type: ignore[valid-type]
+
+
+def key_of(name: str | bytes) -> int:
+    """Return the key of a name: a number of 64 bits, never 0.
+
+    It is made of two CRC-32, forwards and backwards. Two names of one length that differ within
+    eight bytes never share a key; any other two do with a chance of 2^-64.
+    """
+    data = name.encode("utf-8", "replace") if isinstance(name, str) else name
+    return (crc32(data) << 32 | crc32(data[::-1])) - (1 << 63) or 1
