@@ -1,11 +1,12 @@
-"""Two rubrics side by side, and what the step from one to the other does to the scores of a log.
+"""Two rubrics compared, and what the step from one to the other does to the scores of a log.
 
-A change is attributed to signals exactly: first the sub-scores change, then the weights in proportion.
+A change of a score is split exactly among the signals: first the sub-scores change, then the
+weights, in proportion.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,12 +14,11 @@ from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalS
 from scoring.scored import ScoredLog
 from scoring.statistics import Interval, bootstrap_interval
 
-EQUAL_WITHIN = (
-    1e-9  # values no further apart are equal: weights are decimals, and their sums are not
-)
+EQUAL_WITHIN = 1e-9
+"""How far apart values are equal: weights are decimals, and their sums are not exact."""
 
 DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidecar", "test_flags")
-"""What a rubric's data says beside signals, method and bands."""
+"""What the data of a rubric says besides signals, method and bands."""
 
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
@@ -26,7 +26,13 @@ Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
 
 @dataclass(frozen=True, slots=True)
 class SpecChange:
-    """One signal in two rubrics; a side is None where that rubric does not have it."""
+    """One signal in two rubrics.
+
+    Attributes:
+        signal: its id.
+        before: how the first rubric has it; None if it does not.
+        after: how the second rubric has it; None if it does not.
+    """
 
     signal: str
     before: SignalSpec | None
@@ -35,8 +41,10 @@ class SpecChange:
     @property
     def change(self) -> Change:
         """What became of the signal, its words included."""
-        if self.before is None or self.after is None:
-            return "added" if self.before is None else "removed"
+        if self.before is None:
+            return "added"
+        if self.after is None:
+            return "removed"
         return "same" if self.before == self.after else "changed"
 
     @property
@@ -44,15 +52,23 @@ class SpecChange:
         """The fields that differ, where both rubrics have the signal."""
         if self.before is None or self.after is None:
             return ()
-        names = ("label", "weight", "description", "two_way", "profile")
-        return tuple(
-            name for name in names if getattr(self.before, name) != getattr(self.after, name)
-        )
+
+        differing = []
+        for name in ("label", "weight", "description", "two_way", "profile"):
+            if getattr(self.before, name) != getattr(self.after, name):
+                differing.append(name)
+        return tuple(differing)
 
 
 @dataclass(frozen=True, slots=True)
 class RubricDiff:
-    """Two rubrics side by side: signals in the order of the second, those that only the first has at the end."""
+    """Two rubrics compared.
+
+    Attributes:
+        before: the first rubric.
+        after: the second rubric.
+        signals: the signals of the second rubric in order, then those that only the first has.
+    """
 
     before: Rubric
     after: Rubric
@@ -60,36 +76,51 @@ class RubricDiff:
 
     @property
     def same_proportions(self) -> bool:
-        """Whether the signals of both rubrics weigh the same in proportion to each other."""
-        ratios = [s.after.weight / s.before.weight for s in self.signals if s.before and s.after]
+        """Whether the signals of both rubrics keep their weights in proportion to each other."""
+        ratios = []
+        for spec in self.signals:
+            if spec.before and spec.after:
+                ratios.append(spec.after.weight / spec.before.weight)
         return not ratios or max(ratios) - min(ratios) <= EQUAL_WITHIN
 
     @property
     def changed_data(self) -> dict[str, tuple[Any, Any]]:
-        """What else differs in the data of both, by :data:`DATA`."""
-        sides = {name: (getattr(self.before, name), getattr(self.after, name)) for name in DATA}
-        return {name: (a, b) for name, (a, b) in sides.items() if a != b}
+        """What of :data:`DATA` differs, with both values."""
+        changed = {}
+        for name in DATA:
+            before = getattr(self.before, name)
+            after = getattr(self.after, name)
+            if before != after:
+                changed[name] = (before, after)
+        return changed
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two are called: their versions, with a letter where those are equal."""
-        before, after = self.before.version, self.after.version
+        """The versions of the two, with a letter where they are equal."""
+        before = self.before.version
+        after = self.after.version
         return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Compare two rubrics, signal by signal."""
-    names = dict.fromkeys(spec.id for rubric in (after, before) for spec in rubric.signals)
-    return RubricDiff(
-        before,
-        after,
-        tuple(SpecChange(name, before.signal(name), after.signal(name)) for name in names),
-    )
+    specs = (*after.signals, *before.signals)
+    names = dict.fromkeys(spec.id for spec in specs)
+    changes = [SpecChange(name, before.signal(name), after.signal(name)) for name in names]
+    return RubricDiff(before, after, tuple(changes))
 
 
 @dataclass(frozen=True, slots=True)
 class SignalMove:
-    """One signal of one iteration under two rubrics; ``effect`` is what it adds to the change of the value."""
+    """One signal of one iteration under two rubrics.
+
+    Attributes:
+        signal: its id.
+        before: its row under the first rubric; None without one.
+        after: its row under the second rubric; None without one.
+        effect: what it adds to the change of the score.
+        causes: why it has an effect.
+    """
 
     signal: str
     before: SignalContribution | None
@@ -99,13 +130,19 @@ class SignalMove:
 
     @property
     def moved(self) -> bool:
-        """Whether the signal has a part in the change of the value."""
+        """Whether the signal has a part in the change of the score."""
         return abs(self.effect) > EQUAL_WITHIN
 
 
 @dataclass(frozen=True, slots=True)
 class IterationDiff:
-    """One iteration under two rubrics, with a line for each signal of either."""
+    """One iteration under two rubrics.
+
+    Attributes:
+        before: its score under the first rubric.
+        after: its score under the second rubric.
+        signals: every signal of either.
+    """
 
     before: Score
     after: Score
@@ -118,36 +155,47 @@ class IterationDiff:
 
     @property
     def change(self) -> float | None:
-        """The second value minus the first, in [-1, 1]; None unless both are scored."""
-        return (
-            self.after.value - self.before.value
-            if self.before.scored and self.after.scored
-            else None
-        )
+        """The second score minus the first, in [-1, 1]; None unless there are both."""
+        if not self.before.scored or not self.after.scored:
+            return None
+        return self.after.value - self.before.value
 
     @property
     def moved(self) -> bool:
-        """Whether the value changed, or whether there is one."""
+        """Whether the score changed, or whether there is one."""
         if self.change is None:
             return self.before.scored != self.after.scored
         return abs(self.change) > EQUAL_WITHIN
 
     @property
     def band_changed(self) -> bool:
-        """Whether the value has another name."""
+        """Whether the score has another band."""
         return self.before.band != self.after.band
 
     @property
+    def insufficient(self) -> bool:
+        """Whether either side has too little evidence."""
+        return BAND_INSUFFICIENT in (self.before.band, self.after.band)
+
+    @property
     def suffices(self) -> bool:
-        """Whether both sides are scored on enough evidence, so that the change counts in a mean."""
-        return self.change is not None and BAND_INSUFFICIENT not in (
-            self.before.band,
-            self.after.band,
-        )
+        """Whether both sides are scored on enough evidence, so that the change is in means."""
+        return self.change is not None and not self.insufficient
 
 
 class Totals(NamedTuple):
-    """What the step does to a whole log; means over iterations with enough evidence, None where there is none."""
+    """What the step does to a whole log. Means are over iterations with enough evidence.
+
+    Attributes:
+        iterations: how many iterations there are.
+        moved: how many scores changed.
+        mean_change: the mean change; None without one.
+        mean_move: the mean change of those that changed; None without one.
+        band_changes: how many scores went from one band to another.
+        signals: for each signal how often it had an effect, and its mean.
+        interval: the 95 % interval of the mean change.
+        insufficient: how many iterations are in no mean.
+    """
 
     iterations: int
     moved: int
@@ -161,68 +209,133 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogDiff:
-    """A log under two rubrics, iterations in order."""
+    """The iterations of a log under two rubrics, in order."""
 
     iterations: tuple[IterationDiff, ...]
 
     def totals(self) -> Totals:
-        """Add up what moved."""
+        """Return what the step does to the whole log."""
         sure = [diff for diff in self.iterations if diff.suffices]
         changes = [diff.after.value - diff.before.value for diff in sure]
         moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
-        effects: dict[str, list[float]] = {}
-        for move in (move for diff in self.iterations for move in diff.signals if move.moved):
-            effects.setdefault(move.signal, []).append(move.effect)
+
+        band_changes: Counter[tuple[str, str]] = Counter()
+        for diff in self.iterations:
+            if diff.band_changed:
+                band_changes[diff.before.band, diff.after.band] += 1
+
+        signals = {}
+        for signal, effects in self._effects().items():
+            signals[signal] = (len(effects), math.fsum(effects) / len(effects))
+
         return Totals(
             iterations=len(self.iterations),
             moved=sum(diff.moved for diff in self.iterations),
-            mean_change=math.fsum(changes) / len(changes) if changes else None,
-            mean_move=math.fsum(moves) / len(moves) if moves else None,
-            band_changes=Counter(
-                (diff.before.band, diff.after.band) for diff in self.iterations if diff.band_changed
-            ),
-            signals={
-                signal: (len(moved), math.fsum(moved) / len(moved))
-                for signal, moved in effects.items()
-            },
+            mean_change=_mean(changes),
+            mean_move=_mean(moves),
+            band_changes=band_changes,
+            signals=signals,
             interval=bootstrap_interval(changes),
-            insufficient=sum(
-                BAND_INSUFFICIENT in (diff.before.band, diff.after.band) for diff in self.iterations
-            ),
+            insufficient=sum(diff.insufficient for diff in self.iterations),
         )
+
+    def _effects(self) -> dict[str, list[float]]:
+        effects: dict[str, list[float]] = {}
+        for diff in self.iterations:
+            for move in diff.signals:
+                if move.moved:
+                    effects.setdefault(move.signal, []).append(move.effect)
+        return effects
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
-    """Compare the scores of one log under two rubrics; ValueError where they are not of the same iterations."""
-    pairs = zip(before.iterations, after.iterations, strict=True)
-    return LogDiff(tuple(diff_scores(a.score, b.score) for a, b in pairs))
+    """Compare the scores of one log under two rubrics.
+
+    Raises:
+        ValueError: the two do not have the same iterations.
+    """
+    scored = zip(before.iterations, after.iterations, strict=True)
+    return LogDiff(tuple(diff_scores(old.score, new.score) for old, new in scored))
 
 
 def diff_scores(before: Score, after: Score) -> IterationDiff:
-    """Attribute the change of one iteration's score to signals; ValueError where the two are not of one iteration."""
+    """Split the change of one iteration's score among its signals.
+
+    Raises:
+        ValueError: the two are not of one iteration.
+    """
     if before.iteration != after.iteration:
         raise ValueError(
             f"scores of iterations {before.iteration} and {after.iteration} do not compare"
         )
-    first, second = ({row.signal: row for row in score.breakdown} for score in (before, after))
-    both = [name for name, row in first.items() if row.present and _votes(second.get(name))]
-    weighed = sum(second[name].effective_weight for name in both)
-    scale = sum(first[name].effective_weight for name in both) / weighed if weighed else 1.0
-    shifts = {
-        name: first[name].effective_weight * (second[name].sub_score - first[name].sub_score)
-        for name in both
-    }
-    value = sum(row.contribution for row in first.values()) + sum(shifts.values())
+
+    old_rows = {row.signal: row for row in before.breakdown}
+    new_rows = {row.signal: row for row in after.breakdown}
+    step = _Step.between(old_rows, new_rows)
+
     moves = []
-    for name in dict.fromkeys((*second, *first)):
-        a, b = first.get(name), second.get(name)
-        effect = 0.0
-        if before.scored and after.scored:
-            was, now = (row.effective_weight if row and row.present else 0.0 for row in (a, b))
-            sub_score = b.sub_score if b and now else a.sub_score if a and was else 0.0
-            effect = shifts.get(name, 0.0) + (now - was / scale) * (sub_score - value)
-        moves.append(SignalMove(name, a, b, effect, tuple(_causes(a, b, scale))))
+    for name in dict.fromkeys((*new_rows, *old_rows)):
+        old = old_rows.get(name)
+        new = new_rows.get(name)
+        effect = step.effect(name, old, new) if before.scored and after.scored else 0.0
+        moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, step.scale))))
     return IterationDiff(before, after, tuple(moves))
+
+
+class _Step(NamedTuple):
+    """The step from the rows of one score to those of another.
+
+    Attributes:
+        scale: the old weight of the signals that vote in both, divided by their new weight.
+        shifts: what the change of each sub-score adds, at the old weights.
+        shifted_value: the old score with the new sub-scores, at the old weights.
+    """
+
+    scale: float
+    shifts: Mapping[str, float]
+    shifted_value: float
+
+    @classmethod
+    def between(
+        cls, old_rows: Mapping[str, SignalContribution], new_rows: Mapping[str, SignalContribution]
+    ) -> "_Step":
+        both = [
+            name for name, row in old_rows.items() if row.present and _votes(new_rows.get(name))
+        ]
+        new_weight = sum(new_rows[name].effective_weight for name in both)
+        old_weight = sum(old_rows[name].effective_weight for name in both)
+
+        shifts = {}
+        for name in both:
+            change = new_rows[name].sub_score - old_rows[name].sub_score
+            shifts[name] = old_rows[name].effective_weight * change
+
+        old_value = sum(row.contribution for row in old_rows.values())
+        return cls(
+            scale=old_weight / new_weight if new_weight else 1.0,
+            shifts=shifts,
+            shifted_value=old_value + sum(shifts.values()),
+        )
+
+    def effect(
+        self, name: str, old: SignalContribution | None, new: SignalContribution | None
+    ) -> float:
+        """Return what one signal adds to the change of the score."""
+        old_weight = old.effective_weight if old and old.present else 0.0
+        new_weight = new.effective_weight if new and new.present else 0.0
+
+        sub_score = 0.0
+        if new and new_weight:
+            sub_score = new.sub_score
+        elif old and old_weight:
+            sub_score = old.sub_score
+
+        by_weight = (new_weight - old_weight / self.scale) * (sub_score - self.shifted_value)
+        return self.shifts.get(name, 0.0) + by_weight
 
 
 def _causes(

@@ -1,9 +1,10 @@
-"""What ``rubric diff`` shows: two rubrics side by side, and a log under both, as lines, tables and JSON."""
+"""What ``rubric diff`` shows: two rubrics compared, and a log under both."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rubric import Rubric, SignalContribution, SignalSpec
 from rubric.model import FULL_TEXT
 from scoring.text import counted
 from scoring.views import table
@@ -21,167 +22,223 @@ from scoring.views.compare import (
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> Iterator[table.Block]:
-    """Yield two rubrics side by side, and the iterations of the log at ``source``, if asked for, under both."""
+    """Yield two rubrics compared, and the iterations of a log under both.
+
+    Args:
+        diff: the two rubrics.
+        log: the log under both; None where there is none.
+        source: the log, as it was named; None where none was asked for.
+        tasks: the tasks of iterations.
+    """
     sides = [table.Column(name, width=max(7, len(name)), right=True) for name in diff.names]
-    columns = (
-        table.Column("SIGNAL", width=20),
-        *sides,
-        table.Column("CHANGE", width=0, right=True),
-    )
-    signals = table.Table(columns, list(map(_spec_row, diff.signals)))
-    yield from (
-        table.Line(f"Rubric {' → '.join(diff.names)}", "bold"),
-        table.Line(),
-        signals,
-        table.Line(),
-    )
-    yield from map(table.Line, _summary(diff))
+    change = table.Column("CHANGE", width=0, right=True)
+    columns = (table.Column("SIGNAL", width=20), *sides, change)
+
+    yield table.Line(f"Rubric {' → '.join(diff.names)}", "bold")
+    yield table.Line()
+    yield table.Table(columns, [_spec_row(spec) for spec in diff.signals])
+    yield table.Line()
+    for text in _summary(diff):
+        yield table.Line(text)
+
     if source is None:
         return
     yield table.Line()
     if log is None:
-        yield table.Line(
-            f"There is no iteration log at {source}; --iter-log-dir compares the scores of one.",
-            "dim",
-        )
+        text = f"There is no iteration log at {source}; --iter-log-dir compares the scores of one."
+        yield table.Line(text, "dim")
         return
-    columns = (
-        table.ITER,
-        table.TASK,
-        *sides,
-        table.Column("CHANGE", width=7, right=True),
-        table.BAND,
-    )
-    rows = [
-        table.TableRow(_iteration_cells(item, tasks), list(_moves(diff, item)))
-        for item in log.iterations
-    ]
-    full = FULL_TEXT in (diff.before.text, diff.after.text)
-    moved = table.Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
-    yield from (table.Line(f"Iterations of {source}", "bold"), table.Line(), moved, table.Line())
-    yield table.pairs(_total_rows(log.totals()), 12)
+    yield table.Line(f"Iterations of {source}", "bold")
+    yield table.Line()
+    yield _iterations_table(diff, log, sides, tasks)
+    yield table.Line()
+    yield table.pairs(_total_rows(log.totals()), width=12)
 
 
 def _spec_row(spec: SpecChange) -> table.TableRow:
-    before, after = (f"{side.weight:.6g}" if side else "-" for side in (spec.before, spec.after))
-    change: str = spec.change
-    if spec.before and spec.after:
-        moved = f"{spec.after.weight - spec.before.weight:+.6g}"
-        change = moved if "weight" in spec.fields else "-" if change == "same" else "words"
-    notes = [
-        f"{field.replace('_', '-')}: {_word(getattr(spec.before, field))} → {_word(getattr(spec.after, field))}"
-        for field in spec.fields
-        if field != "weight"
-    ]
-    return table.TableRow((spec.signal, before, after, change), notes)
+    notes = []
+    for field in spec.fields:
+        if field != "weight":
+            before = _word(getattr(spec.before, field))
+            after = _word(getattr(spec.after, field))
+            notes.append(f"{field.replace('_', '-')}: {before} → {after}")
+
+    weights = (_weight(spec.before), _weight(spec.after))
+    return table.TableRow((spec.signal, *weights, _change_text(spec)), notes)
+
+
+def _weight(spec: SignalSpec | None) -> str:
+    return f"{spec.weight:.6g}" if spec else "-"
+
+
+def _change_text(spec: SpecChange) -> str:
+    if not spec.before or not spec.after:
+        return spec.change
+    if "weight" in spec.fields:
+        return f"{spec.after.weight - spec.before.weight:+.6g}"
+    return "-" if spec.change == "same" else "words"
 
 
 def _word(value: object) -> str:
+    """Return a value of a rubric's data as people read it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value * 100:.1f} %" if isinstance(value, float) else str(value) or "none"
+    if isinstance(value, float):
+        return f"{value * 100:.1f} %"
+    return str(value) or "none"
 
 
 def _summary(diff: RubricDiff) -> Iterator[str]:
-    if diff.same_proportions and any(spec.change in ("added", "removed") for spec in diff.signals):
+    """Yield what differs between two rubrics besides their signals."""
+    before = diff.before
+    after = diff.after
+    adds_or_removes = any(spec.change in ("added", "removed") for spec in diff.signals)
+    if diff.same_proportions and adds_or_removes:
         yield "The signals that both have keep their proportions to each other."
-    for name, more in (
-        ("combination", ""),
-        ("evidence", "; each side is read under its own rules."),
-    ):
-        a, b = (getattr(side, name) for side in (diff.before, diff.after))
-        yield (
-            f"{name.capitalize()}: {a} in both."
-            if a == b
-            else f"{name.capitalize()}: {a} → {b}{more}"
-        )
-    for name, (a, b) in diff.changed_data.items():
+
+    yield _in_both_or_changed("Combination", before.combination, after.combination)
+    own_rules = "; each side is read under its own rules."
+    yield _in_both_or_changed("Evidence", before.evidence, after.evidence, own_rules)
+    for name, (old, new) in diff.changed_data.items():
         if name != "evidence":
-            yield f"{name.replace('_', ' ').capitalize()}: {_word(a)} → {_word(b)}"
-    before, after = (
-        ", ".join(f"{b.name} from {b.min:g}" for b in side.bands)
-        for side in (diff.before, diff.after)
-    )
-    if diff.before.bands == diff.after.bands:
-        yield f"Bands: {before} in both."
+            yield f"{name.replace('_', ' ').capitalize()}: {_word(old)} → {_word(new)}"
+
+    if before.bands == after.bands:
+        yield f"Bands: {_bands_text(before)} in both."
     else:
-        yield from (
-            f"Bands of {name}: {bands}"
-            for name, bands in zip(diff.names, (before, after), strict=True)
-        )
+        old_name, new_name = diff.names
+        yield f"Bands of {old_name}: {_bands_text(before)}"
+        yield f"Bands of {new_name}: {_bands_text(after)}"
 
 
-def _iteration_cells(item: IterationDiff, tasks: Mapping[int, str]) -> tuple[table.AnyCell, ...]:
-    before, after = (table.number(side.value, side.scored) for side in (item.before, item.after))
-    change = "-" if item.change is None or not item.moved else f"{item.change:+.3f}"
-    band = table.band_cell(item.after.band)
-    if item.band_changed:
-        band = table.Cell(
-            band.value, f"{table.band_text(item.before.band)} → {band.text}", band.style
-        )
-    return item.iteration, tasks.get(item.iteration, ""), before, after, change, band
+def _in_both_or_changed(what: str, before: str, after: str, more: str = "") -> str:
+    if before == after:
+        return f"{what}: {before} in both."
+    return f"{what}: {before} → {after}{more}"
 
 
-def _moves(diff: RubricDiff, item: IterationDiff) -> Iterator[str]:
-    moves = sorted(item.signals, key=lambda move: -abs(move.effect))
-    for move in (move for move in moves if set(move.causes) - {"weight"}):
-        effect = "" if item.change is None else f"{move.effect:+.3f}  "
-        yield f"{move.signal}  {effect}{_why(move)}"
-        details = [
-            "not in this rubric" if row is None else row.detail for row in (move.before, move.after)
-        ]
-        if move.before is None or move.after is None or details[0] != details[1]:
-            yield from (f"  {name}: {text}" for name, text in zip(diff.names, details, strict=True))
+def _bands_text(rubric: Rubric) -> str:
+    return ", ".join(f"{band.name} from {band.min:g}" for band in rubric.bands)
+
+
+def _iterations_table(
+    diff: RubricDiff, log: LogDiff, sides: list[table.Column], tasks: Mapping[int, str]
+) -> table.Table:
+    change = table.Column("CHANGE", width=7, right=True)
+    rows = []
+    for iteration in log.iterations:
+        cells = _iteration_cells(iteration, tasks)
+        rows.append(table.TableRow(cells, list(_moves(diff, iteration))))
+
+    return table.Table(
+        columns=(table.ITER, table.TASK, *sides, change, table.BAND),
+        rows=rows,
+        notes="MOVED BY",
+        notes_indent=8,
+        full=FULL_TEXT in (diff.before.text, diff.after.text),
+    )
+
+
+def _iteration_cells(
+    iteration: IterationDiff, tasks: Mapping[int, str]
+) -> tuple[table.AnyCell, ...]:
+    before = iteration.before
+    after = iteration.after
+
+    change = "-"
+    if iteration.change is not None and iteration.moved:
+        change = f"{iteration.change:+.3f}"
+
+    band = table.band_cell(after.band)
+    if iteration.band_changed:
+        text = f"{table.band_text(before.band)} → {band.text}"
+        band = table.Cell(band.value, text, band.style)
+
+    return (
+        iteration.iteration,
+        tasks.get(iteration.iteration, ""),
+        table.number(before.value, before.scored),
+        table.number(after.value, after.scored),
+        change,
+        band,
+    )
+
+
+def _moves(diff: RubricDiff, iteration: IterationDiff) -> Iterator[str]:
+    """Yield what moved the score of an iteration, the largest effect first."""
+    moves = sorted(iteration.signals, key=lambda move: -abs(move.effect))
+    for move in moves:
+        if set(move.causes) - {"weight"}:
+            yield from _move_lines(diff, iteration, move)
+
     by_weight = [move for move in moves if move.moved and move.causes == ("weight",)]
-    if item.change is not None and by_weight:
+    if iteration.change is not None and by_weight:
         total = sum(move.effect for move in by_weight)
-        yield f"by weight alone  {total:+.3f}  " + ", ".join(
-            f"{m.signal} {m.effect:+.3f}" for m in by_weight
-        )
+        listed = ", ".join(f"{move.signal} {move.effect:+.3f}" for move in by_weight)
+        yield f"by weight alone  {total:+.3f}  {listed}"
+
+
+def _move_lines(diff: RubricDiff, iteration: IterationDiff, move: SignalMove) -> Iterator[str]:
+    effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
+    yield f"{move.signal}  {effect}{_why(move)}"
+
+    before = _detail(move.before)
+    after = _detail(move.after)
+    if move.before is None or move.after is None or before != after:
+        before_name, after_name = diff.names
+        yield f"  {before_name}: {before}"
+        yield f"  {after_name}: {after}"
+
+
+def _detail(row: SignalContribution | None) -> str:
+    return "not in this rubric" if row is None else row.detail
 
 
 def _why(move: SignalMove) -> str:
-    before, after = (
-        table.number(row.sub_score) if row and row.present else "absent"
-        for row in (move.before, move.after)
-    )
-    parts = dict.fromkeys(move.causes, f"{before} → {after}")
-    if "weight" in parts and move.before and move.after:
-        was, now = move.before.nominal_weight, move.after.nominal_weight
-        parts["weight"] = f"{was:.6g} → {now:.6g}" if was != now else "in proportion to others"
-    return ", ".join(f"{cause}: {words}" for cause, words in parts.items())
+    causes = []
+    for cause in move.causes:
+        words = f"{_sub_score(move.before)} → {_sub_score(move.after)}"
+        if cause == "weight" and move.before and move.after:
+            old = move.before.nominal_weight
+            new = move.after.nominal_weight
+            words = f"{old:.6g} → {new:.6g}" if old != new else "in proportion to others"
+        causes.append(f"{cause}: {words}")
+    return ", ".join(causes)
+
+
+def _sub_score(row: SignalContribution | None) -> str:
+    return table.number(row.sub_score) if row and row.present else "absent"
 
 
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
     rows = [("MOVED", f"{totals.moved} of {counted(totals.iterations, 'iteration')}")]
     if totals.mean_change is not None:
-        over = (
-            "" if totals.mean_move is None else f", {totals.mean_move:+.4f} over those that moved"
-        )
-        sure = (
-            ""
-            if totals.interval is None
-            else f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
-        )
-        rows.append(("MEAN CHANGE", f"{totals.mean_change:+.4f}{sure}{over}"))
+        rows.append(("MEAN CHANGE", _mean_change_text(totals)))
     if totals.insufficient:
-        rows.append(
-            (
-                "LEFT OUT",
-                f"{counted(totals.insufficient, 'iteration')} without enough evidence, in no mean",
-            )
-        )
-    changed = ", ".join(f"{a} → {b} {n}" for (a, b), n in sorted(totals.band_changes.items()))
-    rows.append(
-        ("BANDS", f"{sum(totals.band_changes.values())} changed{': ' if changed else ''}{changed}")
-    )
-    moved = totals.signals.items()
-    return rows + [
-        ("SIGNAL", f"{name} moved {n}, by {mean:+.4f} on average") for name, (n, mean) in moved
-    ]
+        iterations = counted(totals.insufficient, "iteration")
+        rows.append(("LEFT OUT", f"{iterations} without enough evidence, in no mean"))
+
+    bands = f"{sum(totals.band_changes.values())} changed"
+    changes = sorted(totals.band_changes.items())
+    if changes:
+        bands += ": " + ", ".join(f"{old} → {new} {count}" for (old, new), count in changes)
+    rows.append(("BANDS", bands))
+
+    for name, (count, mean) in totals.signals.items():
+        rows.append(("SIGNAL", f"{name} moved {count}, by {mean:+.4f} on average"))
+    return rows
 
 
-_ROW = (
+def _mean_change_text(totals: Totals) -> str:
+    text = f"{totals.mean_change:+.4f}"
+    if totals.interval is not None:
+        text += f" (95 %: {totals.interval.low:+.4f} to {totals.interval.high:+.4f})"
+    if totals.mean_move is not None:
+        text += f", {totals.mean_move:+.4f} over those that moved"
+    return text
+
+
+_ROW_FIELDS = (
     "present",
     "source",
     "applicable",
@@ -191,75 +248,92 @@ _ROW = (
     "effective_weight",
     "contribution",
 )
-_RUBRIC = ("version", "combination", *DATA)
 
 
 def comparison_payload(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return the whole comparison as JSON; ``a`` is the first rubric and ``b`` the second."""
-    one, other = diff.before, diff.after
-    bands = (
-        {"bands": [_picked(band, "name", "min") for band in rubric.bands]}
-        for rubric in (one, other)
-    )
+    """Return a comparison as data for JSON; ``a`` is the first rubric and ``b`` the second.
+
+    The arguments are those of :func:`comparison_page`.
+    """
+    before = diff.before
+    after = diff.after
+    changed = diff.changed_data.items()
     return {
-        "a": _picked(one, *_RUBRIC) | next(bands),
-        "b": _picked(other, *_RUBRIC) | next(bands),
-        "same_combination": one.combination == other.combination,
-        "same_evidence": one.evidence == other.evidence,
-        "same_bands": one.bands == other.bands,
-        "changed_data": {name: {"a": a, "b": b} for name, (a, b) in diff.changed_data.items()},
+        "a": _rubric_payload(before),
+        "b": _rubric_payload(after),
+        "same_combination": before.combination == after.combination,
+        "same_evidence": before.evidence == after.evidence,
+        "same_bands": before.bands == after.bands,
+        "changed_data": {name: {"a": old, "b": new} for name, (old, new) in changed},
         "same_proportions": diff.same_proportions,
-        "signals": [_spec(spec) for spec in diff.signals],
+        "signals": [_spec_payload(spec) for spec in diff.signals],
         "iter_log_dir": None if log is None else str(source),
-        "iterations": log and [_iteration(item, tasks) for item in log.iterations],
-        "totals": log and _totals(log.totals()),
+        "iterations": log and [_iteration_payload(diff, tasks) for diff in log.iterations],
+        "totals": log and _totals_payload(log.totals()),
     }
 
 
-def _picked(found: object, *keys: str) -> dict[str, Any]:
-    return {key: getattr(found, key) for key in keys}
+def _rubric_payload(rubric: Rubric) -> dict[str, Any]:
+    bands = [{"name": band.name, "min": band.min} for band in rubric.bands]
+    return _fields_of(rubric, "version", "combination", *DATA) | {"bands": bands}
 
 
-def _spec(spec: SpecChange) -> dict[str, Any]:
-    def sides(field: str) -> dict[str, Any]:
-        return {"a": getattr(spec.before, field, None), "b": getattr(spec.after, field, None)}
+def _fields_of(value: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
 
-    change = spec.after.weight - spec.before.weight if spec.before and spec.after else None
+
+def _spec_payload(spec: SpecChange) -> dict[str, Any]:
+    change = None
+    if spec.before and spec.after:
+        change = spec.after.weight - spec.before.weight
+
+    changed_words = {field: _both(spec, field) for field in spec.fields if field != "weight"}
     return {
         "signal": spec.signal,
         "change": spec.change,
-        "weight": {**sides("weight"), "change": change},
-        "changed_words": {field: sides(field) for field in spec.fields if field != "weight"},
+        "weight": {**_both(spec, "weight"), "change": change},
+        "changed_words": changed_words,
     }
 
 
-def _iteration(item: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
+def _both(spec: SpecChange, field: str) -> dict[str, Any]:
+    return {"a": getattr(spec.before, field, None), "b": getattr(spec.after, field, None)}
+
+
+def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
+    signals = []
+    for move in iteration.signals:
+        payload = {
+            "signal": move.signal,
+            "effect": None if iteration.change is None else move.effect,
+            "moved": move.moved,
+            "causes": list(move.causes),
+            "a": move.before and _fields_of(move.before, *_ROW_FIELDS),
+            "b": move.after and _fields_of(move.after, *_ROW_FIELDS),
+        }
+        signals.append(payload)
+
     return {
-        "iteration": item.iteration,
-        "task_id": tasks.get(item.iteration, ""),
-        "a": _picked(item.before, "scored", "value", "band"),
-        "b": _picked(item.after, "scored", "value", "band"),
-        **_picked(item, "change", "moved", "band_changed"),
-        "signals": [
-            {
-                "signal": move.signal,
-                "effect": None if item.change is None else move.effect,
-                "moved": move.moved,
-                "causes": list(move.causes),
-                "a": move.before and _picked(move.before, *_ROW),
-                "b": move.after and _picked(move.after, *_ROW),
-            }
-            for move in item.signals
-        ],
+        "iteration": iteration.iteration,
+        "task_id": tasks.get(iteration.iteration, ""),
+        "a": _fields_of(iteration.before, "scored", "value", "band"),
+        "b": _fields_of(iteration.after, "scored", "value", "band"),
+        "change": iteration.change,
+        "moved": iteration.moved,
+        "band_changed": iteration.band_changed,
+        "signals": signals,
     }
 
 
-def _totals(totals: Totals) -> dict[str, Any]:
-    bands = [{"a": a, "b": b, "iterations": n} for (a, b), n in sorted(totals.band_changes.items())]
-    moved = [
-        {"signal": s, "moved": count, "mean_effect": mean}
-        for s, (count, mean) in totals.signals.items()
-    ]
-    return totals._asdict() | {"band_changes": bands, "signals": moved}
+def _totals_payload(totals: Totals) -> dict[str, Any]:
+    bands = []
+    for (before, after), count in sorted(totals.band_changes.items()):
+        bands.append({"a": before, "b": after, "iterations": count})
+
+    signals = []
+    for signal, (count, mean) in totals.signals.items():
+        signals.append({"signal": signal, "moved": count, "mean_effect": mean})
+
+    return totals._asdict() | {"band_changes": bands, "signals": signals}
