@@ -33,6 +33,7 @@ from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
 from scoring.views import labelled
+from scoring.views.agreement import agreement_of, agreement_page
 from scoring.views.score_pages import iteration_page
 
 _MOST_FAULTS_SHOWN = 50
@@ -219,8 +220,8 @@ def agreement(settings: Settings) -> None:
     iterations = [score.iteration for score in scores]
     labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
 
-    result = labelled.agreement_of(labels, scores)
-    reply(settings.json, result.as_dict(), labelled.agreement_page(result))
+    result = agreement_of(labels, scores)
+    reply(settings.json, result.as_dict(), agreement_page(result))
 
 
 def _iterations(settings: Settings, selection: Selection | None = None) -> Collection[int]:

@@ -4,7 +4,7 @@ import pytest
 
 from scoring.evidence.labels import Judgement
 from scoring.statistics import DRAWS, resampled
-from scoring.views.labelled import (
+from scoring.views.agreement import (
     agreement,
     krippendorff_alpha,
     weighted_kappa,

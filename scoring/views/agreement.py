@@ -1,0 +1,290 @@
+"""How far the people of a log agree in their labels, and the score with them.
+
+Krippendorff's alpha takes any number of people, and labels may be missing. Cohen's kappa, weighted
+by the square of the distance, takes two people on what both labelled. Both are 1 for full agreement
+and 0 for chance.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from scoring.evidence.labels import (
+    CORRECTNESS,
+    HALLUCINATIONS,
+    SCOPES,
+    Judgement,
+    LabelFacts,
+    LabelRecord,
+)
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
+from scoring.statistics import DRAWS, Interval, resampled, spearman
+from scoring.text import counted
+from scoring.views.labelled import NO_LABELS
+from scoring.views.table import Block, Column, Line, Table, number
+
+T = TypeVar("T")
+
+SCALES: dict[str, Sequence[Any]] = {
+    "correctness": CORRECTNESS,
+    "scope": SCOPES,
+    "hallucination": HALLUCINATIONS,
+}
+"""The judgements, with their values from the worst to the best."""
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Return Krippendorff's ordinal alpha, at most 1; None where all values are equal.
+
+    Args:
+        units: the values of each unit; a unit with fewer than two does not count.
+    """
+    counts = Counter(tuple(sorted(unit)) for unit in units if len(unit) > 1)
+    values = sorted({value for unit in counts for value in unit})
+    if len(values) < 2:
+        return None
+
+    totals, coincidences = _coincidences(counts)
+
+    @cache
+    def distance(first: float, second: float) -> float:
+        if first == second:
+            return 0.0
+        low, high = sorted((first, second))
+        between = sum(totals[value] for value in values if low <= value <= high)
+        return (between - (totals[first] + totals[second]) / 2) ** 2
+
+    observed = sum(count * distance(*pair) for pair, count in coincidences.items())
+    expected = 0.0
+    for first in values:
+        for second in values:
+            expected += totals[first] * totals[second] * distance(first, second)
+    if not expected:
+        return None
+    return 1 - (sum(totals.values()) - 1) * observed / expected
+
+
+def _coincidences(
+    counts: Mapping[tuple[float, ...], int],
+) -> tuple[Counter[float], dict[tuple[float, float], float]]:
+    """Return how often each value was given, and how often each pair of values in one unit."""
+    totals: Counter[float] = Counter()
+    coincidences: dict[tuple[float, float], float] = {}
+    for unit, times in counts.items():
+        in_unit = Counter(unit)
+        for first, first_count in in_unit.items():
+            totals[first] += times * first_count
+            for second, second_count in in_unit.items():
+                others = second_count - (first == second)
+                pairs = times * first_count * others / (len(unit) - 1)
+                coincidences[first, second] = coincidences.get((first, second), 0) + pairs
+    return totals, coincidences
+
+
+def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
+    """Return Cohen's kappa, weighted by squared distance; None without a pair or a difference.
+
+    Args:
+        pairs: the two ratings of each unit.
+    """
+    first_ratings = Counter(first for first, _ in pairs)
+    second_ratings = Counter(second for _, second in pairs)
+
+    observed = sum((first - second) ** 2 for first, second in pairs)
+    expected = 0.0
+    for first, first_count in first_ratings.items():
+        for second, second_count in second_ratings.items():
+            expected += first_count * second_count * (first - second) ** 2
+    return 1 - len(pairs) * observed / expected if expected else None
+
+
+class Measured(NamedTuple):
+    """A measure of agreement.
+
+    Attributes:
+        n: over how many iterations.
+        value: the measure; None where it is not defined.
+        interval: its 95 % interval; None where it is not defined.
+    """
+
+    n: int
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far labels agree.
+
+    Attributes:
+        iterations: how many iterations have labels.
+        actors: the people who labelled.
+        alpha: Krippendorff's alpha by judgement.
+        kappa: Cohen's kappa by pair of people and judgement.
+        score: the rank correlation of the score with the labels.
+    """
+
+    iterations: int
+    actors: tuple[str, ...]
+    alpha: Mapping[str, Measured]
+    kappa: Mapping[tuple[str, str], Mapping[str, Measured]]
+    score: Measured
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        alpha = {}
+        for name, measured in self.alpha.items():
+            alpha[name] = {"level": "ordinal", **measured._asdict()}
+
+        kappa = []
+        for pair, by_judgement in self.kappa.items():
+            measures = {name: measured._asdict() for name, measured in by_judgement.items()}
+            kappa.append({"actors": list(pair), "weights": "quadratic", **measures})
+
+        return {
+            "iterations": self.iterations,
+            "actors": list(self.actors),
+            "draws": DRAWS,
+            "alpha": alpha,
+            "kappa": kappa,
+            "score": {"measure": "spearman", **self.score._asdict()},
+        }
+
+
+Judgements = Mapping[str, Judgement]
+"""What each person said last of one iteration."""
+
+
+def agreement(
+    judgements: Mapping[int, Judgements], scores: Sequence[tuple[float, float]]
+) -> LabelAgreement:
+    """Measure how far people agree.
+
+    Args:
+        judgements: what each person said last, by iteration.
+        scores: pairs of a score and the value of the labels.
+    """
+    actors = sorted({actor for by_actor in judgements.values() for actor in by_actor})
+    iterations = list(judgements.values())
+
+    alpha = {}
+    for name in SCALES:
+        alpha[name] = _measured(_ratings(iterations, name, actors), krippendorff_alpha)
+
+    kappa = {}
+    for pair in combinations(actors, 2):
+        if any(by_actor.keys() >= set(pair) for by_actor in iterations):
+            kappa[pair] = {
+                name: _measured(_ratings(iterations, name, pair), weighted_kappa) for name in SCALES
+            }
+
+    return LabelAgreement(
+        iterations=len(judgements),
+        actors=tuple(actors),
+        alpha=alpha,
+        kappa=kappa,
+        score=_measured(scores, _rank_correlation),
+    )
+
+
+def _ratings(
+    iterations: Iterable[Judgements], name: str, people: Sequence[str]
+) -> list[list[float]]:
+    """Return the ratings of one judgement by iteration, where two or more people gave one."""
+    units = []
+    for by_actor in iterations:
+        ratings = []
+        for person in people:
+            judgement = by_actor.get(person)
+            value = getattr(judgement, name) if judgement is not None else None
+            if value is not None:
+                ratings.append(float(SCALES[name].index(value)))
+        if len(ratings) > 1:
+            units.append(ratings)
+    return units
+
+
+def _measured(values: Sequence[T], statistic: Callable[[Sequence[T]], float | None]) -> Measured:
+    return Measured(len(values), statistic(values), resampled(values, statistic))
+
+
+def _rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    return spearman([score for score, _ in pairs], [label for _, label in pairs])
+
+
+def agreement_of(
+    labels: Mapping[int, tuple[LabelRecord, ...]], scores: Sequence[PersistedScore]
+) -> LabelAgreement:
+    """Measure how far the people of a log agree, and the score with them.
+
+    Args:
+        labels: the labels by iteration; those of readonly people do not count.
+        scores: the scores of the log.
+    """
+    judgements = {}
+    for iteration, records in labels.items():
+        by_actor = {
+            label.actor: label.latest.judgement for label in latest_labels(records) if label.latest
+        }
+        if any(not judgement.is_empty for judgement in by_actor.values()):
+            judgements[iteration] = by_actor
+
+    pairs = []
+    for score in scores:
+        value = score.without(HUMAN_LABEL)
+        facts = LabelFacts(Path(), labels.get(score.iteration, ()))
+        label = label_value(facts, score.iteration)
+        if value is not None and label.present:
+            pairs.append((value, label.sub_score))
+    return agreement(judgements, pairs)
+
+
+def agreement_page(result: LabelAgreement) -> Iterator[Block]:
+    """Yield a measured agreement as tables."""
+    if not result.iterations:
+        yield Line(NO_LABELS)
+        return
+
+    iterations = counted(result.iterations, "labelled iteration")
+    people = counted(len(result.actors), "person", "people")
+    yield Line(f"{iterations}, {people}.")
+
+    title = "Krippendorff's alpha, ordinal, over iterations that two or more people labelled"
+    yield from _measures(title, "JUDGEMENT", result.alpha)
+
+    kappa = {}
+    for (first, second), by_judgement in result.kappa.items():
+        for name, measured in by_judgement.items():
+            kappa[f"{first} and {second}: {name}"] = measured
+    yield from _measures("Cohen's kappa, weighted by the square, per two people", "PEOPLE", kappa)
+
+    title = "The score, without what labels add to it, against the labels"
+    yield from _measures(title, "MEASURE", {"Spearman's rank correlation": result.score})
+
+
+def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Iterator[Block]:
+    if not measures:
+        return
+
+    rows = []
+    for name, measured in measures.items():
+        interval = "-"
+        if measured.interval:
+            interval = f"{measured.interval.low:.3f} to {measured.interval.high:.3f}"
+        value = number(measured.value or 0, measured.value is not None)
+        rows.append((name, measured.n, value, interval))
+
+    columns = (
+        Column(head),
+        Column("N", right=True),
+        Column("VALUE", right=True),
+        Column("95 % INTERVAL"),
+    )
+    yield Line()
+    yield Line(title, "bold")
+    yield Table(columns, rows, indent=2)
