@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import conftest
 import pytest
 import yaml
 
@@ -23,6 +24,22 @@ FORMS = sorted(p for p in (ROOT / ".github" / "ISSUE_TEMPLATE").iterdir() if p.n
 def load(path: str | Path) -> dict[Any, Any]:
     found: dict[Any, Any] = yaml.safe_load((ROOT / path).read_text("utf-8"))
     return found
+
+
+def test_the_default_run_is_described_by_its_numbers() -> None:
+    described = " ".join(PAGE.split())
+    markers = " ".join(PROJECT["tool"]["pytest"]["ini_options"]["markers"])
+    assert f"tries {conftest.QUICK_EXAMPLES} examples in the default run" in described
+    assert "marked `slow`: truly long ones" in described
+    assert "slow: a truly long test" in markers
+    assert "marked `sampled(n)`: of many cases that each take long, it runs `n`" in described
+    assert "of the many cases of a long test, scripts/test runs n" in markers
+
+
+def test_a_sample_is_spread_evenly_from_the_first_case_to_the_last() -> None:
+    assert list(conftest.evenly_spread(9, 3)) == [0, 4, 8]
+    assert list(conftest.evenly_spread(9, 1)) == [0]
+    assert list(conftest.evenly_spread(2, 3)) == [0, 1]
 
 
 def test_every_script_has_its_row() -> None:
