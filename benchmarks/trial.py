@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.weights import Weights, chosen_weights
 from scoring.outcomes.validity import Case, Foretold
-from scoring.statistics import DRAWS, SEED, GroupedDraws
+from scoring.prediction import GroupedDraws
+from scoring.statistics import DRAWS, SEED
 
 SHUFFLES = 10_000
 """How often outcomes are shuffled to see what chance does."""

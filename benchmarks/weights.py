@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
 from scoring.outcomes.validity import Case
-from scoring.statistics import auc
+from scoring.prediction import auc
 
 FOLDS = 3
 """Blocks of time into which the sessions are cut to choose a penalty."""

@@ -68,7 +68,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
 
 
 def _read_up_to(file: BinaryIO, size: int, limit: int) -> bytes:
-    """Return the bytes of a file of this size; nothing of one that is larger than the limit.
+    """Return the bytes of a file of this size, or nothing if that is more than the limit.
 
     A file that grows is read up to one byte more than the limit.
     """
@@ -85,7 +85,7 @@ def refuse_special(path: Path | str | int) -> os.stat_result:
     """Return the status of a file or a directory, by its path or its file descriptor.
 
     Raises:
-        OSError: it is a FIFO, a device or a socket, which nobody should open; or does not exist.
+        OSError: it is a FIFO, a device or a socket, which must not be opened; or does not exist.
     """
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
@@ -136,7 +136,7 @@ class FileState(NamedTuple):
 
 
 def state_of(path: Path | str) -> FileState | None:
-    """Return the state of a file; None where there is none."""
+    """Return the state of a file, or None if it does not exist."""
     status = _status(path)
     if status is None:
         return None
@@ -144,7 +144,7 @@ def state_of(path: Path | str) -> FileState | None:
 
 
 def identity_of(path: Path | str) -> tuple[int, int] | None:
-    """Return what identifies a file by whatever name; None where there is none."""
+    """Return what identifies a file by whatever name, or None if it does not exist."""
     status = _status(path)
     if status is None:
         return None
@@ -278,7 +278,9 @@ class _NewContent(NamedTuple):
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
-    """Write many files, and wait for the disk once; those that are as they should be stay.
+    """Write many files, and wait for the disk once.
+
+    Files that have the right content stay as they are.
 
     Args:
         files: each file with the bytes that it is to hold.

@@ -61,7 +61,7 @@ Kinds: TypeAlias = Mapping[str, Union[Kind, ListOf, "Kinds"]]
 
 
 def is_whole(value: Any, least: int, most: float) -> bool:
-    """Return whether a value is a whole number from ``least`` to ``most``; True and False are not."""
+    """Return whether a value is a whole number from ``least`` to ``most``, and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 

@@ -112,7 +112,7 @@ class Store:
     # Reading
 
     def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
-        """Return the value that was kept about a key for this stamp; None without one."""
+        """Return the value that was kept about a key for this stamp, or None."""
         if stamp is None:
             return None
         key_bytes = _as_bytes(key)
@@ -127,7 +127,7 @@ class Store:
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
     def _select(self, kind: Kind, condition: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
-        """Return the values whose key meets a condition, by key and stamp, if they are whole."""
+        """Return the undamaged values with a key that meets a condition, by key and stamp."""
         connection = self._open()
         if connection is None:
             return {}
@@ -216,7 +216,7 @@ class Store:
     # The file
 
     def _open(self) -> sqlite3.Connection | None:
-        """Return the connection; None where the store cannot be used."""
+        """Return the connection, or None if the store cannot be used."""
         if self._was_opened or self._path is None:
             return self._connection
 
@@ -279,7 +279,10 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _remove_old_rows(connection: sqlite3.Connection, today: int) -> None:
-    """Remove old rows once a day; the ``user_version`` of the file is the day of the last time."""
+    """Remove old rows once a day.
+
+    The ``user_version`` of the file is the day of the last time.
+    """
     (last_removal,) = connection.execute("PRAGMA user_version").fetchone()
     if last_removal != today:
         connection.execute(_DELETE_OLD, (today - KEPT_DAYS,))

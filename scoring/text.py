@@ -143,7 +143,7 @@ def csv_field(text: str) -> str:
 
 
 def json_escaped(text: str) -> str:
-    """Return JSON with escapes for what JSON allows as it is and nobody can see.
+    """Return JSON with escapes for characters that JSON allows and people cannot see.
 
     That is invisible formatting, and U+007F to U+009F.
     """
@@ -180,14 +180,14 @@ def short(text: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Return text of at most ``width`` characters; where some are cut, the last three are ``...``."""
+    """Return text of at most ``width`` characters, which ends in ``...`` if some are cut."""
     if len(text) <= width:
         return text
     return text[: width - 3] + "..."
 
 
 def shortened(text: str | None, width: int = 200) -> str:
-    """Return a name, or a longer text, as it is shown: UTF-8, and cut; "" for None."""
+    """Return a name, or a longer text, as it is shown: UTF-8, cut, and "" for None."""
     return cut(as_utf8(text or ""), width)
 
 

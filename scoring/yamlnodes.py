@@ -267,7 +267,7 @@ def _resolve_number(text: str) -> Resolved:
 
 
 def _integer(text: str) -> int | None:
-    """Return a whole number in any spelling; None for other text, and for what is too large.
+    """Return a whole number in any spelling, or None for other text and too large numbers.
 
     A number with a sign has at most 63 bits; one without may have 64.
     """
@@ -314,7 +314,7 @@ def is_timestamp(text: str) -> bool:
 
 
 def parse(data: bytes) -> Node | None:
-    """Return the first document of a YAML stream; None if there is none.
+    """Return the first document of a YAML stream, or None without one.
 
     Raises:
         YamlError: the text is not YAML, or nests too deep.

@@ -61,7 +61,7 @@ class Reader:
     # Scalars
 
     def string(self, node: nodes.Node) -> str:
-        """Return any scalar as its source text; null is empty, and binary is decoded."""
+        """Return any scalar as its source text, with null as "" and binary decoded."""
         scalar = self._scalar(node, "text")
         if not scalar.tag:
             if scalar.is_null:
@@ -96,7 +96,7 @@ class Reader:
         return value
 
     def number(self, node: nodes.Node) -> float:
-        """Return a number, which may be infinite or not a number; 0 for null."""
+        """Return a number, which may be infinite or not a number, or 0 for null."""
         value = self._scalar(node, "a number").resolved().value
         if value is None:
             return 0.0
@@ -105,7 +105,7 @@ class Reader:
         return float(value)
 
     def boolean(self, node: nodes.Node) -> bool:
-        """Return true or false, which may be words of YAML 1.1; false for null."""
+        """Return true or false, which may be words of YAML 1.1, or false for null."""
         value = self._scalar(node, "true or false").resolved().value
         if value is None:
             return False
@@ -236,7 +236,7 @@ class Reader:
         return values
 
     def _take_field(self, name: str, value: nodes.Node, take: Take) -> Any:
-        """Return the value of a field; an error in it names the field."""
+        """Return the value of a field, which errors in it name."""
         self._path.append(name)
         try:
             return take(self, value)
@@ -244,7 +244,7 @@ class Reader:
             self._path.pop()
 
     def _name(self, key: nodes.Node) -> str | None:
-        """Return the name that a key of a mapping gives; None for null and for a merge."""
+        """Return the name that a key of a mapping gives, or None for null and a merge."""
         if type(key) is nodes.Scalar and not self._open_aliases:  # nearly always
             if not key.tag and key.value not in _NAMELESS:
                 self._steps += 1
@@ -255,7 +255,7 @@ class Reader:
         return self.string(key)
 
     def _is_nothing(self, target: nodes.Node) -> bool:
-        """Return whether a node reads as null; a null tag on other text is an error."""
+        """Return whether a node reads as null, and refuse a null tag on other text."""
         if not isinstance(target, nodes.Scalar) or not target.is_null:
             return False
         return target.resolved().value is None
@@ -356,7 +356,7 @@ def _allowed_alias_ratio(steps: int) -> float:
 def read_fields(
     path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
 ) -> dict[str, Any] | None:
-    """Return the values of fields in a YAML file; None where no file can be read.
+    """Return the values of fields in a YAML file, or None if no file can be read.
 
     Args:
         path: the file; None for no file.

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval, within
+from scoring.prediction import within
+from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval
 
 
 def made(count: int, seed: int = 1) -> list[float]:

@@ -87,7 +87,7 @@ def command(
 
     A ROOT is a repository, a folder of repositories, or a log directory; by default it is the
     current directory. Scores iterations without a sidecar, with one of another rubric, and with
-    one whose inputs changed. Skips what is up to date, continues after a broken log, and can be
+    one from inputs that changed. Skips what is up to date, continues after a broken log, and can be
     interrupted and started again. Exits with 1 when a log failed.
     """
     settings = prepared_settings(options)
@@ -184,7 +184,7 @@ def _report_problems(report: LogReport) -> None:
 def _jobs_for(
     logs: Sequence[FoundLog], options: dict[str, Any]
 ) -> tuple[list[LogJob], list[LogReport]]:
-    """Return a job for each log, and a report on each log whose settings cannot be used."""
+    """Return a job for each log, and a report on each log without usable settings."""
     jobs: list[LogJob] = []
     failed: list[LogReport] = []
     for log in logs:

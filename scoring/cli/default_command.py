@@ -27,7 +27,7 @@ class DefaultCommand(click.Command):
 
 
 class GroupWithDefault(click.Group):
-    """A group whose arguments go to its default command, unless they name one of its commands.
+    """A group that passes its arguments to a default command, unless they name another one.
 
     Attributes:
         default: the command that runs without a command's name.

@@ -1,4 +1,4 @@
-"""``da-score derive``: write the entries that nobody wrote."""
+"""``da-score derive``: write the entries that are missing."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

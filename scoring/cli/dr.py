@@ -184,7 +184,7 @@ def extract(
     """Cut claims out of text by rules, and print a transcript for you to look through.
 
     The rules are rough. FILE is text, in which a line "Round 2" begins a round, or a transcript
-    whose outputs have a text and no claims. An output with claims stays as it is.
+    with outputs that have a text and no claims. An output with claims stays as it is.
     """
     from scoring.meters.dr.transcript import extracted
 

@@ -37,7 +37,7 @@ def _unbreakable(text: str) -> str:
 
 
 class HelpfulContext(click.Context):
-    """The context of a command whose help is folded between words only."""
+    """The context of a command, with help that is folded between words only."""
 
     formatter_class = _HelpFormatter
 

@@ -181,7 +181,7 @@ def _accepted_harnesses(examination: Examination, offers: Offers) -> list[str]:
 
 
 def _harnesses_without_hook(examination: Examination) -> list[str]:
-    """Return the harnesses whose transcripts are of this repository and that lack the hook."""
+    """Return the harnesses that have transcripts of this repository and lack the hook."""
     top_level = examination.repository.top_level
     if top_level is None:
         return []

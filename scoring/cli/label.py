@@ -195,7 +195,7 @@ def list_(settings: Settings, selection: Selection) -> None:
 def next_(actor: str | None, settings: Settings) -> None:
     """Name the iteration without a label that teaches most.
 
-    That is one whose score is far from those of its neighbours. Of several, it is one that rests
+    That is one with a score far from those of its neighbours. Of several, it is one that rests
     on little evidence, and then the oldest.
     """
     scores = [(each.score, each.record.task_id) for each in log_view(settings).examine()]

@@ -141,7 +141,7 @@ def json_before_command() -> bool:
 
 
 def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator like :func:`shared_options`, whose command gets the ``settings``."""
+    """Return a decorator like :func:`shared_options`, for a command that gets ``settings``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @shared_options(*names)

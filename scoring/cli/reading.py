@@ -273,7 +273,7 @@ def _newest_iteration(
 
 
 def _last_iteration_of_session(text: str, records: Sequence[IterationRecord]) -> int | None:
-    """Return the last iteration of the session whose id begins with a text."""
+    """Return the last iteration of the session with an id that begins with a text."""
     last_iterations: dict[str, int] = {}
     for record in records:
         if record.agent.session_id.startswith(text):

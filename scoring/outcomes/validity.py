@@ -27,7 +27,8 @@ from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet
-from scoring.statistics import GroupedDraws, Interval, within
+from scoring.prediction import GroupedDraws, within
+from scoring.statistics import Interval
 
 OutcomeName: TypeAlias = Literal[
     "defective", "survival", "reverted", "label", "landed", "yield", "reward"

@@ -23,7 +23,8 @@ from scoring.evidence.labels import (
 )
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
-from scoring.statistics import DRAWS, Interval, resampled, spearman
+from scoring.prediction import spearman
+from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
 from scoring.views.labelled import NO_LABELS
 from scoring.views.table import Block, Column, Line, Table, number

@@ -14,7 +14,8 @@ from helpers.commands import DaScore
 from helpers.repos import START, Repo
 
 from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
-from scoring.statistics import GroupedDraws, Interval, auc, spearman
+from scoring.prediction import GroupedDraws, auc, spearman
+from scoring.statistics import Interval
 from scoring.views.validity_pages import validity_parts
 
 DAY = 86_400
