@@ -21,13 +21,13 @@ from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.outcomes.ledger import Unit, ledger
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.prediction import GroupedDraws, within
 from scoring.score import score_log_under
 from scoring.scored import ScoredLog
 from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.values import SignalSet
-from scoring.prediction import GroupedDraws, within
 from scoring.statistics import Interval
 
 OutcomeName: TypeAlias = Literal[
