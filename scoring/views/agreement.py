@@ -21,9 +21,9 @@ from scoring.evidence.labels import (
     LabelFacts,
     LabelRecord,
 )
+from scoring.prediction import spearman
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
-from scoring.prediction import spearman
 from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
 from scoring.views.labelled import NO_LABELS
