@@ -15,7 +15,7 @@ from scoring.sidecars.provenance import provenance_as_dict, provenance_of, time_
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.table import SIGNALS, signal_set
 from scoring.signals.values import SignalSet, SignalValue
-from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, Of, Voted
+from scoring.views.columns import TABLES, DataColumn, DataRow, Kind, RowSource, ScoreRow
 from scoring.views.formats import arrow_schema, clean
 from scoring.views.work_rows import WorkRow
 
@@ -111,7 +111,7 @@ def _column(
     name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = ""
 ) -> DataColumn[Any]:
     """Return a column with a value of its name in a mapping."""
-    return DataColumn(name, kind, unit, meaning, lambda of: of.it.get(name), missing)
+    return DataColumn(name, kind, unit, meaning, lambda source: source.content.get(name), missing)
 
 
 def kept_column(signal: str, way: str) -> str:
@@ -212,7 +212,7 @@ def rows_of_iteration(
     }
 
     def row(table: str, content: object) -> FleetRow:
-        of = Of(repository, facts.record.iteration, content)
+        of = RowSource(repository, facts.record.iteration, content)
         values = {column.name: column.take(of) for column in FLEET_TABLES[table]}
         return FleetRow(table, values | {MONTH: month})
 
@@ -249,7 +249,7 @@ def _month_of(result: IterationResult) -> str:
 def rows_of_work(repository: str, work: Iterable[WorkRow]) -> Iterator[FleetRow]:
     """Yield the row of each unit of work of a repository."""
     for unit in work:
-        of = Of(repository, 0, unit)
+        of = RowSource(repository, 0, unit)
         values = {column.name: column.take(of) for column in FLEET_TABLES[WORK]}
 
         ended = unit.values["ended"]
@@ -272,7 +272,7 @@ def rows_of_signals(
         claimed_values: the signals where claims vote.
     """
     for contribution in score.breakdown:
-        of = Of(repository, score.iteration, Voted(score.rubric_version, contribution))
+        of = RowSource(repository, score.iteration, ScoreRow(score.rubric_version, contribution))
         values = {column.name: column.take(of) for column in _SIGNAL_COLUMNS_OF_LOG}
 
         signal = SignalID(contribution.signal)
@@ -286,7 +286,7 @@ def rows_of_signals(
 
 def score_columns(score: Score) -> DataRow:
     """Return the columns of ``iterations`` that a rubric decides."""
-    of = Of("", score.iteration, SimpleNamespace(score=score))
+    of = RowSource("", score.iteration, SimpleNamespace(score=score))
 
     values: DataRow = {}
     for column in TABLES["iterations"]:

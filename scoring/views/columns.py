@@ -1,4 +1,7 @@
-"""The tables that a log becomes; a new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``."""
+"""The tables that a log becomes.
+
+A new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,151 +19,295 @@ from scoring.settings_table import read_toml
 from scoring.views.work_rows import work_of
 
 Kind: TypeAlias = Literal["text", "integer", "number", "yes/no"]
-DataRow: TypeAlias = dict[str, Any]  # one row: a value or None for every column, in their order
+DataRow: TypeAlias = dict[str, Any]
+"""One row: a value or None for every column, in their order."""
+
 T = TypeVar("T")
 
 
-class Of(NamedTuple, Generic[T]):
-    """What a row is taken from: the log as it was named, the number of the iteration, and what the row is about."""
+class RowSource(NamedTuple, Generic[T]):
+    """What a row is made from.
+
+    Attributes:
+        log: the log, as it was named.
+        iteration: the number of the iteration.
+        content: what the row is about, such as an iteration, a session, or a unit of work.
+    """
 
     log: str
     iteration: int
-    it: T
+    content: T
 
 
 @dataclass(frozen=True, slots=True)
 class DataColumn(Generic[T]):
-    """A column of a table; one that ``may_miss`` is None where nothing is known, never 0 or an empty text."""
+    """A column of a table.
+
+    Attributes:
+        name: its name.
+        kind: the type of its values.
+        unit: the unit of its values; "" for none.
+        meaning: what its values mean.
+        take: returns the value of a row.
+        may_miss: whether it is None where nothing is known, and never 0 or an empty text.
+    """
 
     name: str
     kind: Kind
     unit: str
     meaning: str
-    take: Callable[[Of[T]], Any]
+    take: Callable[[RowSource[T]], Any]
     may_miss: bool = False
 
     def as_dict(self) -> dict[str, str | bool]:
-        """Return what is said of the column as plain data."""
+        """Return what is known of the column as plain data."""
         return {
-            name: getattr(self, name) for name in ("name", "kind", "unit", "meaning", "may_miss")
+            "name": self.name,
+            "kind": self.kind,
+            "unit": self.unit,
+            "meaning": self.meaning,
+            "may_miss": self.may_miss,
         }
 
 
-_KINDS: dict[str, tuple[Kind, str]] = {
-    "text": ("text", ""),
-    "word": ("text", ""),
-    "flag": ("yes/no", ""),
-}
-_KINDS |= {"count": ("integer", ""), "check": ("yes/no", ""), "dollars": ("number", "US dollars")}
-_KINDS |= dict.fromkeys(("share", "score", "any score", "vote", "sum"), ("number", "0 to 1"))
-_KINDS |= {unit: ("number", unit) for unit in ("seconds", "minutes")}
-_MADE: dict[str, Callable[[Any], Any]] = {
-    "text?": lambda text: text or None,
-    "score?": lambda score: (
-        score.value if score.scored and score.band != BAND_INSUFFICIENT else None
-    ),
-    "any score?": lambda score: score.value if score.scored else None,
-    "vote?": lambda signal: float(signal.sub_score) if signal.present else None,
-    "check?": lambda signal: bool(signal.sub_score) if signal.present else None,
-    "word": str,
-    "sum": float,
-}
-"""What the value of a column is made of, where its kind says so: a score is that of an iteration or a session."""
+class GroupScore(NamedTuple):
+    """The iterations of one session or one task under one rubric.
 
-
-def _at(place: str, made: Callable[[Any], Any] | None = None) -> Callable[[Of[Any]], Any]:
-    def take(of: Of[Any]) -> Any:
-        value = of.it
-        for name in place.split("."):
-            if isinstance(value, tuple) and name in ("0", "-1"):
-                value = value[int(name)]
-            elif value is not None:
-                value = value[name] if isinstance(value, dict) else getattr(value, name)
-        return made(value) if made and value is not None else value
-
-    return take
-
-
-def _tokens(spending: str, kind: str) -> Callable[[Of[Any]], Any]:
-    used = _at(spending)
-    return lambda of: found.tokens[kind] if (found := used(of)) and found.spent else None
-
-
-def _joined(of: Of[Any], kind: str) -> str | None:
-    return ", ".join(name or "unknown" for name in getattr(of.it.spending, kind, ())) or None
-
-
-class GroupSeen(NamedTuple):
-    """The iterations of one session or one task under one rubric, with what their tokens bought."""
+    Attributes:
+        score: their score.
+        bought: what their tokens bought.
+        sessions: how many sessions they are of.
+    """
 
     score: SessionScore
     bought: Purchase
     sessions: int
 
 
-class Voted(NamedTuple):
-    """The row of one signal in a score, and the rubric of that."""
+class ScoreRow(NamedTuple):
+    """One signal of a score, and the rubric of the score."""
 
     rubric_version: str
     row: SignalContribution
 
 
-_COMPUTED: dict[tuple[str, str], Callable[[Of[Any]], Any]] = {
-    ("iterations", "used_models"): lambda of: _joined(of, "models"),
-    ("iterations", "cost"): lambda of: (used := without_claimed_cost(of.it.spending)) and used.cost,
-    ("iterations", "unpriced_models"): lambda of: _joined(of, "unpriced"),
-    ("integrity", "delta"): lambda of: float(of.it.delta) if of.it.comparable else None,
-    ("integrity", "over_claim"): lambda of: of.it.delta < 0,
-    ("group", "iterations"): lambda of: len(of.it.score.iterations),
-    ("group", "scored_iterations"): lambda of: sum(ref.scored for ref in of.it.score.per_iteration),
-    ("work", "iterations"): lambda of: ", ".join(map(str, of.it.values["iterations"])) or None,
+class _Type(NamedTuple):
+    """The kind and the unit of a column."""
+
+    kind: Kind
+    unit: str = ""
+
+
+_TYPES: dict[str, _Type] = {
+    "text": _Type("text"),
+    "word": _Type("text"),
+    "flag": _Type("yes/no"),
+    "check": _Type("yes/no"),
+    "count": _Type("integer"),
+    "dollars": _Type("number", "US dollars"),
+    "share": _Type("number", "0 to 1"),
+    "score": _Type("number", "0 to 1"),
+    "any score": _Type("number", "0 to 1"),
+    "vote": _Type("number", "0 to 1"),
+    "sum": _Type("number", "0 to 1"),
+    "seconds": _Type("number", "seconds"),
+    "minutes": _Type("number", "minutes"),
 }
+"""The types that ``columns.toml`` names. Any other word there is the unit of an integer."""
+
+
+def _score_on_enough_evidence(score: Any) -> float | None:
+    if not score.scored or score.band == BAND_INSUFFICIENT:
+        return None
+    value: float = score.value
+    return value
+
+
+def _score_value(score: Any) -> float | None:
+    return score.value if score.scored else None
+
+
+def _vote(signal: Any) -> float | None:
+    return float(signal.sub_score) if signal.present else None
+
+
+def _check(signal: Any) -> bool | None:
+    return bool(signal.sub_score) if signal.present else None
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "text?": lambda text: text or None,
+    "score?": _score_on_enough_evidence,
+    "any score?": _score_value,
+    "vote?": _vote,
+    "check?": _check,
+    "word": str,
+    "sum": float,
+}
+"""What becomes of the value that a column names, for the types that need it."""
+
+
+def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowSource[Any]], Any]:
+    """Return a function that takes the value at a dotted path, where None stays None.
+
+    Args:
+        path: attributes, keys of dictionaries, and ``0`` or ``-1`` for an item of a tuple.
+        convert: what is made of a value that is not None.
+    """
+
+    def take(source: RowSource[Any]) -> Any:
+        value = source.content
+        for name in path.split("."):
+            if value is None:
+                return None
+            value = _step(value, name)
+        return convert(value) if convert and value is not None else value
+
+    return take
+
+
+def _step(value: Any, name: str) -> Any:
+    if isinstance(value, tuple) and name in ("0", "-1"):
+        return value[int(name)]
+    if isinstance(value, dict):
+        return value[name]
+    return getattr(value, name)
+
+
+def _tokens_at(path: str, kind: str) -> Callable[[RowSource[Any]], int | None]:
+    """Return a function that takes the tokens of one kind from the spending at a dotted path."""
+    spending_at = _value_at(path, None)
+
+    def take(source: RowSource[Any]) -> int | None:
+        spending = spending_at(source)
+        if not spending or not spending.spent:
+            return None
+        tokens: int = spending.tokens[kind]
+        return tokens
+
+    return take
+
+
+def _used_models(source: RowSource[Any]) -> str | None:
+    spending = source.content.spending
+    return _joined(spending.models) if spending else None
+
+
+def _unpriced_models(source: RowSource[Any]) -> str | None:
+    spending = source.content.spending
+    return _joined(spending.unpriced) if spending else None
+
+
+def _joined(models: Iterable[str]) -> str | None:
+    return ", ".join(model or "unknown" for model in models) or None
+
+
+def _cost(source: RowSource[Any]) -> float | None:
+    spending = without_claimed_cost(source.content.spending)
+    return spending.cost if spending else None
+
+
+def _delta(source: RowSource[Any]) -> float | None:
+    pair = source.content
+    return float(pair.delta) if pair.comparable else None
+
+
+def _scored_iterations(source: RowSource[Any]) -> int:
+    return sum(ref.scored for ref in source.content.score.per_iteration)
+
+
+def _unit_iterations(source: RowSource[Any]) -> str | None:
+    iterations = source.content.values["iterations"]
+    return ", ".join(str(iteration) for iteration in iterations) or None
+
+
+_COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
+    ("iterations", "used_models"): _used_models,
+    ("iterations", "cost"): _cost,
+    ("iterations", "unpriced_models"): _unpriced_models,
+    ("integrity", "delta"): _delta,
+    ("integrity", "over_claim"): lambda source: source.content.delta < 0,
+    ("group", "iterations"): lambda source: len(source.content.score.iterations),
+    ("group", "scored_iterations"): _scored_iterations,
+    ("work", "iterations"): _unit_iterations,
+}
+"""The columns that ``columns.toml`` calls computed, by table and name."""
+
 for _kind in KINDS:
-    _COMPUTED["iterations", f"used_{_kind}_tokens"] = _tokens("spending", _kind)
-    _COMPUTED["group", f"used_{_kind}_tokens"] = _tokens("bought.spending", _kind)
+    _COMPUTED["iterations", f"used_{_kind}_tokens"] = _tokens_at("spending", _kind)
+    _COMPUTED["group", f"used_{_kind}_tokens"] = _tokens_at("bought.spending", _kind)
+
+_LISTED = read_toml((Path(__file__).parent / "columns.toml").read_text("utf-8"))
 
 
 def _columns(table: str, what: str = "") -> Iterator[DataColumn[Any]]:
-    for name, kind, meaning, *more in _LISTED[table]:
-        place, unit = (*more, "", "")[:2]
-        word = kind.removesuffix("?")
-        its_kind, its_unit = _KINDS.get(word, ("integer", word))
-        take = _COMPUTED.get((table, name)) or _at(
-            place + name if place[-1:] in ("", ".") else place, _MADE.get(kind)
-        )
+    """Yield the columns that ``columns.toml`` lists for a table.
+
+    Args:
+        table: the name of the list.
+        what: what a row is about, for meanings that say ``{what}``.
+    """
+    for name, type_name, meaning, *more in _LISTED[table]:
+        path, unit = (*more, "", "")[:2]
+        if not path or path.endswith("."):
+            path += name
+
+        word = type_name.removesuffix("?")
+        column_type = _TYPES.get(word, _Type("integer", word))
+        computed = _COMPUTED.get((table, name))
         yield DataColumn(
-            name, its_kind, unit or its_unit, meaning.replace("{what}", what), take, word != kind
+            name=name,
+            kind=column_type.kind,
+            unit=unit or column_type.unit,
+            meaning=meaning.replace("{what}", what),
+            take=computed or _value_at(path, _CONVERSIONS.get(type_name)),
+            may_miss=type_name.endswith("?"),
         )
 
 
-_LISTED = read_toml((Path(__file__).parent / "columns.toml").read_text("utf-8"))
 _LOG: DataColumn[Any] = DataColumn(
-    "log", "text", "", "the log directory, as it was named", lambda of: of.log
+    name="log",
+    kind="text",
+    unit="",
+    meaning="the log directory, as it was named",
+    take=lambda source: source.log,
 )
 _ITERATION: DataColumn[Any] = DataColumn(
-    "iteration", "integer", "", "the number of the iteration", lambda of: of.iteration
+    name="iteration",
+    kind="integer",
+    unit="",
+    meaning="the number of the iteration",
+    take=lambda source: source.iteration,
 )
 _TASK, *_OF_TASK = _columns("task")
-_RUBRIC, *_OF_GROUP = _columns("group", "task")
+_TASK_RUBRIC, *_OF_TASK_GROUP = _columns("group", "task")
 
 TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
-    **{
-        name: (_LOG, _ITERATION, *_columns(name)) for name in ("iterations", "signals", "integrity")
-    },
+    "iterations": (_LOG, _ITERATION, *_columns("iterations")),
+    "signals": (_LOG, _ITERATION, *_columns("signals")),
+    "integrity": (_LOG, _ITERATION, *_columns("integrity")),
     "sessions": (_LOG, *_columns("session"), *_columns("group", "session")),
-    "tasks": (_LOG, _TASK, _RUBRIC, *_OF_TASK, *_OF_GROUP),
+    "tasks": (_LOG, _TASK, _TASK_RUBRIC, *_OF_TASK, *_OF_TASK_GROUP),
     "work": (_LOG, *_columns("work")),
 }
 """Every table, with its columns in order."""
 
 
-def _row(table: str, log: Path, iteration: int, it: object) -> DataRow:
-    of = Of(str(log), iteration, it)
-    return {column.name: column.take(of) for column in TABLES[table]}
+def _row(table: str, log: Path, iteration: int, content: object) -> DataRow:
+    source = RowSource(str(log), iteration, content)
+    return {column.name: column.take(source) for column in TABLES[table]}
 
 
 class Member(NamedTuple):
-    """One iteration of a session and of a task: their names, its score, and what it used."""
+    """One iteration of a session and of a task.
+
+    Attributes:
+        session: the id of the session.
+        task: the id of the task.
+        score: its score.
+        rubric_version: the rubric of the score.
+        paid_work: what it used, and what became of its work.
+    """
 
     session: str
     task: str
@@ -169,50 +316,63 @@ class Member(NamedTuple):
     paid_work: PaidWork
 
     @classmethod
-    def of(cls, one: ExaminedIteration) -> Self:
+    def of(cls, iteration: ExaminedIteration) -> Self:
         """Return an iteration as a member."""
-        record, score = one.record, one.score
-        used = one.paid_work._replace(spending=without_claimed_cost(one.spending))
+        spending = without_claimed_cost(iteration.spending)
         return cls(
-            record.agent.session_id,
-            record.task_id,
-            SessionIterRef.of(score),
-            score.rubric_version,
-            used,
+            session=iteration.record.agent.session_id,
+            task=iteration.record.task_id,
+            score=SessionIterRef.of(iteration.score),
+            rubric_version=iteration.score.rubric_version,
+            paid_work=iteration.paid_work._replace(spending=spending),
         )
 
 
 def group_rows(
     log: Path, rubric: Rubric, members: Sequence[Member]
 ) -> Iterator[tuple[str, DataRow]]:
-    """Yield the rows of sessions, and then those of tasks, each by name and rubric version, with their tables."""
-    for table, named in (("sessions", "session"), ("tasks", "task")):
+    """Yield the rows of sessions and then of tasks, each with the name of its table.
+
+    Both are sorted by name and rubric version. Members without a name are in no row.
+    """
+    for table, field in (("sessions", "session"), ("tasks", "task")):
         groups: dict[tuple[str, str], list[Member]] = {}
         for member in members:
-            groups.setdefault((getattr(member, named), member.rubric_version), []).append(member)
-        for (name, version), group in sorted(groups.items(), key=lambda one: one[0]):
+            name = getattr(member, field)
             if name:
-                score = session_score(rubric, name, [member.score for member in group])
-                score = replace(score, rubric_version=version)
-                sessions = {member.session for member in group if member.session}
-                found = GroupSeen(
-                    score, purchase(member.paid_work for member in group), len(sessions)
-                )
-                yield table, _row(table, log, score.iterations[0], found)
+                groups.setdefault((name, member.rubric_version), []).append(member)
+
+        for name, version in sorted(groups):
+            group = _group_score(rubric, name, version, groups[name, version])
+            yield table, _row(table, log, group.score.iterations[0], group)
+
+
+def _group_score(rubric: Rubric, name: str, version: str, members: Sequence[Member]) -> GroupScore:
+    score = session_score(rubric, name, [member.score for member in members])
+    sessions = {member.session for member in members if member.session}
+    return GroupScore(
+        score=replace(score, rubric_version=version),
+        bought=purchase(member.paid_work for member in members),
+        sessions=len(sessions),
+    )
 
 
 def table_rows(
     log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]
 ) -> Iterator[tuple[str, DataRow]]:
-    """Yield the rows of every table of one log, each with the name of its table, as the pass goes on."""
+    """Yield the rows of every table of one log but ``work``, each with the name of its table.
+
+    The rows come as the pass goes on, those of sessions and tasks at the end.
+    """
     members = []
-    for one in examined:
-        members.append(Member.of(one))
-        number = one.record.iteration
-        yield "iterations", _row("iterations", log, number, one)
-        for row in one.score.breakdown:
-            yield "signals", _row("signals", log, number, Voted(one.score.rubric_version, row))
-        for pair in one.signals.integrity:
+    for iteration in examined:
+        members.append(Member.of(iteration))
+        number = iteration.record.iteration
+        yield "iterations", _row("iterations", log, number, iteration)
+        for row in iteration.score.breakdown:
+            content = ScoreRow(iteration.score.rubric_version, row)
+            yield "signals", _row("signals", log, number, content)
+        for pair in iteration.signals.integrity:
             yield "integrity", _row("integrity", log, number, pair)
     yield from group_rows(log, rubric, members)
 
@@ -220,13 +380,16 @@ def table_rows(
 def rows_of_view(
     view: LogView, tables: Collection[str] = tuple(TABLES)
 ) -> Iterator[tuple[str, DataRow]]:
-    """Yield the rows that some tables of a log need, each with its table's name; raises as :func:`work_of`."""
-    read: list[PreloadedEvidence] = []
-    keep = read.append if "work" in tables else silent
+    """Yield the rows that some tables of a log need, each with the name of its table.
+
+    Rows of further tables may be among them. Raises as :func:`work_of`.
+    """
+    preloaded: list[PreloadedEvidence] = []
     if any(name != "work" for name in tables):
-        named = replace(view, subjects="iterations" in tables)
-        yield from table_rows(view.iter_log_dir, view.rubric, named.examine(keep))
+        with_subjects = replace(view, subjects="iterations" in tables)
+        keep = preloaded.append if "work" in tables else silent
+        yield from table_rows(view.iter_log_dir, view.rubric, with_subjects.examine(keep))
+
     if "work" in tables:
-        yield from (
-            ("work", _row("work", view.iter_log_dir, 0, row)) for row in work_of(view, *read)
-        )
+        for row in work_of(view, *preloaded):
+            yield "work", _row("work", view.iter_log_dir, 0, row)

@@ -1,4 +1,7 @@
-"""The formats in which tables are written, row by row; a new one is a :class:`Writer` and a line in :data:`FORMATS`."""
+"""The formats in which tables are written, row by row.
+
+A new format is a :class:`Writer`, and a line in :data:`FORMATS`.
+"""
 
 import contextlib
 import csv
@@ -14,17 +17,23 @@ from scoring.files import atomic_stream, make_folder
 from scoring.text import as_utf8, csv_field, json_escaped
 from scoring.views.columns import TABLES, DataColumn, DataRow
 
-_ROW_GROUP = 8192
+_ROWS_OF_A_GROUP = 8192  # of a Parquet file
 
 
 class Writer:
-    """Writes the rows of a table to a stream; ``needs`` is (extra, module), ``binary`` its name where no text."""
+    """Writes the rows of a table to a stream.
+
+    Attributes:
+        needs: the extra and the module that it needs; None for none.
+        binary: the name of the format where it is not text; "" where it is.
+    """
 
     needs: tuple[str, str] | None = None
     binary = ""
 
     def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
-        self._columns, self._out = columns, out
+        self._columns = columns
+        self._out = out
 
     def add(self, row: DataRow) -> None:
         """Write a row, now or later."""
@@ -34,7 +43,10 @@ class Writer:
 
 
 class CsvWriter(Writer):
-    """Writes comma-separated values (RFC 4180, lines end in LF); a value that is missing is an empty field."""
+    """Writes comma-separated values (RFC 4180) with lines that end in LF.
+
+    A value that is missing is an empty field.
+    """
 
     delimiter = ","
 
@@ -45,21 +57,21 @@ class CsvWriter(Writer):
 
     def add(self, row: DataRow) -> None:
         """Write a row."""
-        values = clean(row).values()
-        self._csv.writerow(
-            ""
-            if v is None
-            else str(v).lower()
-            if isinstance(v, bool)
-            else csv_field(v)
-            if isinstance(v, str)
-            else v
-            for v in values
-        )
+        self._csv.writerow(_csv_value(value) for value in clean(row).values())
 
     def close(self) -> None:
         """Write what is left."""
         self._text.detach()
+
+
+def _csv_value(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return csv_field(value)
+    return value
 
 
 class JsonlWriter(Writer):
@@ -72,7 +84,7 @@ class JsonlWriter(Writer):
 
 
 class ParquetWriter(Writer):
-    """Writes Parquet in groups of rows; the meaning and the unit of a column are in its metadata."""
+    """Writes Parquet in groups of rows; the metadata has the meaning and the unit of columns."""
 
     needs = ("frames", "pyarrow")
     binary = "Parquet"
@@ -86,7 +98,7 @@ class ParquetWriter(Writer):
     def add(self, row: DataRow) -> None:
         """Write a row."""
         self._rows.append(clean(row))
-        if len(self._rows) >= _ROW_GROUP:
+        if len(self._rows) >= _ROWS_OF_A_GROUP:
             self._write_group()
 
     def _write_group(self) -> None:
@@ -111,12 +123,15 @@ FORMATS: dict[str, type[Writer]] = {
 
 
 def clean(row: DataRow) -> DataRow:
-    """Return a row with texts in UTF-8: other bytes become replacement characters."""
-    return {name: as_utf8(v) if isinstance(v, str) else v for name, v in row.items()}
+    """Return a row with its texts in UTF-8; other bytes become replacement characters."""
+    cleaned = {}
+    for name, value in row.items():
+        cleaned[name] = as_utf8(value) if isinstance(value, str) else value
+    return cleaned
 
 
 def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
-    """Return the schema of a table as one of Arrow."""
+    """Return the schema of a table as a ``pyarrow.Schema``."""
     import pyarrow as pa
 
     types = {
@@ -125,52 +140,76 @@ def arrow_schema(columns: Sequence[DataColumn[Any]]) -> Any:
         "number": pa.float64(),
         "yes/no": pa.bool_(),
     }
-    about = [{"meaning": c.meaning, "unit": c.unit} for c in columns]
-    return pa.schema(
-        [
-            pa.field(c.name, types[c.kind], c.may_miss, m)
-            for c, m in zip(columns, about, strict=True)
-        ]
-    )
+    fields = []
+    for column in columns:
+        metadata = {"meaning": column.meaning, "unit": column.unit}
+        fields.append(pa.field(column.name, types[column.kind], column.may_miss, metadata))
+    return pa.schema(fields)
 
 
 def require(extra: str, *modules: str) -> None:
-    """Make sure that optional packages are there; InputError says how to install one that is not."""
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    if missing:
-        how = (
-            f", of the extra {extra!r}: {installing(extra)}"
-            if extra
-            else f": pip install {' '.join(missing)}"
-        )
-        raise InputError(f"this needs {' and '.join(missing)}{how}")
+    """Make sure that optional packages are installed.
+
+    Args:
+        extra: the extra of da-score that has them; "" for none.
+        modules: the modules that are needed.
+
+    Raises:
+        InputError: one is missing; the message says how to install it.
+    """
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    if not missing:
+        return
+
+    needed = f"this needs {' and '.join(missing)}"
+    if extra:
+        raise InputError(f"{needed}, of the extra {extra!r}: {installing(extra)}")
+    raise InputError(f"{needed}: pip install {' '.join(missing)}")
 
 
 def write_streams(
     rows: Iterable[tuple[str, DataRow]], form: str, streams: Mapping[str, BinaryIO]
 ) -> None:
-    """Write tables to streams that are open already, by the names of the tables; rows of other tables are left out."""
+    """Write tables to open streams.
+
+    Args:
+        rows: rows with the names of their tables.
+        form: a key of :data:`FORMATS`.
+        streams: the streams by table; rows of other tables are left out.
+    """
     writers = {table: FORMATS[form](TABLES[table], out) for table, out in streams.items()}
-    for name, row in rows:
-        if writer := writers.get(name):
-            writer.add(row)
+    for table, row in rows:
+        if table in writers:
+            writers[table].add(row)
     for writer in writers.values():
         writer.close()
 
 
 def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
-    """Write tables to files by name; they appear together at the end, or after a WriteError up to the failed one."""
+    """Write tables to files; the files appear together when all rows are written.
+
+    Args:
+        rows: rows with the names of their tables.
+        form: a key of :data:`FORMATS`.
+        paths: the files by table.
+
+    Raises:
+        WriteError: a file cannot be written. Files before it may be there already.
+    """
     with contextlib.ExitStack() as files:
-        streams = {
-            table: files.enter_context(atomic_stream(path, 0o644)) for table, path in paths.items()
-        }
+        streams = {}
+        for table, path in paths.items():
+            streams[table] = files.enter_context(atomic_stream(path, 0o644))
         write_streams(rows, form, streams)
 
 
 def write_directory(
     rows: Iterable[tuple[str, DataRow]], tables: Sequence[str], form: str, directory: Path
 ) -> list[Path]:
-    """Write tables to a directory, which is made, a file each, and return their paths; see :func:`write_files`."""
+    """Write tables to a directory, a file each, and return their paths; see :func:`write_files`.
+
+    The directory is made if it does not exist.
+    """
     make_folder(directory)
     paths = {table: directory / f"{table}.{form}" for table in tables}
     write_files(rows, form, paths)

@@ -1,9 +1,10 @@
-"""The tables of a log as data frames, for notebooks: what ``da-score export`` writes, without a file in between.
+"""The tables of a log as data frames, for notebooks: what ``da-score export`` writes.
 
 >>> from scoring import frames                                      # doctest: +SKIP
 >>> frames.pandas("signals", ".agents/active/iteration-log", ".")   # doctest: +SKIP
 
-Arrow needs pyarrow (extra ``frames``), pandas needs nothing beside itself; InputError says so where one is missing.
+Arrow needs pyarrow (the extra ``frames``), and pandas needs only itself. Where one is missing,
+InputError says how to install it.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from scoring.outcomes.outcome import OutcomeRules
 from scoring.views.columns import TABLES, DataRow, rows_of_view
 from scoring.views.formats import arrow_schema, clean, require
 
-_PANDAS = {"text": "string", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}
+_PANDAS_TYPES = {"text": "string", "integer": "Int64", "number": "Float64", "yes/no": "boolean"}
 
 
 def rows(
@@ -30,15 +31,34 @@ def rows(
     recompute: bool = False,
     **options: Unpack[Options],
 ) -> Iterator[DataRow]:
-    """Yield the rows of one table of one log, as plain dictionaries (docs/TABLES.md); InputError, LogError.
+    """Yield the rows of one table of one log as plain dictionaries (docs/TABLES.md).
 
-    ``rubric`` scores what has no sidecar, and with ``recompute`` everything. NotARepositoryError.
+    Args:
+        table: the name of the table.
+        iter_log_dir: the log.
+        repo_dir: the repository.
+        transcript_dirs: folders and files with transcripts.
+        rubric: scores what has no sidecar.
+        recompute: whether the rubric scores everything, and no sidecar counts.
+        options: how evidence is read.
+
+    Raises:
+        InputError: there is no such table.
+        LogError: the log cannot be read.
+        NotARepositoryError: ``repo_dir`` is not in a work tree.
     """
     if table not in TABLES:
         raise InputError(f"table {table!r} is unknown; known: {', '.join(TABLES)}")
-    log, rubric = Path(iter_log_dir), rubric or default_rubric()
-    places = log, Path(repo_dir), tuple(map(Path, transcript_dirs))
-    view = LogView(*places, rubric, recompute, options=options, outcomes=OutcomeRules())
+
+    view = LogView(
+        iter_log_dir=Path(iter_log_dir),
+        repo_dir=Path(repo_dir),
+        transcript_dirs=tuple(Path(directory) for directory in transcript_dirs),
+        rubric=rubric or default_rubric(),
+        recompute=recompute,
+        options=options,
+        outcomes=OutcomeRules(),
+    )
     for name, row in rows_of_view(view, [table]):
         if name == table:
             yield clean(row)
@@ -53,14 +73,16 @@ def arrow(table: str, *log: Path | str, **how: Any) -> Any:
 
 
 def pandas(table: str, *log: Path | str, **how: Any) -> Any:
-    """Return one table as a ``pandas.DataFrame`` of nullable types; arguments and errors as for :func:`rows`."""
+    """Return one table as a ``pandas.DataFrame`` with nullable types.
+
+    Arguments and errors are those of :func:`rows`.
+    """
     require("", "pandas")
     import pandas as pd
 
-    found = list(rows(table, *log, **how))
-    return pd.DataFrame(
-        {
-            c.name: pd.array([row[c.name] for row in found], dtype=_PANDAS[c.kind])
-            for c in TABLES[table]
-        }
-    )
+    table_rows = list(rows(table, *log, **how))
+    data = {}
+    for column in TABLES[table]:
+        values = [row[column.name] for row in table_rows]
+        data[column.name] = pd.array(values, dtype=_PANDAS_TYPES[column.kind])
+    return pd.DataFrame(data)

@@ -16,7 +16,7 @@ COLUMN: DataColumn[ExaminedIteration] = DataColumn(
     "integer",
     "verifiers",
     "how many verifiers looked at it",
-    lambda of: len(of.it.record.verifiers),
+    lambda source: len(source.content.record.verifiers),
 )
 
 
