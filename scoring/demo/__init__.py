@@ -1,10 +1,12 @@
-"""A small made project to try da-score on, for those who have no iteration log yet.
+"""A small made-up project to try da-score on without an iteration log.
 
-A team builds a URL shortener with a coding agent. Its nine iterations show what a score can rest on: both schemas,
-little evidence and all of it, an over-claim, a task left and a revert, a rebase, work on a branch.
+A team builds a URL shortener with a coding agent. Its nine iterations show what a score can rest
+on: both schemas, little evidence and all of it, an over-claim, an unfinished task, a revert, a
+rebase, and work on a branch.
 
-Commits, dates and ids are fixed: every build has the same bytes and the same SHAs. The entries in ``data/`` name
-commits of ``data/history.fast-import``; an edit of the history has to fix them (``tests/jobs/test_demo.py`` checks).
+Commits, dates and ids are fixed: every build has the same bytes and the same SHAs. The entries in
+``data/`` name commits of ``data/history.fast-import``. An edit of the history has to update them
+(``tests/jobs/test_demo.py`` checks this).
 """
 
 import shutil
@@ -23,7 +25,14 @@ _HARNESSES = ("claude", "codex")
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """Where a built demo is: a git work tree, the log inside it, and ``transcript_dirs`` beside, one per harness."""
+    """Where a built demo is.
+
+    Attributes:
+        root: the directory that holds everything.
+        repo_dir: a git work tree.
+        iter_log_dir: the log, inside of the work tree.
+        transcript_dirs: a directory of transcripts for each harness.
+    """
 
     root: Path
     repo_dir: Path
@@ -32,49 +41,66 @@ class Demo:
 
 
 def build_demo(target: Path | str) -> Demo:
-    """Write the demo into a directory, made where missing; when that fails, what was written goes again.
+    """Write the demo into a directory.
 
-    InputError where ``target`` is no empty directory; GitError; WriteError.
+    When that fails, whatever was written is removed.
+
+    Args:
+        target: an empty directory, or the name of a new one.
+
+    Raises:
+        InputError: the target is not an empty directory.
+        GitError: git fails.
+        WriteError: a file cannot be written.
     """
     target = Path(target)
-    _make_ready(target)
-    repo_dir, transcripts = target / "repo", target / "transcripts"
+    _make_empty_directory(target)
+
+    repo_dir = target / "repo"
+    transcripts = target / "transcripts"
     try:
         repo_dir.mkdir()
         import_repository(repo_dir, _HISTORY.read_bytes())
-        _copy(_DATA / "agents", repo_dir / ".agents")
-        _copy(_DATA / "transcripts", transcripts)
+        _copy_files(_DATA / "agents", repo_dir / ".agents")
+        _copy_files(_DATA / "transcripts", transcripts)
     except BaseException as e:
-        for made in (repo_dir, transcripts):
-            shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(repo_dir, ignore_errors=True)
+        shutil.rmtree(transcripts, ignore_errors=True)
         if isinstance(e, OSError):
-            raise WriteError(
-                f"{target}: the demo could not be written: {(e.strerror or str(e)).lower()}"
-            ) from e
+            raise WriteError(f"{target}: the demo could not be written: {_reason(e)}") from e
         raise
+
     return Demo(
-        target,
-        repo_dir,
-        repo_dir / DEFAULT_LOG_DIR,
-        tuple(transcripts / name for name in _HARNESSES),
+        root=target,
+        repo_dir=repo_dir,
+        iter_log_dir=repo_dir / DEFAULT_LOG_DIR,
+        transcript_dirs=tuple(transcripts / name for name in _HARNESSES),
     )
 
 
-def _make_ready(target: Path) -> None:
-    """See to it that ``target`` is a directory and empty."""
+def _make_empty_directory(target: Path) -> None:
+    """Make a directory, or check that it is empty."""
     advice = "name a directory that is empty or does not exist yet"
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise InputError(f"{target}: {(e.strerror or str(e)).lower()}; {advice}") from e
+        raise InputError(f"{target}: {_reason(e)}; {advice}") from e
     if list_names(target):
         raise InputError(f"{target}: not empty; {advice}")
 
 
-def _copy(source: Path, to: Path) -> None:
-    """Copy the files below a directory; they get the modes and times of new files, however the package is installed."""
+def _copy_files(source: Path, target: Path) -> None:
+    """Copy the files below a directory.
+
+    The copies have the modes and times of new files, however the package is installed.
+    """
     for path in sorted(source.rglob("*")):
-        if path.is_file():
-            copied = to / path.relative_to(source)
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            copied.write_bytes(path.read_bytes())
+        if not path.is_file():
+            continue
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
