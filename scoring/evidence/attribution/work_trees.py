@@ -6,100 +6,61 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
-from functools import cache, cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from scoring.errors import InputError
 from scoring.evidence.commands.file_writes import ANY_BELOW
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.work_tree_folders import WorkTreeFolders, same_remote
 from scoring.evidence.harnesses.harness import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.evidence.transcripts.counter import InRepository
 from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
 from scoring.evidence.transcripts.streams import File, Session
-from scoring.files import identity_of, read_file
-
-_POINTER, _POINTER_LIMIT = (
-    b"gitdir:",
-    1 << 16,
-)  # of the file by which a linked work tree points to its repository
+from scoring.files import identity_of
 
 
 class WorkTrees:
-    """The work trees of the repository that has a directory. Git is asked when the first folder is."""
+    """Which folders of transcripts are in the work trees of a repository."""
 
     def __init__(self, repository: Path | str | GitRepository) -> None:
-        self._opened = cache(partial(GitRepository.of, repository))
-        self._known: dict[str, bool] = {}
+        """Take a directory of the repository, or the open repository."""
+        self._folders = WorkTreeFolders(repository)
+        self._answers: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
-        """Say whether work in a folder of a transcript is work in the repository; NotARepositoryError."""
-        if folder not in self._known:
-            if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
-                self._known[folder] = folder in self._named
-            else:
-                self._known[folder] = (
-                    os.path.isabs(folder) and "\0" not in folder and self._belongs(folder)
-                )
-        return self._known[folder]
+        """Return whether work in a folder of a transcript is work in the repository.
 
-    def _belongs(self, folder: str) -> bool:
-        tops, _ = self._repository
-        place = Path(os.path.realpath(folder))
-        for at in map(str, (place, *place.parents)):
-            if at in tops:
-                return True
-            if (claimed := self._claimed(at)) is not None:
-                return claimed
-        return False
+        Raises:
+            NotARepositoryError: the repository's directory is in no work tree.
+        """
+        if folder not in self._answers:
+            self._answers[folder] = self._contains(folder)
+        return self._answers[folder]
 
-    @cached_property
+    def _contains(self, folder: str) -> bool:
+        if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
+            return folder in self._disguised_tops
+        if not os.path.isabs(folder) or "\0" in folder:
+            return False
+        return self._folders.contains(folder)
+
+    @property
     def tops(self) -> list[str]:
-        """The tops of the work trees, as git names them; some may not be there any more."""
-        repository = self._opened()
-        answer, end = repository.ask("worktree", "list", "--porcelain", "-z"), b"\0"
-        if answer.returncode:  # git older than 2.36
-            answer, end = repository.ask("worktree", "list", "--porcelain"), b"\n"
-        lines = answer.stdout.split(end)
-        return [
-            os.fsdecode(line.removeprefix(b"worktree "))
-            for line in lines
-            if line.startswith(b"worktree ")
-        ]
+        """The tops of the work trees, as git names them; some may be gone."""
+        return self._folders.tops
 
     @cached_property
-    def _repository(self) -> tuple[frozenset[str], str]:
-        """The tops of the work trees, and where git keeps what is known of linked ones."""
-        linked = os.path.join(os.path.realpath(self._opened().common_dir), "worktrees")
-        return frozenset(map(os.path.realpath, self.tops)), linked
-
-    @cached_property
-    def _named(self) -> frozenset[str]:
-        """The tops of the work trees, as git names them and with links resolved, by their hashes and spellings."""
+    def _disguised_tops(self) -> frozenset[str]:
+        """The tops of the work trees by the hashes and spellings that some harnesses write."""
         from hashlib import sha256  # few harnesses name no folders
 
-        tops = {*self.tops, *self._repository[0]}
-        hashed = {HASHED_FOLDER + sha256(os.fsencode(top)).hexdigest() for top in tops}
-        return frozenset(
-            hashed | {SPELLED_FOLDER + re.sub(r"[/.]", "-", top.lstrip("/")) for top in tops}
-        )
-
-    def _claimed(self, folder: str) -> bool | None:
-        """Say whether a folder is the top of a work tree: True of this repository, False of another, None of none."""
-        git = os.path.join(folder, ".git")
-        if os.path.isdir(git):
-            return False if os.path.exists(os.path.join(git, "HEAD")) else None
-        try:
-            text = read_file(git, _POINTER_LIMIT)
-        except InputError:
-            return None
-        if not text.startswith(_POINTER):
-            return None
-        place = os.path.realpath(
-            os.path.join(folder, os.fsdecode(text.removeprefix(_POINTER).strip()))
-        )
-        # A linked work tree that was moved, or has no record in git any more, still points into its repository.
-        return os.path.dirname(place) == self._repository[1]
+        disguised = set()
+        for top in (*self._folders.tops, *self._folders.resolved_tops):
+            spelled = re.sub(r"[/.]", "-", top.lstrip("/"))
+            disguised.add(SPELLED_FOLDER + spelled)
+            disguised.add(HASHED_FOLDER + sha256(os.fsencode(top)).hexdigest())
+        return frozenset(disguised)
 
 
 @dataclass(frozen=True)
@@ -160,23 +121,6 @@ class Neighbourhood:
             return bool(folder)
         is_gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
         return is_gone and (known or self._is_worktree(folder) is not None)
-
-
-def same_remote(url: str) -> str:
-    """Return the address of a remote in one form, without what differs between two ways to the same repository."""
-    address = url.strip()
-    _, found, rest = address.partition("://")
-    if found:
-        host, _, path = rest.partition("/")
-        host = host.rpartition("@")[2]
-        name, colon, port = host.rpartition(":")
-        host = name if colon and port.isdecimal() else host
-    else:
-        host, colon, path = address.partition(":")
-        if not colon or "/" in host:  # a path
-            return address.rstrip("/").removesuffix(".git").rstrip("/")
-        host = host.rpartition("@")[2]
-    return f"{host.lower()}/{path.strip('/').removesuffix('.git').rstrip('/')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import msgspec
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
-from scoring.evidence.attribution.work_trees import same_remote
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.work_tree_folders import same_remote
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
