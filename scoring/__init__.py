@@ -1,9 +1,11 @@
 """What became of each piece of coding agents' work, and how good it was, with explainable scores.
 
-The way through the package: files on disk → :mod:`scoring.log` → :mod:`scoring.evidence` → :mod:`scoring.signals` →
-:mod:`rubric` → :mod:`scoring.sidecars` → :mod:`scoring.views` and :mod:`scoring.jobs`; ``docs/ARCHITECTURE.md`` draws
-it. The public names are those of :mod:`scoring.api`, which is loaded when the first of them is asked for, so that a
-command pays only for what it needs.
+The way through the package: files on disk → :mod:`scoring.log` → :mod:`scoring.evidence` →
+:mod:`scoring.signals` → :mod:`rubric` → :mod:`scoring.sidecars` → :mod:`scoring.views` and
+:mod:`scoring.jobs`. ``docs/ARCHITECTURE.md`` draws it.
+
+The public names are those of :mod:`scoring.api`, which is loaded when the first of them is used,
+so that a command loads only what it needs.
 
 >>> from scoring import score_log
 >>> log = score_log(".agents/active/iteration-log", ".")            # doctest: +SKIP

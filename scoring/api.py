@@ -1,119 +1,263 @@
-"""The public names of the library, ``from scoring import …``, and where each one is defined."""
+"""The public names of the library, ``from scoring import …``, and where each is defined."""
 
-from rubric import BAND_INSUFFICIENT as BAND_INSUFFICIENT
-from rubric import BAND_UNSCORED as BAND_UNSCORED
-from rubric import COMBINE_WEIGHTED_MEAN_RENORMALIZED as COMBINE_WEIGHTED_MEAN_RENORMALIZED
-from rubric import RUBRIC_VERSION as RUBRIC_VERSION
-from rubric import Bounds as Bounds
-from rubric import CombinationMethod as CombinationMethod
-from rubric import Coverage as Coverage
-from rubric import Rubric as Rubric
-from rubric import Score as Score
-from rubric import ScoreBand as ScoreBand
-from rubric import SignalContribution as SignalContribution
-from rubric import SignalID as SignalID
-from rubric import SignalSpec as SignalSpec
-from rubric import default_rubric as default_rubric
-from scoring.demo import build_demo as build_demo
-from scoring.errors import DaScoreError as DaScoreError
-from scoring.errors import FleetError as FleetError
-from scoring.errors import GitError as GitError
-from scoring.errors import InputError as InputError
-from scoring.errors import LogError as LogError
-from scoring.errors import MeetingError as MeetingError
-from scoring.errors import NoFileError as NoFileError
-from scoring.errors import NotARepositoryError as NotARepositoryError
-from scoring.errors import NotFoundError as NotFoundError
-from scoring.errors import OptionError as OptionError
-from scoring.errors import RubricError as RubricError
-from scoring.errors import SettingsError as SettingsError
-from scoring.errors import TranscriptError as TranscriptError
-from scoring.errors import WriteError as WriteError
-from scoring.errors import YamlError as YamlError
-from scoring.evidence.transcripts.facts import HarnessFacts as HarnessFacts
-from scoring.evidence.transcripts.facts import IterationWindow as IterationWindow
-from scoring.log.load import load_iteration_log as load_iteration_log
-from scoring.log.model import AgentInfo as AgentInfo
-from scoring.log.model import ImplBlock as ImplBlock
-from scoring.log.model import IterationRecord as IterationRecord
-from scoring.log.model import LinkedTrace as LinkedTrace
-from scoring.log.model import ReviewBlock as ReviewBlock
-from scoring.log.model import SelfAssessment as SelfAssessment
-from scoring.log.model import TestAdded as TestAdded
-from scoring.log.model import TokenUsage as TokenUsage
-from scoring.log.model import VerifierRecord as VerifierRecord
-from scoring.log.parse import parse_iteration_record as parse_iteration_record
-from scoring.meters.meeting import MeetingVerdict as MeetingVerdict
-from scoring.meters.meeting import score_meeting as score_meeting
-from scoring.meters.meeting.config import MeetingConfig as MeetingConfig
-from scoring.meters.meeting.config import find_meeting_config as find_meeting_config
-from scoring.meters.meeting.config import meeting_config as meeting_config
-from scoring.meters.meeting.records import JudgeRecord as JudgeRecord
-from scoring.meters.meeting.records import parse_meeting_records as parse_meeting_records
-from scoring.meters.meeting.records import read_meeting_records as read_meeting_records
-from scoring.parity import BackfillSignals as BackfillSignals
-from scoring.parity import GitSignals as GitSignals
-from scoring.parity import IterlogSignals as IterlogSignals
-from scoring.parity import assemble_signal_set as assemble_signal_set
-from scoring.parity import backfill_iterations as backfill_iterations
-from scoring.parity import build_signal_sets as build_signal_sets
-from scoring.parity import extract_git_signals as extract_git_signals
-from scoring.parity import extract_hook_outcomes_signal as extract_hook_outcomes_signal
-from scoring.parity import extract_iteration_objectives as extract_iteration_objectives
-from scoring.parity import extract_iterlog_signals as extract_iterlog_signals
-from scoring.score import examine_iteration as examine_iteration
-from scoring.score import score_iteration as score_iteration
-from scoring.score import score_log as score_log
-from scoring.scored import ScoredIteration as ScoredIteration
-from scoring.scored import ScoredLog as ScoredLog
-from scoring.sessions import SessionIterRef as SessionIterRef
-from scoring.sessions import SessionScore as SessionScore
-from scoring.sessions import aggregate_sessions as aggregate_sessions
-from scoring.sidecars.provenance import Provenance as Provenance
-from scoring.sidecars.provenance import evidence_path as evidence_path
-from scoring.sidecars.provenance import read_provenance as read_provenance
-from scoring.sidecars.scores import PersistedContribution as PersistedContribution
-from scoring.sidecars.scores import PersistedScore as PersistedScore
-from scoring.sidecars.scores import build_persisted_score as build_persisted_score
-from scoring.sidecars.scores import (
-    derive_linked_traces_to_outcomes as derive_linked_traces_to_outcomes,
+from rubric import (
+    BAND_INSUFFICIENT,
+    BAND_UNSCORED,
+    COMBINE_WEIGHTED_MEAN_RENORMALIZED,
+    RUBRIC_VERSION,
+    Bounds,
+    CombinationMethod,
+    Coverage,
+    Rubric,
+    Score,
+    ScoreBand,
+    SignalContribution,
+    SignalID,
+    SignalSpec,
+    default_rubric,
 )
-from scoring.sidecars.scores import iteration_score_path as iteration_score_path
-from scoring.sidecars.scores import read_iteration_score as read_iteration_score
-from scoring.sidecars.scores import read_session_score as read_session_score
-from scoring.sidecars.scores import session_score_path as session_score_path
-from scoring.sidecars.scores import write_iteration_score as write_iteration_score
-from scoring.sidecars.scores import (
-    write_iteration_score_with_record as write_iteration_score_with_record,
+from scoring.demo import build_demo
+from scoring.errors import (
+    DaScoreError,
+    FleetError,
+    GitError,
+    InputError,
+    LogError,
+    MeetingError,
+    NoFileError,
+    NotARepositoryError,
+    NotFoundError,
+    OptionError,
+    RubricError,
+    SettingsError,
+    TranscriptError,
+    WriteError,
+    YamlError,
 )
-from scoring.sidecars.scores import write_iteration_scores as write_iteration_scores
-from scoring.sidecars.scores import write_session_score as write_session_score
-from scoring.sidecars.scores import write_session_scores as write_session_scores
-from scoring.sidecars.writing import write_scored_log as write_scored_log
-from scoring.signals.correction_pressure import CORRECTION_PRESSURE as CORRECTION_PRESSURE
-from scoring.signals.diminishing_returns import DIMINISHING_RETURNS as DIMINISHING_RETURNS
-from scoring.signals.hook_outcomes import HOOK_OUTCOMES as HOOK_OUTCOMES
-from scoring.signals.landed import LANDED as LANDED
-from scoring.signals.scope import SCOPE as SCOPE
-from scoring.signals.tests import TESTS as TESTS
-from scoring.signals.token_efficiency import TOKEN_EFFICIENCY as TOKEN_EFFICIENCY
-from scoring.signals.values import ROLE_IMPL as ROLE_IMPL
-from scoring.signals.values import ROLE_REVIEW as ROLE_REVIEW
-from scoring.signals.values import ROLE_VERIFIER as ROLE_VERIFIER
-from scoring.signals.values import AgentRole as AgentRole
-from scoring.signals.values import Deliberation as Deliberation
-from scoring.signals.values import IntegrityObservation as IntegrityObservation
-from scoring.signals.values import IterationObjectives as IterationObjectives
-from scoring.signals.values import SignalSet as SignalSet
-from scoring.signals.values import SignalValue as SignalValue
-from scoring.signals.values import absent_signal as absent_signal
-from scoring.signals.values import present_signal as present_signal
-from scoring.signals.verifier import VERIFIER as VERIFIER
-from scoring.views import frames as frames
-from scoring.views.compare import IterationDiff as IterationDiff
-from scoring.views.compare import LogDiff as LogDiff
-from scoring.views.compare import RubricDiff as RubricDiff
-from scoring.views.compare import diff_logs as diff_logs
-from scoring.views.compare import diff_rubrics as diff_rubrics
-from scoring.views.integrity import IntegritySummary as IntegritySummary
-from scoring.views.integrity import summarize_integrity as summarize_integrity
+from scoring.evidence.transcripts.facts import (
+    HarnessFacts,
+    IterationWindow,
+)
+from scoring.log.load import load_iteration_log
+from scoring.log.model import (
+    AgentInfo,
+    ImplBlock,
+    IterationRecord,
+    LinkedTrace,
+    ReviewBlock,
+    SelfAssessment,
+    TestAdded,
+    TokenUsage,
+    VerifierRecord,
+)
+from scoring.log.parse import parse_iteration_record
+from scoring.meters.meeting import (
+    MeetingVerdict,
+    score_meeting,
+)
+from scoring.meters.meeting.config import (
+    MeetingConfig,
+    find_meeting_config,
+    meeting_config,
+)
+from scoring.meters.meeting.records import (
+    JudgeRecord,
+    parse_meeting_records,
+    read_meeting_records,
+)
+from scoring.parity import (
+    BackfillSignals,
+    GitSignals,
+    IterlogSignals,
+    assemble_signal_set,
+    backfill_iterations,
+    build_signal_sets,
+    extract_git_signals,
+    extract_hook_outcomes_signal,
+    extract_iteration_objectives,
+    extract_iterlog_signals,
+)
+from scoring.score import (
+    examine_iteration,
+    score_iteration,
+    score_log,
+)
+from scoring.scored import (
+    ScoredIteration,
+    ScoredLog,
+)
+from scoring.sessions import (
+    SessionIterRef,
+    SessionScore,
+    aggregate_sessions,
+)
+from scoring.sidecars.provenance import (
+    Provenance,
+    evidence_path,
+    read_provenance,
+)
+from scoring.sidecars.scores import (
+    PersistedContribution,
+    PersistedScore,
+    build_persisted_score,
+    derive_linked_traces_to_outcomes,
+    iteration_score_path,
+    read_iteration_score,
+    read_session_score,
+    session_score_path,
+    write_iteration_score,
+    write_iteration_score_with_record,
+    write_iteration_scores,
+    write_session_score,
+    write_session_scores,
+)
+from scoring.sidecars.writing import write_scored_log
+from scoring.signals.correction_pressure import CORRECTION_PRESSURE
+from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
+from scoring.signals.hook_outcomes import HOOK_OUTCOMES
+from scoring.signals.landed import LANDED
+from scoring.signals.scope import SCOPE
+from scoring.signals.tests import TESTS
+from scoring.signals.token_efficiency import TOKEN_EFFICIENCY
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_REVIEW,
+    ROLE_VERIFIER,
+    AgentRole,
+    Deliberation,
+    IntegrityObservation,
+    IterationObjectives,
+    SignalSet,
+    SignalValue,
+    absent_signal,
+    present_signal,
+)
+from scoring.signals.verifier import VERIFIER
+from scoring.views import frames
+from scoring.views.compare import (
+    IterationDiff,
+    LogDiff,
+    RubricDiff,
+    diff_logs,
+    diff_rubrics,
+)
+from scoring.views.integrity import (
+    IntegritySummary,
+    summarize_integrity,
+)
+
+__all__ = [
+    "BAND_INSUFFICIENT",
+    "BAND_UNSCORED",
+    "COMBINE_WEIGHTED_MEAN_RENORMALIZED",
+    "CORRECTION_PRESSURE",
+    "DIMINISHING_RETURNS",
+    "HOOK_OUTCOMES",
+    "LANDED",
+    "ROLE_IMPL",
+    "ROLE_REVIEW",
+    "ROLE_VERIFIER",
+    "RUBRIC_VERSION",
+    "SCOPE",
+    "TESTS",
+    "TOKEN_EFFICIENCY",
+    "VERIFIER",
+    "AgentInfo",
+    "AgentRole",
+    "BackfillSignals",
+    "Bounds",
+    "CombinationMethod",
+    "Coverage",
+    "DaScoreError",
+    "Deliberation",
+    "FleetError",
+    "GitError",
+    "GitSignals",
+    "HarnessFacts",
+    "ImplBlock",
+    "InputError",
+    "IntegrityObservation",
+    "IntegritySummary",
+    "IterationDiff",
+    "IterationObjectives",
+    "IterationRecord",
+    "IterationWindow",
+    "IterlogSignals",
+    "JudgeRecord",
+    "LinkedTrace",
+    "LogDiff",
+    "LogError",
+    "MeetingConfig",
+    "MeetingError",
+    "MeetingVerdict",
+    "NoFileError",
+    "NotARepositoryError",
+    "NotFoundError",
+    "OptionError",
+    "PersistedContribution",
+    "PersistedScore",
+    "Provenance",
+    "ReviewBlock",
+    "Rubric",
+    "RubricDiff",
+    "RubricError",
+    "Score",
+    "ScoreBand",
+    "ScoredIteration",
+    "ScoredLog",
+    "SelfAssessment",
+    "SessionIterRef",
+    "SessionScore",
+    "SettingsError",
+    "SignalContribution",
+    "SignalID",
+    "SignalSet",
+    "SignalSpec",
+    "SignalValue",
+    "TestAdded",
+    "TokenUsage",
+    "TranscriptError",
+    "VerifierRecord",
+    "WriteError",
+    "YamlError",
+    "absent_signal",
+    "aggregate_sessions",
+    "assemble_signal_set",
+    "backfill_iterations",
+    "build_demo",
+    "build_persisted_score",
+    "build_signal_sets",
+    "default_rubric",
+    "derive_linked_traces_to_outcomes",
+    "diff_logs",
+    "diff_rubrics",
+    "evidence_path",
+    "examine_iteration",
+    "extract_git_signals",
+    "extract_hook_outcomes_signal",
+    "extract_iteration_objectives",
+    "extract_iterlog_signals",
+    "find_meeting_config",
+    "frames",
+    "iteration_score_path",
+    "load_iteration_log",
+    "meeting_config",
+    "parse_iteration_record",
+    "parse_meeting_records",
+    "present_signal",
+    "read_iteration_score",
+    "read_meeting_records",
+    "read_provenance",
+    "read_session_score",
+    "score_iteration",
+    "score_log",
+    "score_meeting",
+    "session_score_path",
+    "summarize_integrity",
+    "write_iteration_score",
+    "write_iteration_score_with_record",
+    "write_iteration_scores",
+    "write_scored_log",
+    "write_session_score",
+    "write_session_scores",
+]

@@ -1,4 +1,4 @@
-"""The functions of the reference that its users call, in its bundles, as ``docs/PARITY.md`` lists them."""
+"""The functions of the reference that its users call, as ``docs/PARITY.md`` lists them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ def assemble_signal_set(
 ) -> values.SignalSet:
     """Join what was extracted of one iteration into its signals.
 
-    Reads nothing. ``diminishing_returns`` and ``deliberation`` are None where nobody asked.
+    Reads nothing. ``diminishing_returns`` and ``deliberation`` are None unless asked for.
     """
     corrections = Corrections(
         iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported
@@ -146,7 +146,7 @@ def assemble_signal_set(
 def _integrity_observations(
     record: IterationRecord, iterlog: IterlogSignals, git: GitSignals
 ) -> tuple[values.IntegrityObservation, ...]:
-    """Return what was claimed beside what was observed, where there is either."""
+    """Return what was claimed and what was observed, where either is known."""
     observations = (
         values.IntegrityObservation(
             LANDED, values.ROLE_IMPL, iterlog.landed_claimed, git.landed_observed

@@ -1,1 +1,1 @@
-"""Many repositories on a cluster (``docs/FLEET.md``): the engine of ``backfill`` on Dask, rows in Delta tables."""
+"""Many repositories on a cluster: ``backfill`` on Dask, with rows in Delta tables."""

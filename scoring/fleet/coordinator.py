@@ -1,4 +1,7 @@
-"""Hands repositories out to Dask's workers, few at a time: ``docs/FLEET.md``, "When something fails"."""
+"""Hands repositories out to Dask's workers, few at a time.
+
+``docs/FLEET.md``, "When something fails".
+"""
 
 import contextlib
 import queue
@@ -97,7 +100,7 @@ class Coordinator:
         return sum(list(self._begun.values()))
 
     def run(self, repositories: Iterable[Repository]) -> Iterator[FleetEvent | None]:
-        """Score repositories, and yield what happens; None after each second without news.
+        """Score repositories, and yield what happens. None after each second without news.
 
         Raises:
             FleetError: the scheduler or all workers are gone.
@@ -123,7 +126,7 @@ class Coordinator:
             self._begun[key] = True
 
     def _look_at_cluster(self) -> None:
-        """Count the workers now and then, and end the run when there has been nobody for long."""
+        """Count the workers now and then, and end the run when it has had none for long."""
         now = time.monotonic()
         is_running = self._client.status == "running"
 
@@ -185,7 +188,7 @@ class Coordinator:
         future.add_done_callback(lambda _: self._finished_keys.put(key))
 
     def _event_of(self, key: str) -> FleetEvent | None:
-        """Return what came of a task that ended; None where it waits for another attempt."""
+        """Return what came of a task that ended. None where it waits for another attempt."""
         from distributed import KilledWorker
 
         task, future = self._handed_out.pop(key)
@@ -222,7 +225,7 @@ class Coordinator:
 
 
 def _outcome_of(future: Any) -> tuple[Result | None, Exception | None]:
-    """Return the result of a future, or its error; neither where they cannot be fetched."""
+    """Return the result of a future, or its error, or neither where they cannot be fetched."""
     try:
         if future.status == "finished":
             return future.result(timeout=_FETCHES_WITHIN), None

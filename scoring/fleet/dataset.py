@@ -106,7 +106,7 @@ class DataSet:
     def for_writing(cls, url: str, storage: Storage | None = None) -> Iterator["DataSet"]:
         """Open a data set to write to, or make it.
 
-        In a folder nobody else can write meanwhile; elsewhere the first fleet to commit goes on.
+        In a folder no other fleet can write meanwhile; elsewhere the first one to commit goes on.
 
         Raises:
             FleetError: another fleet writes to the data set.

@@ -240,7 +240,7 @@ def _storage_of(table: Any, file: _FleetFile) -> dict[str, dict[str, Any]]:
 
 
 def _options_of(table: Any, file: _FleetFile, name: str) -> dict[str, Any]:
-    """Return the options of a file system, which may be nested; credentials are refused."""
+    """Return the options of a file system, which may be nested. Credentials are refused."""
     options: dict[str, Any] = {}
 
     for key, value in _table(table, file, name).items():

@@ -45,7 +45,7 @@ class Result:
         broken: how many entries could not be read.
         watched: the files that its entries name, as a JSON list.
         warnings: what was skipped, or reads otherwise than it was meant.
-        error: why there are no rows; "" where there are.
+        error: why it has no rows; "" where it has.
         seconds: how long it took.
     """
 
@@ -76,7 +76,7 @@ def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric
     """Score one repository, and never raise.
 
     Returns:
-        The rows; or why there are none, be it a bug.
+        The rows, or the reason for having none, be it a bug.
     """
     start = time.monotonic()
     result = Result(repository.name)
@@ -153,7 +153,7 @@ def _rows_of(
     cache_dir: Path | None,
     report: LogReport,
 ) -> list[FleetRow]:
-    """Return the rows of a repository; without git's answers those about outcomes are missing."""
+    """Return the rows of a repository. Without git's answers those about outcomes are missing."""
     assert repository.log is not None
     assert repository.repo_dir is not None
     horizon = days_of(config.horizon)

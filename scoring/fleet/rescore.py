@@ -31,7 +31,7 @@ class Rescored:
 
     Attributes:
         rubric: the version of the rubric.
-        source: the rubric whose rows were used.
+        source: the rubric of the rows that were used.
         repositories: how many repositories.
         iterations: how many iterations they have.
         left_out: a line for each repository that was not scored, with the reason.
@@ -54,11 +54,11 @@ def rescore(dataset: DataSet, rubric: Rubric, source: str | None = None) -> Resc
     Args:
         dataset: the data set.
         rubric: the rubric.
-        source: the rubric whose rows are used; by default the first one that has evidence read in
-            the same way.
+        source: the rubric of the rows that are used; by default the first one that has evidence
+            read in the same way.
 
     Raises:
-        FleetError: there are no such rows, or another fleet writes to the data set.
+        FleetError: the data set lacks such rows, or another fleet writes to the data set.
         WriteError: the data set cannot be written.
     """
     from pyarrow import compute as pc
@@ -251,7 +251,7 @@ def _rescored_month(
 def _tables_of_month(
     dataset: DataSet, source: str, month: str, left_out: Collection[str]
 ) -> dict[str, Any]:
-    """Return the rows of a month under a rubric, without those that another rubric changes whole."""
+    """Return the rows of a month under a rubric, of the tables that another rubric keeps."""
     from pyarrow import compute as pc
 
     where = (pc.field(RUBRIC) == source) & (pc.field(MONTH) == month)

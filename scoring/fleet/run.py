@@ -115,7 +115,7 @@ def run_fleet(
     Raises:
         FleetError: another fleet writes to the data set, or the cluster is lost.
         InputError: a source leads nowhere, or something in the fleet is wrong.
-        RubricError: there is no such rubric.
+        RubricError: the rubric does not exist.
         WriteError: the data set cannot be written.
     """
     start = time.monotonic()

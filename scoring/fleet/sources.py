@@ -76,7 +76,7 @@ class Repository:
 
     @property
     def short(self) -> str:
-        """What ``{name}`` stands for: the last part of its place, without ``.tar.gz`` and such."""
+        """The value of ``{name}``: the last part of its place, without ``.tar.gz`` and such."""
         place = self.url or str(self.repo_dir)
         last = posixpath.basename(place.rstrip("/"))
         for ending in reversed(_ARCHIVE_ENDINGS):

@@ -1,4 +1,4 @@
-"""File systems of a fleet: where its sources are read from, and where delta-rs writes its results."""
+"""File systems of a fleet: those of its sources, and that to which delta-rs writes its results."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def file_system(url: str, storage: Storage) -> tuple[Any, str]:
     """Return the file system of a URL, as fsspec has it, and the path there.
 
     Raises:
-        InputError: there is no such file system, or it cannot be reached.
+        InputError: the file system is not known, or it cannot be reached.
     """
     require("fleet", "fsspec")
     import fsspec
@@ -122,7 +122,7 @@ def _results_in_folder(url: str) -> ResultsPlace:
 
 
 def _delta_options(store: str, fsspec_options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the options of a store for delta-rs; those that it does not know go to sources alone."""
+    """Return the options of a store for delta-rs, without those that are for sources alone."""
     given = dict(fsspec_options)
     client_options = given.pop("client_kwargs", None)
     if isinstance(client_options, dict):

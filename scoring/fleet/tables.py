@@ -1,4 +1,7 @@
-"""The tables of a fleet: counts, scores, ids and times, and no text: ``docs/FLEET.md``, "Tables"."""
+"""The tables of a fleet: counts, scores, ids and times, without texts.
+
+``docs/FLEET.md``, "Tables".
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -101,7 +104,7 @@ class _ProvenanceColumn(NamedTuple):
 
 
 def _columns_of_log(table: str) -> tuple[DataColumn[Any], ...]:
-    """Return the columns that a table has for a single log, without texts and states of sidecars."""
+    """Return the columns that a table has for a log, without texts and states of sidecars."""
     left_out = _COLUMNS_OF_WORK_NOT_KEPT if table == WORK else _COLUMNS_NOT_KEPT
     columns = [column for column in TABLES[table] if column.name not in left_out]
     return (REPOSITORY_COLUMN, *columns)
@@ -115,7 +118,7 @@ def _column(
 
 
 def kept_column(signal: str, way: str) -> str:
-    """Return the column of ``kept`` with the sub-score of a signal, which is empty where it is absent.
+    """Return the column of ``kept`` with the sub-score of a signal, empty where it is absent.
 
     Args:
         signal: the id of the signal.

@@ -168,7 +168,7 @@ class _LimitedFolder:
         """Write a file.
 
         Raises:
-            InputError: its name leads outside, or there is no room for it.
+            InputError: its name leads outside, or it is too large.
         """
         path = self._folder / self._relative(name)
         path.parent.mkdir(parents=True, exist_ok=True)

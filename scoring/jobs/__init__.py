@@ -1,1 +1,1 @@
-"""Jobs that run without anyone watching: the close-task hook and the backfill. They compose the library."""
+"""Something done to one log or many, which may be interrupted and repeated."""

@@ -1,4 +1,4 @@
-"""Brings logs up to date: scores what has no score, or one that no longer follows from what is on disk."""
+"""Brings logs up to date: scores what has no score, or one that what is on disk no longer gives."""
 
 import datetime
 import os
@@ -340,7 +340,7 @@ def _compare(scored: ScoredIteration, log: Path, known: Fingerprints) -> _Compar
 
 
 def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
-    """Return the bytes of a sidecar: empty where it cannot be read, None where there is none."""
+    """Return the bytes of a sidecar: empty for one that cannot be read, None for no file."""
     try:
         return read_file(iteration_score_path(log, iteration), within=log)
     except FileNotFoundError:

@@ -1,6 +1,7 @@
-"""Writes an entry for every commit that an agent made: ``docs/LOG.md``, "A log where there is none".
+"""Writes an entry for every commit that an agent made.
 
-Such an entry claims nothing. It says what git, transcripts and checkpoints show.
+Such an entry claims nothing. It says what git, transcripts and checkpoints show: ``docs/LOG.md``,
+"A log where there is none".
 """
 
 import contextlib

@@ -100,7 +100,7 @@ def _refuse_second_entry(number: int, path: Path, entries: Mapping[int, Existing
 
 
 def existing_entries(log_dir: Path) -> dict[int, ExistingEntry]:
-    """Return the entries of a log by number; the name gives it where a file cannot be read."""
+    """Return the entries of a log by number. The name gives it where a file cannot be read."""
     entries: dict[int, ExistingEntry] = {}
     if not log_dir.is_dir():
         return entries

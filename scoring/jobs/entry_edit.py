@@ -1,4 +1,7 @@
-"""Sets one field in an entry, and leaves all other text as it is: ``docs/LOG.md``, "Keeping a log"."""
+"""Sets one field in an entry, and leaves all other text as it is.
+
+``docs/LOG.md``, "Keeping a log".
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -123,7 +126,7 @@ def _field_at(path: str, version: int) -> DescribedField:
 
 
 def _as_yaml(field: DescribedField, text: str, path: str) -> str:
-    """Return a value as YAML in one line; SettingsError where the field cannot hold it."""
+    """Return a value as YAML in one line. SettingsError where the field cannot hold it."""
     if field.kind == "text":
         return quoted(text)
 

@@ -79,7 +79,7 @@ def hook_settings(harness: str, scope: str, project: Path) -> Path:
 
     Args:
         harness: the name of the harness.
-        scope: ``project`` or ``user``, for whom the file is.
+        scope: ``project`` or ``user``, which decides where the file is.
         project: the folder of the project.
 
     Raises:
@@ -154,7 +154,7 @@ def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
         hook: how the harness runs it.
 
     Raises:
-        InputError: there is no such program, it does not run, or as :func:`install_hook`.
+        InputError: the program does not exist or does not run, or as :func:`install_hook`.
         WriteError: as :func:`install_hook`.
     """
     # The path may hold another da-score than the one that runs.
@@ -165,7 +165,7 @@ def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
     program = shutil.which(os.path.abspath(candidate)) or shutil.which(PROGRAM)
     if program is None:
         raise InputError(
-            f"there is no program {PROGRAM} beside {sys.executable} nor on the path:"
+            f"cannot find the program {PROGRAM} next to {sys.executable} or on the path:"
             " install da-score"
         )
 
@@ -217,7 +217,7 @@ def install_hook(
 
 
 def _repair(installed: list[_InstalledHook], program: str) -> bool:
-    """Put a program into hooks whose own cannot be started by its path, and say whether any was."""
+    """Put a program into the hooks with one that cannot be started, and tell whether any was."""
     if not os.path.isabs(program):
         return False
 
@@ -232,7 +232,7 @@ def _repair(installed: list[_InstalledHook], program: str) -> bool:
 
 
 def _groups_of_event(path: Path, data: Any, event: str) -> list[Any]:
-    """Return the list of an event in the data of a settings file, made where there is none."""
+    """Return the list of an event in the data of a settings file, which may be new."""
     problem = ""
     if not isinstance(data, dict):
         problem = "the file is not a JSON object"
@@ -287,7 +287,7 @@ def _take_out(installed: _InstalledHook, data: dict[str, Any]) -> None:
 
 
 def _former_bytes(path: Path, data: Any, text: str) -> bytes:
-    """Return the bytes of a settings file without the hook: those of the backup, if it says the same."""
+    """Return a settings file without the hook: the bytes of the backup, if it says the same."""
     backup = backup_of(path)
     with contextlib.suppress(InputError, WriteError):
         former = read_json_file(backup)
@@ -331,7 +331,7 @@ def hooks_that_do_not_run(path: Path) -> Iterator[str]:
 
 
 def _installed_hooks(data: Any) -> list[_InstalledHook]:
-    """Return where the data of a settings file has the hook; anything of another shape is skipped."""
+    """Return where a settings file has the hook. Anything of another shape is skipped."""
     events = data.get("hooks") if isinstance(data, dict) else None
     if not isinstance(events, dict):
         return []

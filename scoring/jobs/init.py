@@ -1,4 +1,4 @@
-"""Writes the settings file of ``da-score init``: every setting with a comment that says what was found."""
+"""Writes the settings file of ``da-score init``: every setting, with what was found as a comment."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def _transcript_values(examination: Examination, settings: Settings, top: Path) 
 
 
 def _filled_block(template: str, values: Mapping[str, str]) -> str:
-    """Return a block of the template, its first line as a wrapped comment, the others as they are."""
+    """Return a block of the template, with its first line as a wrapped comment."""
     comment, *lines = (line.format_map(values) for line in template.split("\n"))
     wrapped = textwrap.wrap(
         printable(comment),
@@ -156,7 +156,7 @@ def write_settings(examination: Examination, text: str, force: bool) -> Path:
         force: whether it may replace a file.
 
     Raises:
-        NotARepositoryError: there is no repository.
+        NotARepositoryError: the folder is not in a git work tree.
         SettingsError: there is a settings file already.
         WriteError: the file cannot be written, or a link leads out of the repository.
     """

@@ -114,7 +114,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
 
 
 def _content_of(path: Path, log_dir: Path) -> bytes | None:
-    """Return the content of a file of labels, or None where there is no file."""
+    """Return the content of a file of labels, or None where it does not exist."""
     try:
         if path.is_symlink() and not is_inside(path, log_dir):
             raise InputError(f"{path}: is a link to a file elsewhere; nothing is added to it")
@@ -230,7 +230,7 @@ def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
 
 
 def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> CommentedMap:
-    """Return an edit for the history of a label: new values, and the last ones where none is given."""
+    """Return an edit for the history of a label. A value that is not given stays the last one."""
     latest = last.latest if last else None
 
     note = label.note

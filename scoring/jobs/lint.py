@@ -207,14 +207,14 @@ def _archived_entry(path: Path, item: MappingNode) -> _ReadEntry:
 
 
 def _faults_in(path: Path, entry: Node | None, number: int | None) -> Iterator[LintFinding]:
-    """Yield where an entry does not fit its schema; ``number`` None is for an archived one."""
+    """Yield where an entry does not fit its schema. ``number`` None is for an archived one."""
     for fault in faults_of(entry, archived=number is None):
         level: Level = "error" if fault.is_error else "warning"
         yield LintFinding(level, path, fault.line, number, fault.path, fault.text)
 
 
 def _unreadable_beside(log_dir: Path, iteration: int) -> Iterator[LintFinding]:
-    """Yield which files beside an entry cannot be read, at most one finding a file."""
+    """Yield which of the other files of an entry cannot be read, each once."""
     reported: set[Path] = set()
     for facts in (
         label_facts(log_dir, iteration),
@@ -231,7 +231,7 @@ def _has_error(findings: Iterable[LintFinding]) -> bool:
 
 
 def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
-    """Return the finding for a file that cannot be read, with the line that a message begins with."""
+    """Return the finding for a file that cannot be read, in the line that a message names."""
     text = message.removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
 
     line = None

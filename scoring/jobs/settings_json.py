@@ -20,8 +20,8 @@ class JsonFile(NamedTuple):
     """A settings file.
 
     Attributes:
-        text: its text; "" where there is no file.
-        data: what it holds; an empty object where there is no file, or an empty one.
+        text: its text; "" where it does not exist.
+        data: what it holds; an empty object where it does not exist or is empty.
     """
 
     text: str
@@ -95,7 +95,7 @@ def _indent_of(body: str) -> str | None:
 
 
 def backup_of(path: Path) -> Path:
-    """Return where the backup of a settings file is: beside the file that links lead to."""
+    """Return where the backup of a settings file is: next to the file that links lead to."""
     target = Path(os.path.realpath(path))
     return target.with_name(target.name + BACKUP_SUFFIX)
 

@@ -33,7 +33,7 @@ _REST = 20
 ChangeKind: TypeAlias = Literal["now", "new", "changed", "removed", "broken"]
 
 _FileState: TypeAlias = tuple[int, int, int] | None
-"""The size and both times of a file; None where there is no file."""
+"""The size and both times of a file; None where it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class LogChange:
 
     @property
     def value(self) -> float | None:
-        """The value of the score; None where there is too little evidence."""
+        """The value of the score. None where there is too little evidence."""
         if self.score is None or not self.score.scored:
             return None
         return self.score.value
@@ -96,7 +96,7 @@ class _WatchedFile:
 
 
 class LogWatch:
-    """One log that is watched: :meth:`begin` reports its newest scores, :meth:`look` what is new."""
+    """A log that is watched: :meth:`begin` reports its newest scores, :meth:`look` what is new."""
 
     def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
         self._log = iter_log_dir

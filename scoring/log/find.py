@@ -1,4 +1,4 @@
-"""Finds iteration logs, and says what to do where there is none.
+"""Finds iteration logs, and says how to make one.
 
 A log is found as a directory of its own, in a repository, or below a folder of repositories.
 """

@@ -1,7 +1,7 @@
 """The record of an iteration: what the agent reported, in one form for both schemas of an entry.
 
-The descriptions of the fields are data: ``da-score log schema entry``, the template of ``entry new``
-and ``docs/LOG.md``, "Fields" show them.
+The descriptions of the fields are data: the JSON Schema, the template of ``log entry new`` and
+``docs/LOG.md``, "Fields" show them.
 """
 
 from bisect import bisect_left

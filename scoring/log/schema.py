@@ -25,7 +25,7 @@ NOT_READ = {
     (
         SCHEMA_NESTED,
         "impl.tests_total_pass",
-    ): "is no field of the reference, and rubrics before 3.0.0 do not read it; "
+    ): "is not a field of the reference, and rubrics before 3.0.0 do not read it; "
     "for them a verifier has one (verifiers[].tests_total_pass)"
 }
 """Keys that are written by mistake so often that they only get a warning: by schema and path."""
@@ -263,8 +263,7 @@ def _faults_of_scalar(node: Node, kind: ScalarField, path: str, line: int) -> It
         return
 
     if kind.tags and tag not in (*kind.tags, NULL):
-        wanted = kind.wanted.removeprefix("a ")
-        text = f"{path}: {words} is no {wanted}, and is read as {shown(value)}"
+        text = f"{path}: {words} is not {kind.wanted}, and is read as {shown(value)}"
         yield EntryFault(path, line, text, is_error=False)
     elif plain_value is True and value is False:
         text = f"{path}: {words} is read as false by rubrics before 3.1.0; write true"
