@@ -1,4 +1,4 @@
-"""Writes the settings file of ``da-score init``: every setting, with what was found as a comment."""
+"""Writes the settings file of ``da-score init``: each setting, with what was found as a comment."""
 
 import json
 import os
