@@ -1,227 +1,335 @@
 """What the meters print: an advice, how often it agrees with labels, the rounds of a meeting."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from scoring.meters import PLACES, rounded
-from scoring.meters.dr.calibrate import Calibration, Collection
+from scoring.meters.dr.calibrate import Agreement, Calibration, Collection, FileOutcome
 from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.decision_rules import words
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
 
-_STYLES = {
+_SIGNAL_STYLES = {
     "SHIP": "bold green",
     "ASK": "bold cyan",
     "ESCALATE": "bold red",
     "CONTINUE": "bold yellow",
 }
-_QUOTED = 200
+_LONGEST_QUOTE = 200
+_MOST_ROUNDS = 5  # that are listed
 
 
-def advice_view(advice: dict[str, Any]) -> list[Block]:
-    """Return an advice as a line for the signal and one for each part."""
-    following = advice["next_action"]
-    if advice["first_next_action"]:
-        following += f" First: {quote(cut(advice['first_next_action'], _QUOTED))}"
-    rows = [(str(i), reason) for i, reason in enumerate(advice["reasons"], 1)] + [
-        ("Next", following)
-    ]
-    if advice["flags"]:
-        rows.append(
-            ("Flags", "; ".join(f"{f['flag']} in {_rounds(f['rounds'])}" for f in advice["flags"]))
-        )
-    if observations := advice.get("observations"):
-        rows.append(("Sure", _sure(observations["confidence"])))
-        rows.append(("Seen", _seen(observations["structural_agreement_by_round"])))
-    lines = [TableRow((Cell(label, style="bold"), text)) for label, text in rows]
-    lines.append(TableRow((Cell("Note", style="bold"), advice["does_not_claim"]), style="dim"))
+def advice_view(advice: Mapping[str, Any]) -> list[Block]:
+    """Return an advice of the diminishing-returns meter: its signal, and a line for each part."""
+    rows = []
+    for label, text in _advice_parts(advice):
+        rows.append(TableRow((Cell(label, style="bold"), text)))
+    note = (Cell("Note", style="bold"), advice["does_not_claim"])
+    rows.append(TableRow(note, style="dim"))
+
+    signal = Cell(advice["signal"], style=_SIGNAL_STYLES[advice["signal"]])
     return [
-        Line(
-            (
-                Cell(advice["signal"], style=_STYLES[advice["signal"]]),
-                f"  as of round {advice['round']}",
-            )
-        ),
+        Line((signal, f"  as of round {advice['round']}")),
         Line(only="terminal"),
-        Table((Column("", width=5), Column("")), lines, heads=False),
+        Table((Column("", width=5), Column("")), rows, heads=False),
     ]
 
 
-def _sure(confidence: dict[str, Any]) -> str:
-    others = ", ".join(
-        f"{count} say {signal}" for signal, count in sorted(confidence["others"].items())
-    )
-    agreed = confidence["settings"] - sum(confidence["others"].values())
-    said = f"{agreed} of {confidence['settings']} neighbouring settings give the same signal"
-    return f"{said}; {others}" if others else said
+def _advice_parts(advice: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for number, reason in enumerate(advice["reasons"], 1):
+        yield str(number), reason
+
+    next_action = advice["next_action"]
+    if advice["first_next_action"]:
+        next_action += f" First: {quote(cut(advice['first_next_action'], _LONGEST_QUOTE))}"
+    yield "Next", next_action
+
+    if advice["flags"]:
+        flags = [f"{flag['flag']} in {_rounds_text(flag['rounds'])}" for flag in advice["flags"]]
+        yield "Flags", "; ".join(flags)
+
+    observations = advice.get("observations")
+    if observations:
+        yield "Sure", _confidence_text(observations["confidence"])
+        yield "Seen", _agreement_text(observations["structural_agreement_by_round"])
 
 
-def _seen(agreement: list[dict[str, Any]]) -> str:
-    by_class: dict[str, list[int]] = {}
+def _confidence_text(confidence: Mapping[str, Any]) -> str:
+    """Return how many of the neighbouring settings give the same signal."""
+    settings = confidence["settings"]
+    others = sorted(confidence["others"].items())
+    agreeing = settings - sum(count for _, count in others)
+
+    text = f"{agreeing} of {settings} neighbouring settings give the same signal"
+    if others:
+        text += "; " + ", ".join(f"{count} say {signal}" for signal, count in others)
+    return text
+
+
+def _agreement_text(agreement: Iterable[Mapping[str, Any]]) -> str:
+    """Return in which rounds which agent agreed."""
+    rounds_by_agreement: dict[str, list[int]] = {}
     for row in agreement:
-        by_class.setdefault(f"{row['agreement']} by {row['agent']}", []).append(row["round"])
-    return (
-        "; ".join(f"{name} in {_rounds(rounds)}" for name, rounds in by_class.items())
-        or "no two agents are named"
+        name = f"{row['agreement']} by {row['agent']}"
+        rounds_by_agreement.setdefault(name, []).append(row["round"])
+
+    if not rounds_by_agreement:
+        return "no two agents are named"
+    return "; ".join(
+        f"{name} in {_rounds_text(rounds)}" for name, rounds in rounds_by_agreement.items()
     )
 
 
-def _rounds(numbers: list[int]) -> str:
-    return f"round{'' if len(numbers) == 1 else 's'} {some_of(numbers, 5)}"
+def _rounds_text(numbers: Sequence[int]) -> str:
+    noun = "round" if len(numbers) == 1 else "rounds"
+    return f"{noun} {some_of(numbers, _MOST_ROUNDS)}"
 
 
-_WIDTHS = (17, 9, 8, 18, 10, 0)
+_SETTING_WIDTHS = (17, 9, 8, 18, 10, 0)
+_CONFUSION_WIDTH = 12
 
 
 def calibration_lines(
-    directory: Path, collection: Collection, found: Iterable[Calibration], left_out: str = ""
+    directory: Path,
+    collection: Collection,
+    calibrations: Sequence[Calibration],
+    left_out: str = "",
 ) -> Iterator[str]:
-    """Yield a calibration as lines: agreement per setting, then a confusion table and the files that disagree."""
+    """Yield how often the meter agrees with labels.
+
+    First comes the agreement under each setting, then for each its confusion table and the files
+    that disagree, and last what is not counted.
+
+    Args:
+        directory: where the transcripts are.
+        collection: the transcripts.
+        calibrations: what the meter says of them, by setting.
+        left_out: why novelty by embeddings was not measured; "" if it was.
+    """
     yield f"Calibration — {directory}"
-    counts = f"{len(collection.labelled)} labelled, {len(collection.unlabelled)} without a label"
-    yield from (f"{counts}, {len(collection.broken)} broken", "")
-    yield _padded(("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS"), _WIDTHS)
-    for c in found:
-        low, high = c.agreement.interval
-        share = "-" if c.agreement.share is None else f"{c.agreement.share:.3f}"
-        of_classes = (c.agreement_on("novelty"), c.agreement_on("readiness"))
-        agreed, *classes = (
-            f"{a.agreed} of {a.total}" if a.total else "-" for a in (c.agreement, *of_classes)
-        )
-        yield _padded(
-            (str(c.setting), agreed, share, f"{low:.3f} to {high:.3f}", *classes), _WIDTHS
-        )
+    labelled = f"{len(collection.labelled)} labelled"
+    unlabelled = f"{len(collection.unlabelled)} without a label"
+    yield f"{labelled}, {unlabelled}, {len(collection.broken)} broken"
+    yield ""
+
+    heads = ("SETTING", "AGREE", "SHARE", "95 % INTERVAL", "NOVELTY", "READINESS")
+    yield _padded(heads, _SETTING_WIDTHS)
+    for calibration in calibrations:
+        yield _padded(_setting_cells(calibration), _SETTING_WIDTHS)
     if left_out:
         yield f"L2 not measured: {left_out}"
-    for c in found:
-        yield from ("", *_details(c))
-    rows = [(file, "no label") for file in collection.unlabelled]
-    rows += [(file, f"broken: {why}") for file, why in collection.broken]
-    rows += [
-        (file, "not named as a transcript is (.json, .jsonl, .ndjson)")
-        for file in collection.others
-    ]
-    yield from ("", "Not counted") if rows else ()
-    yield from (f"  {file}: {why}" for file, why in rows)
+
+    for calibration in calibrations:
+        yield ""
+        yield from _details(calibration)
+    yield from _not_counted(collection)
+
+
+def _setting_cells(calibration: Calibration) -> Sequence[str]:
+    agreement = calibration.agreement
+    low, high = agreement.interval
+    share = "-" if agreement.share is None else f"{agreement.share:.3f}"
+    return (
+        str(calibration.setting),
+        _agreed_text(agreement),
+        share,
+        f"{low:.3f} to {high:.3f}",
+        _agreed_text(calibration.agreement_on("novelty")),
+        _agreed_text(calibration.agreement_on("readiness")),
+    )
+
+
+def _agreed_text(agreement: Agreement) -> str:
+    return f"{agreement.agreed} of {agreement.total}" if agreement.total else "-"
 
 
 def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
-    return "".join(f"{text:<{width}}" for text, width in zip(cells, widths, strict=False)).rstrip()
+    padded = [f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)]
+    return "".join(padded).rstrip()
 
 
-def _details(c: Calibration) -> Iterator[str]:
-    confusion = c.confusion()
-    yield str(c.setting)
-    for cells in (
-        ("EXPECTED", *confusion),
-        *((wanted, *map(str, by.values())) for wanted, by in confusion.items()),
-    ):
-        yield "  " + _padded(cells, repeat(12))
-    for o in c.outcomes:
-        if not o.agrees:
-            yield f"  {o.file}: expected {o.expected.signal}, found {o.found.signal} by the rule {o.rule}"
-            yield f"    {o.why}"
-        if o.other_classes:
-            lead = (
-                "    the label wants"
-                if not o.agrees
-                else f"  {o.file}: the same signal, but the label wants"
-            )
-            yield f"{lead} {'; '.join(o.other_classes)}"
+def _details(calibration: Calibration) -> Iterator[str]:
+    """Yield the confusion table of one setting, and the files on which it disagrees."""
+    yield str(calibration.setting)
+
+    confusion = calibration.confusion()
+    widths = repeat(_CONFUSION_WIDTH)
+    yield "  " + _padded(("EXPECTED", *confusion), widths)
+    for expected, counts in confusion.items():
+        cells = (expected, *(str(count) for count in counts.values()))
+        yield "  " + _padded(cells, widths)
+
+    for outcome in calibration.outcomes:
+        yield from _disagreement(outcome)
 
 
-_SCORES = {"E": "exploration", "C": "convergence", "F": "focus", "N": "novelty"}
-_SCORES |= {"RECENT": "novelty_recent", "M": "completeness", "SPREAD": "disagreement"}
+def _disagreement(outcome: FileOutcome) -> Iterator[str]:
+    if not outcome.agrees:
+        expected = outcome.expected.signal
+        signal = outcome.found.signal
+        yield f"  {outcome.file}: expected {expected}, found {signal} by the rule {outcome.rule}"
+        yield f"    {outcome.why}"
+
+    if outcome.other_classes:
+        classes = "; ".join(outcome.other_classes)
+        if outcome.agrees:
+            yield f"  {outcome.file}: the same signal, but the label wants {classes}"
+        else:
+            yield f"    the label wants {classes}"
+
+
+def _not_counted(collection: Collection) -> Iterator[str]:
+    reasons = [(file, "no label") for file in collection.unlabelled]
+    reasons += [(file, f"broken: {why}") for file, why in collection.broken]
+    not_a_name = "not named as a transcript is (.json, .jsonl, .ndjson)"
+    reasons += [(file, not_a_name) for file in collection.others]
+    if not reasons:
+        return
+
+    yield ""
+    yield "Not counted"
+    for file, reason in reasons:
+        yield f"  {file}: {reason}"
+
+
+_SCORES = {
+    "E": "exploration",
+    "C": "convergence",
+    "F": "focus",
+    "N": "novelty",
+    "RECENT": "novelty_recent",
+    "M": "completeness",
+    "SPREAD": "disagreement",
+}
+"""The scores of a round, by the headings of their columns."""
+
 _LEGEND = (
-    "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, M completeness,",
-    "SPREAD disagreement; each from 0 to 1. A status says nothing about whether what was agreed is right.",
+    "E exploration, C convergence, F focus, N novelty, RECENT novelty with the round before, "
+    "M completeness,",
+    "SPREAD disagreement; each from 0 to 1. "
+    "A status says nothing about whether what was agreed is right.",
 )
-_STATUS_STYLES = {"must_continue": "red", "continue_targeted": "yellow"}
-_STATUS_STYLES |= {"ready_to_decide": "bold green", "park_or_abort": "magenta"}
-
-
-def _status(verdict: MeetingVerdict) -> Cell:
-    return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
+_STATUS_STYLES = {
+    "must_continue": "red",
+    "continue_targeted": "yellow",
+    "ready_to_decide": "bold green",
+    "park_or_abort": "magenta",
+}
+_ROUND_COLUMNS = [
+    Column("ROUND", width=5, right=True),
+    Column("STATUS", width=17),
+    Column("STRENGTH", width=8),
+    Column("MAY END", width=7),
+    *(Column(head, width=6, right=True) for head in _SCORES),
+]
 
 
 def meeting_view(
     verdicts: Sequence[MeetingVerdict], config: MeetingConfig, name: str, config_name: str
 ) -> list[Block]:
-    """Return the rounds of a meeting as a table, and the reasons of each in words."""
-    limits = f"{config.round_limits.min_rounds} to {config.round_limits.max_rounds} rounds"
-    columns = [
-        Column("ROUND", width=5, right=True),
-        Column("STATUS", width=17),
-        Column("STRENGTH", width=8),
-    ]
-    columns += [
-        Column("MAY END", width=7),
-        *(Column(head, width=6, right=True) for head in _SCORES),
-    ]
-    rows = []
-    for v in verdicts:
-        scores = (f"{rounded(getattr(v.scores, name)):.{PLACES}f}" for name in _SCORES.values())
-        rows.append(
-            (
-                v.round_index,
-                _status(v),
-                v.strength or "-",
-                "yes" if v.ending_allowed else "no",
-                *scores,
-            )
-        )
+    """Return the rounds of a meeting as a table, and then the reasons of each in words.
+
+    Args:
+        verdicts: what the meter says of each round.
+        config: its configuration.
+        name: what the meeting is called.
+        config_name: what the configuration is called.
+    """
+    limits = config.round_limits
+    rounds = f"{limits.min_rounds} to {limits.max_rounds} rounds"
     blocks: list[Block] = [
-        Line(f"Deliberation — {name} · config {config_name}, {limits}", "bold"),
+        Line(f"Deliberation — {name} · config {config_name}, {rounds}", "bold"),
         Line(),
-        Table(columns, rows),
+        Table(_ROUND_COLUMNS, [_round_row(verdict) for verdict in verdicts]),
         Line(),
         *(Line(line, only="pipe") for line in _LEGEND),
         Line(" ".join(_LEGEND), "dim", only="terminal"),
     ]
-    for v in verdicts:
-        parts = list(_round_lines(v))
-        cells = [(Cell(label, style="dim"), text) for label, text in parts]
-        blocks += [
-            Line(),
-            Line((Cell(f"Round {v.round_index}: ", style="bold"), _status(v))),
-            *(Line(f"  {label:<11}{text}", only="pipe") for label, text in parts),
-            Table((Column(""), Column("")), cells, heads=False, indent=2, only="terminal"),
-        ]
+    for verdict in verdicts:
+        blocks += _round_blocks(verdict)
     return blocks
 
 
-def _round_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
-    def said(value: float | str | None) -> str:
-        return "nothing" if value is None else value if isinstance(value, str) else words(value)
+def _round_row(verdict: MeetingVerdict) -> Sequence[Any]:
+    scores = []
+    for name in _SCORES.values():
+        score = rounded(getattr(verdict.scores, name))
+        scores.append(f"{score:.{PLACES}f}")
 
+    return (
+        verdict.round_index,
+        _status_cell(verdict),
+        verdict.strength or "-",
+        "yes" if verdict.ending_allowed else "no",
+        *scores,
+    )
+
+
+def _status_cell(verdict: MeetingVerdict) -> Cell:
+    return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
+
+
+def _round_blocks(verdict: MeetingVerdict) -> Iterator[Block]:
+    lines = list(_labelled_lines(verdict))
+    cells = [(Cell(label, style="dim"), text) for label, text in lines]
+
+    yield Line()
+    yield Line((Cell(f"Round {verdict.round_index}: ", style="bold"), _status_cell(verdict)))
+    for label, text in lines:
+        yield Line(f"  {label:<11}{text}", only="pipe")
+    yield Table((Column(""), Column("")), cells, heads=False, indent=2, only="terminal")
+
+
+def _labelled_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:
+    """Yield the lines about a round, each with its label, "" for a line that goes on."""
+    parts = {
+        "why": [*verdict.reasons, f"(rule {verdict.rule})"],
+        "to say": [verdict.facilitator_prompt],
+        "next focus": list(verdict.next_round_focus_prompts),
+        "used": [_used_text(verdict)],
+        "stated": list(_stated_differences(verdict)),
+        "messages": list(_message_lines(verdict)),
+    }
+    for label, lines in parts.items():
+        for index, line in enumerate(lines):
+            yield "" if index else label, line
+
+
+def _used_text(verdict: MeetingVerdict) -> str:
     used = verdict.pressure
     parts = [f"{used.rounds_used * 100:.0f} % of the rounds"]
     if used.time_used is not None:
         parts.append(f"{used.time_used * 100:.0f} % of the time")
     if used.cost_total is not None:
         parts.append(f"cost {words(used.cost_total)}")
-    differences = [
-        f"{d.field} {said(d.stated)}, computed {said(d.computed)}"
-        for d in verdict.stated_differences
-    ]
-    messages = []
-    if new := verdict.from_messages:
-        judge = "not counted by the judge"
-        if new.judge_share is not None:
-            judge = f"the judge: {new.judge_novel} new, {new.judge_repeated} repeated ({words(new.judge_share)})"
-        messages.append(
-            f"{new.novel} new, {new.repeated} repeated by {new.matched_by} ({words(new.share)}); {judge}"
-        )
-    for label, lines in (
-        ("why", [*verdict.reasons, f"(rule {verdict.rule})"]),
-        ("to say", [verdict.facilitator_prompt]),
-        ("next focus", verdict.next_round_focus_prompts),
-        ("used", [", ".join(parts)]),
-        ("stated", differences),
-        ("messages", messages),
-    ):
-        yield from zip((label, *[""] * len(lines)), lines, strict=False)
+    return ", ".join(parts)
+
+
+def _stated_differences(verdict: MeetingVerdict) -> Iterator[str]:
+    for difference in verdict.stated_differences:
+        stated = _value_text(difference.stated)
+        computed = _value_text(difference.computed)
+        yield f"{difference.field} {stated}, computed {computed}"
+
+
+def _value_text(value: float | str | None) -> str:
+    if value is None:
+        return "nothing"
+    return value if isinstance(value, str) else words(value)
+
+
+def _message_lines(verdict: MeetingVerdict) -> Iterator[str]:
+    novelty = verdict.from_messages
+    if not novelty:
+        return
+
+    judge = "not counted by the judge"
+    if novelty.judge_share is not None:
+        counts = f"{novelty.judge_novel} new, {novelty.judge_repeated} repeated"
+        judge = f"the judge: {counts} ({words(novelty.judge_share)})"
+    counts = f"{novelty.novel} new, {novelty.repeated} repeated by {novelty.matched_by}"
+    yield f"{counts} ({words(novelty.share)}); {judge}"
