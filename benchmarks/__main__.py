@@ -1,21 +1,29 @@
-"""``python -m benchmarks`` measures how long da-score takes, with ``truth`` whether it is right.
+"""``python -m benchmarks`` measures how long da-score takes.
 
-With ``spent`` it compares the tokens of the ledger with those that another program counts, and with
-``landings`` what is said of work off the trunk with histories that it rewrites; ``reader`` shows
-what is understood of a transcript.
+Its sub-commands check whether da-score is right: ``truth`` compares what it says with what readers
+found, ``spent`` compares its tokens with those of another program, and ``landings`` checks what it
+says of work off the trunk in histories that it rewrites. ``reader`` shows what is understood of a
+transcript.
 """
 
 import sys
+from collections.abc import Callable
 
 from benchmarks import landings, reader, run, spent, truth
 
-_OTHERS = {
+_SUB_COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "truth": truth.main,
     "spent": spent.main,
     "landings": landings.main,
     "reader": reader.main,
 }
 
-sys.exit(
-    _OTHERS[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in _OTHERS else run.main()
-)
+
+def main(arguments: list[str]) -> int:
+    """Run a sub-command, or measure."""
+    if arguments and arguments[0] in _SUB_COMMANDS:
+        return _SUB_COMMANDS[arguments[0]](arguments[1:])
+    return run.main(arguments)
+
+
+sys.exit(main(sys.argv[1:]))

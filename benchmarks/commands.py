@@ -16,15 +16,20 @@ RECOMPUTE = "`iteration N --recompute`, warm cache"
 
 
 def floor(corpus: Corpus, name: str = FLOOR) -> Case:
-    """Return the floor."""
-    return Case(
-        name, (*PYTHON, str(HERE / "floor.py"), str(corpus.repo), *map(str, corpus.transcripts))
-    )
+    """Return the floor, which everything else is compared with."""
+    folders = [str(folder) for folder in corpus.transcripts]
+    return Case(name, (*PYTHON, str(HERE / "floor.py"), str(corpus.repo), *folders))
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """da-score on a backlog. The log is a copy of its own, because some commands write into it."""
+    """da-score on a backlog.
+
+    Attributes:
+        corpus: the backlog.
+        log: a copy of its log, because some commands write into it.
+        cache: the cache directory of warm runs.
+    """
 
     corpus: Corpus
     log: Path
@@ -32,19 +37,24 @@ class Program:
 
     @classmethod
     def on(cls, corpus: Corpus, directory: Path) -> "Program":
-        """Prepare to run on a backlog, keeping log and cache in a directory of one's own."""
+        """Prepare to run on a backlog, with log and cache in a directory."""
         log = directory / "log"
         shutil.copytree(corpus.log, log)
         return cls(corpus, log, directory / "cache")
 
     def command(self, *arguments: str, cache: Path | None = None) -> tuple[str, ...]:
-        """Return a command line; a command without a cache is told so by its arguments."""
+        """Return a command line.
+
+        Args:
+            arguments: the command, with ``--no-cache`` where it has none.
+            cache: the cache directory.
+        """
         places = ["--repo-dir", str(self.corpus.repo), "--iter-log-dir", str(self.log)]
-        folders = (
-            folder for folder in self.corpus.transcripts if any(folder.iterdir())
-        )  # an empty one is warned of
-        places += [part for folder in folders for part in ("--transcript-dir", str(folder))]
-        places += ["--cache-dir", str(cache)] if cache else []
+        for folder in self.corpus.transcripts:
+            if any(folder.iterdir()):  # da-score warns of an empty one
+                places += ["--transcript-dir", str(folder)]
+        if cache:
+            places += ["--cache-dir", str(cache)]
         return (*PYTHON, "-m", "scoring", *arguments, *places)
 
     def no_cache(self, *arguments: str, name: str = NO_CACHE) -> Case:

@@ -17,18 +17,25 @@ from statistics import median
 HERE = Path(__file__).parent
 
 PYTHON = (sys.executable, "-P")
-"""Starts Python; the directory it is started in has no say in what is imported."""
+"""Starts Python without importing from the directory that it is started in."""
 
 BARE = "`python -c pass`"
 
 
 def nothing() -> None:
-    """Make nothing ready."""
+    """Prepare nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command to time. ``ready`` is called before each run, and its time does not count."""
+    """A command to time.
+
+    Attributes:
+        name: what tables call it.
+        command: the command line.
+        ready: called before each run; its time does not count.
+        variables: environment variables to set.
+    """
 
     name: str
     command: Sequence[str]
@@ -61,9 +68,11 @@ class Times:
 
     def ratio(self, case: str, base: str, less: str = "") -> Spread:
         """Return the time of ``case``, less that of ``less``, as a multiple of that of ``base``."""
-        off = self.seconds[less] if less else [0.0] * len(self.seconds[case])
-        rounds = zip(self.seconds[case], self.seconds[base], off, strict=True)
-        return Spread.of([(own - third) / other for own, other, third in rounds])
+        ratios = []
+        for index, seconds in enumerate(self.seconds[case]):
+            subtracted = self.seconds[less][index] if less else 0.0
+            ratios.append((seconds - subtracted) / self.seconds[base][index])
+        return Spread.of(ratios)
 
     def __str__(self) -> str:
         width = max(map(len, self.seconds))
@@ -79,13 +88,16 @@ def take_times(cases: Sequence[Case], repeat: int) -> Times:
     """Run every case ``repeat`` times in turns, after a round that does not count."""
     seconds: dict[str, list[float]] = {case.name: [] for case in cases}
     for turn in range(repeat + 1):
-        for case in cases if turn % 2 else reversed(cases):
-            seconds[case.name].append(timed(case)[0])
-    return Times({name: taken[1:] for name, taken in seconds.items()})
+        ordered = cases if turn % 2 else list(reversed(cases))
+        for case in ordered:
+            taken, _ = timed(case)
+            if turn:
+                seconds[case.name].append(taken)
+    return Times(seconds)
 
 
 def timed(case: Case) -> tuple[float, str]:
-    """Run a case once; return how many seconds that took, and what it printed.
+    """Run a case once, and return how many seconds that took and what it printed.
 
     Raises:
         RuntimeError: it failed; the text says why.
@@ -102,16 +114,16 @@ def run(case: Case) -> str:
     Raises:
         RuntimeError: it failed; the text says why.
     """
-    done = subprocess.run(
+    process = subprocess.run(
         case.command, capture_output=True, text=True, env=environment(case), check=False
     )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(case.command)}: exit {done.returncode}: {done.stderr}")
-    return done.stdout
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(case.command)}: exit {process.returncode}: {process.stderr}")
+    return process.stdout
 
 
 def environment(case: Case) -> dict[str, str]:
     """Return the environment of a case: no one's settings apply, and modules stay compiled."""
     dropped = ("DA_SCORE_", "GIT_", "PYTHON", "XDG_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    return {**kept, **(case.variables or {})}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return variables | dict(case.variables or {})

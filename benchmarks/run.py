@@ -28,19 +28,15 @@ PARTS: dict[str, Callable[[Setting], str]] = {
     "scale": scale.measure,
 }
 """Every part, by the name that its marks in the document have."""
-_ASKED_FOR = (
-    "scale",
-)  # takes half an hour and some gigabytes of memory files: only where it is named
+
+_ONLY_WHEN_NAMED = ("scale",)
+"""Parts that take half an hour and gigabytes of files in memory."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure."""
     options = _parser().parse_args(argv)
-    chosen = [
-        name
-        for name in options.only or [name for name in PARTS if name not in _ASKED_FOR]
-        if name not in (options.without or ())
-    ]
+    chosen = _chosen_parts(options)
     with _corpus(options) as (corpus, directory):
         facts = _facts(corpus, options.repeat)
         print(f"{facts}\nload average {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
@@ -57,6 +53,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             put(options.out, name, table)
             shutil.rmtree(room)
     return 0
+
+
+def _chosen_parts(options: argparse.Namespace) -> list[str]:
+    names = options.only
+    if not names:
+        names = [name for name in PARTS if name not in _ONLY_WHEN_NAMED]
+    return [name for name in names if name not in (options.without or ())]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -97,22 +100,23 @@ def _corpus(options: argparse.Namespace) -> Iterator[tuple[Corpus, Path]]:
         named.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="benchmarks-", dir=named and named.parent) as name:
         directory = Path(name)
-        known = named is not None and named.exists()
-        place = named or directory / "corpus"
-        yield open_corpus(place) if known else make_corpus(place, size_of(options)), directory
+        if named is not None and named.exists():
+            yield open_corpus(named), directory
+        else:
+            yield make_corpus(named or directory / "corpus", size_of(options)), directory
 
 
 def _facts(corpus: Corpus, repeat: int) -> str:
-    """Say in a sentence what is measured, and with what."""
+    """Return a sentence that says what is measured, and with what."""
     size = corpus.size
     files = corpus.files
     commits = size.iterations * size.commits + size.extra_commits
     largest = max(file.stat().st_size for file in files)
-    git = subprocess.run(
-        ["git", "--version"], capture_output=True, text=True, check=True
-    ).stdout.split()[2]
+    printed = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    git = printed.stdout.split()[2]
     programs = f"Python {platform.python_version()}, git {git}, orjson {version('orjson')}"
-    amount = f"{corpus.transcript_bytes / 1e6:.{0 if corpus.transcript_bytes > 1e7 else 1}f} MB"
+    decimals = 0 if corpus.transcript_bytes > 1e7 else 1
+    amount = f"{corpus.transcript_bytes / 1e6:.{decimals}f} MB"
     return (
         f"{size.iterations} iterations, {commits:,} commits, {amount} of "
         f"transcripts in {len(files)} files (the largest {largest / 1e6:.1f} MB); "

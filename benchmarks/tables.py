@@ -10,25 +10,24 @@ DOCUMENT = "PERFORMANCE.md"
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; all columns but the first are numbers."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    """Return a table of Markdown. All columns but the first are numbers."""
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    lines = [head, rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def number(value: float) -> str:
     """Write a ratio with as many digits as it deserves."""
-    return (
-        f"{value:.0f}"
-        if abs(value) >= 100
-        else f"{value:.1f}"
-        if abs(value) >= 10
-        else f"{value:.2f}"
-    )
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}"
 
 
-def spread(found: Spread) -> tuple[str, str]:
+def spread(numbers: Spread) -> tuple[str, str]:
     """Write a median, and a range."""
-    return number(found.middle), f"{number(found.low)} to {number(found.high)}"
+    return number(numbers.middle), f"{number(numbers.low)} to {number(numbers.high)}"
 
 
 def put(directory: Path, name: str, text: str, document: str = DOCUMENT) -> None:
@@ -38,14 +37,12 @@ def put(directory: Path, name: str, text: str, document: str = DOCUMENT) -> None
         LookupError: the document has no such marks.
     """
     page = directory / document
-    whole = page.read_text("utf-8")
-    start, end = f"<!-- measured: {name} -->", "<!-- /measured -->"
-    changed, count = re.subn(
-        f"({re.escape(start)}\n).*?({re.escape(end)})",
-        lambda m: f"{m[1]}{text}\n{m[2]}",
-        whole,
-        flags=re.S,
-    )
+    start = f"<!-- measured: {name} -->"
+    end = "<!-- /measured -->"
+    block = re.compile(f"{re.escape(start)}\n.*?{re.escape(end)}", re.S)
+
+    replacement = f"{start}\n{text}\n{end}"
+    changed, count = block.subn(lambda _: replacement, page.read_text("utf-8"))
     if count != 1:
         raise LookupError(f"{page}: has {count} places marked {start}")
     page.write_text(changed, "utf-8")

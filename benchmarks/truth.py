@@ -1,11 +1,13 @@
 """``python -m benchmarks truth`` compares what da-score says with what readers found by hand.
 
-A label is a line of JSON: ``repository``, ``commit``, ``harness``, ``observation`` and ``truth``,
-which is "cannot say" where the reader could not; docs/VALIDITY.md, "Is what it observes true?", has
-what they are and how they were made. The log of each repository is derived in a clone that is
-removed in the end, with an entry for each labelled commit that gets none, and scored under 3.1.0.
-Labels of prompts say ``where`` one is in place of a commit. Printed are tables, and each label with
-which da-score does not agree; ``--out`` puts the tables into the page.
+A label is a line of JSON with ``repository``, ``commit``, ``harness``, ``observation`` and
+``truth``, which is "cannot say" where the reader could not. A label of a prompt has ``where``
+instead of a commit. docs/VALIDITY.md, "Is what it observes true?", says what labels there are and
+how they were made.
+
+Each repository is cloned, and its log is derived in the clone, with an entry for each labelled
+commit that has none, and scored under 3.1.0. The command prints tables, and each label that
+da-score does not agree with. ``--out`` puts the tables into the page.
 """
 
 import argparse
@@ -17,7 +19,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from benchmarks.measure import HERE
 from benchmarks.tables import markdown, put
@@ -43,25 +45,43 @@ ALL = "all"
 REAL = HERE.parents[1] / "shared" / "real"
 OWN = HERE.parent / "testdata" / "labels"
 
-_KEPT_REFS = ("pull", "merge-requests", "entire")
-"""What a clone of a bundle leaves out, and what landed or was said may be in."""
-
+_FETCHED_REFS = ("pull", "merge-requests", "entire")
+"""Namespaces of refs that a clone leaves out, though work and transcripts may be there."""
 
 PROMPT_LABEL = "prompt"
 PROMPT_FINDINGS = {"correction": PromptKind.SAYS_WRONG, "report": PromptKind.REPORT}
-"""What a reader may call a prompt that da-score looks for, and what that is in the rows of a transcript."""
+"""What a reader may call a prompt, and what da-score calls it."""
 
 OBSERVATIONS = (
-    *("sessions", "runs", "failed", "last", "interrupts", "rejections", "corrections_in_words"),
-    *("errors", "calls", "tokens", "landed", "reverted", "files"),
+    "sessions",
+    "runs",
+    "failed",
+    "last",
+    "interrupts",
+    "rejections",
+    "corrections_in_words",
+    "errors",
+    "calls",
+    "tokens",
+    "landed",
+    "reverted",
+    "files",
 )
+
+Said: TypeAlias = dict[str, Any]
+"""What da-score says of a commit, by observation. Observations that it does not make are absent."""
 
 
 class Label(NamedTuple):
-    """What a reader found; ``truth`` is None where there is nothing to say, as where no tests ran.
+    """What a reader found.
 
-    Of a prompt ``commit`` is the place: ``ab/cdef012345/0/full.jsonl:12``, the number of the line
-    from 1.
+    Attributes:
+        repository: the name of the repository.
+        commit: the SHA, or for a prompt its place: ``ab/cdef012345/0/full.jsonl:12``, where the
+            last number is that of the line, from 1.
+        harness: the name of the harness.
+        observation: what the label is about.
+        truth: the value; None where there is nothing to say, as where no tests ran.
     """
 
     repository: str
@@ -72,12 +92,12 @@ class Label(NamedTuple):
 
     @property
     def half(self) -> str:
-        """The half of the labels that it is in, which all of a commit are in: A or B."""
+        """The half of the labels that it is in, A or B. All labels of a commit are in one half."""
         return "AB"[hashlib.sha256(self.commit.encode()).digest()[-1] % 2]
 
 
 class Judged(NamedTuple):
-    """A label, and what da-score says, where it says something."""
+    """A label, whether da-score says something about it, and what."""
 
     label: Label
     is_said: bool
@@ -85,7 +105,7 @@ class Judged(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are the same; where there is nothing to say, to say nothing is right."""
+        """Whether the two are the same. Saying nothing is right where there is nothing to say."""
         truth = self.label.truth
         if self.label.observation == PROMPT_LABEL:
             return bool(self.said == PROMPT_FINDINGS.get(truth))
@@ -96,243 +116,336 @@ class Judged(NamedTuple):
     @property
     def is_silent(self) -> bool:
         """Whether da-score says nothing where there was something to say."""
-        return not (self.is_said or self.agrees)
+        return not self.is_said and not self.agrees
+
+
+# Labels
 
 
 def read_labels(files: Iterable[Path], half: str | None = None) -> list[Label]:
     """Return the labels of some files, or one half of them, without those that cannot say.
 
-    Labels of anything else than :data:`OBSERVATIONS` and prompts are left out, and counted on
+    Labels of other observations than :data:`OBSERVATIONS` and prompts are left out, and counted on
     standard error.
     """
-    rows = [
-        json.loads(line)
-        for file in files
-        for line in file.read_text("utf-8").splitlines()
-        if line.strip()
-    ]
-    known = [row for row in rows if row.get("observation") in (*OBSERVATIONS, PROMPT_LABEL)]
-    if len(known) < len(rows):
-        print(
-            f"left out {counted(len(rows) - len(known), 'label')} of what is not compared here",
-            file=sys.stderr,
+    labels = []
+    left_out = 0
+    for row in _rows_of(files):
+        if row.get("observation") not in (*OBSERVATIONS, PROMPT_LABEL):
+            left_out += 1
+            continue
+        label = Label(
+            repository=row["repository"],
+            commit=row["commit"] if "commit" in row else row["where"],
+            harness=row["harness"],
+            observation=row["observation"],
+            truth=row["truth"],
         )
-    known = [row if "commit" in row else row | {"commit": row["where"]} for row in known]
-    found = [Label(*(row[name] for name in Label._fields)) for row in known]
-    return [label for label in found if label.truth != CANNOT_SAY and half in (None, label.half)]
+        if label.truth != CANNOT_SAY and half in (None, label.half):
+            labels.append(label)
+
+    if left_out:
+        count = counted(left_out, "label")
+        print(f"left out {count} of what is not compared here", file=sys.stderr)
+    return labels
 
 
-def said_of(one: ScoredIteration) -> dict[str, Any]:
-    """Return what da-score says of an iteration, by observation.
+def _rows_of(files: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    for file in files:
+        for line in file.read_text("utf-8").splitlines():
+            if line.strip():
+                yield json.loads(line)
 
-    Observations that it does not make are left out.
-    """
-    assert one.provenance is not None
-    payload: Any = scored_now_payload(one)
-    kept: Any = provenance_as_dict(one.provenance, RUBRIC)
-    landed = {
-        row["signal"]: row["sub_score"] for row in payload["breakdown"] if row["present"]
-    }.get("landed")
-    found = (
-        {}
-        if landed is None
-        else {"landed": landed, "reverted": kept["landed"]["method"] == REVERTED}
-    )
-    if one.record.files_changed:
-        found["files"] = one.record.files_changed
-    chain = payload.get("attribution") or {}
-    if chain.get("method"):
-        found["sessions"] = chain["sessions"]
-    if (used := payload.get("spending") or {}).get("source"):
-        found["tokens"] = used["tokens"]["total"]
-    if chain.get("method") and not chain["checkpoint_tokens"]:
-        corrections = kept["corrections"] | (payload.get("corrections") or {})
-        found |= {name: kept["tests"][name] for name in ("runs", "failed", "last")}
-        found |= {name: corrections[name] for name in ("interrupts", "rejections")}
-        found |= (
-            {"corrections_in_words": corrections["words"]}
-            if corrections.get("words") is not None
-            else {}
-        )
-        found |= {name: chain[name] for name in ("calls", "errors")}
-    return found
+
+# What da-score says
+
+
+def said_of(scored: ScoredIteration) -> Said:
+    """Return what da-score says of an iteration."""
+    assert scored.provenance is not None
+    payload: Any = scored_now_payload(scored)
+    provenance: Any = provenance_as_dict(scored.provenance, RUBRIC)
+
+    said: Said = {}
+    for row in payload["breakdown"]:
+        if row["signal"] == "landed" and row["present"]:
+            said["landed"] = row["sub_score"]
+            said["reverted"] = provenance["landed"]["method"] == REVERTED
+    if scored.record.files_changed:
+        said["files"] = scored.record.files_changed
+
+    attribution = payload.get("attribution") or {}
+    if attribution.get("method"):
+        said["sessions"] = attribution["sessions"]
+    spending = payload.get("spending") or {}
+    if spending.get("source"):
+        said["tokens"] = spending["tokens"]["total"]
+
+    if attribution.get("method") and not attribution["checkpoint_tokens"]:
+        corrections = provenance["corrections"] | (payload.get("corrections") or {})
+        said |= _said_by_transcripts(provenance["tests"], corrections, attribution)
+    return said
+
+
+def _said_by_transcripts(tests: Said, corrections: Said, attribution: Said) -> Said:
+    said = {name: tests[name] for name in ("runs", "failed", "last")}
+    said |= {name: corrections[name] for name in ("interrupts", "rejections")}
+    said |= {name: attribution[name] for name in ("calls", "errors")}
+    if corrections.get("words") is not None:
+        said["corrections_in_words"] = corrections["words"]
+    return said
 
 
 def clone_of(source: Path, into: Path) -> GitRepository:
-    """Clone a bundle or a repository, with what it has of pull requests and checkpoints."""
+    """Clone a bundle or a repository, with its refs of pull requests and checkpoints."""
     subprocess.run(["git", "clone", "-q", source, into], check=True)
-    refs = [f"+refs/{name}/*:refs/{name}/*" for name in _KEPT_REFS]
-    refs += ["+refs/remotes/origin/*:refs/remotes/origin/*"] if source.is_dir() else []
+    refs = [f"+refs/{name}/*:refs/{name}/*" for name in _FETCHED_REFS]
+    if source.is_dir():
+        refs.append("+refs/remotes/origin/*:refs/remotes/origin/*")
     subprocess.run(["git", "-C", into, "fetch", "-q", source.resolve(), *refs], check=True)
     return GitRepository(into)
 
 
-def said_in(
-    repository: GitRepository, commits: Iterable[str], folder: Path
-) -> dict[str, dict[str, Any]]:
-    """Return what da-score says of some commits of a repository; the log is made in a folder."""
-    log, where = folder / "log", repository.directory
+def said_in(repository: GitRepository, commits: Iterable[str], folder: Path) -> dict[str, Said]:
+    """Return what da-score says of some commits of a repository.
+
+    Args:
+        repository: the repository.
+        commits: their SHAs.
+        folder: where the log is made.
+    """
+    wanted = set(commits)
+    log = folder / "log"
     log.mkdir(parents=True)
-    how: Any = {"transcripts": "none", "cache_dir": folder / "cache"}
-    derive(log, Sources.under(ATTRIBUTED, where, (), how))
+    options: Any = {"transcripts": "none", "cache_dir": folder / "cache"}
+    derive(log, Sources.under(ATTRIBUTED, repository.directory, (), options))
+    _add_entries(log, wanted)
+
+    rubric = released_rubric(RUBRIC)
+    scored = score_log(log, repository.directory, rubric=rubric, **options)
+    said = {}
+    for iteration in scored.iterations:
+        if iteration.record.commit in wanted:
+            said[iteration.record.commit] = said_of(iteration)
+    return said
+
+
+def _add_entries(log: Path, commits: Iterable[str]) -> None:
+    """Write an entry for each commit that has none."""
     records = load_iteration_log(log)
-    last, named = (
-        max((one.iteration for one in records), default=0),
-        {one.commit for one in records},
-    )
-    for number, commit in enumerate(sorted(set(commits) - named), last + 1):
+    last = max((record.iteration for record in records), default=0)
+    missing = set(commits) - {record.commit for record in records}
+    for number, commit in enumerate(sorted(missing), last + 1):
         entry = {"schema_version": 2, "iteration": number, "commit": commit}
         (log / f"iter-{number}.yaml").write_text(json.dumps(entry))
-    scored = score_log(log, where, rubric=released_rubric(RUBRIC), **how)
-    wanted = set(commits)
-    return {
-        one.record.commit: said_of(one) for one in scored.iterations if one.record.commit in wanted
-    }
 
 
-def prompts_in(repository: GitRepository) -> dict[str, int]:
+def prompts_in(repository: GitRepository) -> dict[str, PromptKind]:
     """Return what da-score says of the prompts in a repository's checkpoints, by their places."""
     with attributed_scan(TranscriptPlaces(Path(repository.directory))) as scan:
         sessions = scan.sessions(
             lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False)
         )
-        files = {file.transcript.blobs: file for session in sessions for file in session.files}
-        held = [
-            session
-            for checkpoint in scan.checkpoints.values()
-            for session in checkpoint.sessions
-            if session.blobs
-        ]
-    return {
-        f"{one.path.partition(':')[2]}:{prompt.line + 1}": prompt.kind
-        for one in held
-        if one.blobs in files
-        for prompt in files[one.blobs].events.of(Prompt)
-    }
+        files = {}
+        for session in sessions:
+            for file in session.files:
+                files[file.transcript.blobs] = file
+
+        kinds = {}
+        for checkpoint in scan.checkpoints.values():
+            for kept in checkpoint.sessions:
+                if not kept.blobs or kept.blobs not in files:
+                    continue
+                path = kept.path.partition(":")[2]
+                for prompt in files[kept.blobs].events.of(Prompt):
+                    kinds[f"{path}:{prompt.line + 1}"] = prompt.kind
+        return kinds
+
+
+# The comparison
 
 
 def judge(labels: Sequence[Label], sources: Iterable[Path]) -> Iterator[Judged]:
     """Yield each label with what da-score says.
 
-    The repository of a label is the first source that has a commit of its labels.
+    The repository of a label is the first source that has a commit of its labels. Labels without
+    a source are left out, and counted on standard error.
     """
-    left: dict[str, list[Label]] = {}
+    waiting: dict[str, list[Label]] = {}
     for label in labels:
-        left.setdefault(label.repository, []).append(label)
+        waiting.setdefault(label.repository, []).append(label)
+
     for source in sources:
         with tempfile.TemporaryDirectory(prefix="benchmarks-") as name:
             repository = clone_of(source, Path(name) / "repo")
-            for of, group in list(left.items()):
-                prompts = [label for label in group if label.observation == PROMPT_LABEL]
-                commits = {label.commit for label in group} - {label.commit for label in prompts}
-                if any(repository.resolve(sorted(commits)).values()):
-                    del left[of]
-                    said = said_in(repository, commits, Path(name) / str(len(left)))
-                    known = prompts_in(repository) if prompts else {}
-                    for one in group:
-                        has = said.get(one.commit, {})
-                        if one.observation == PROMPT_LABEL:
-                            has = {PROMPT_LABEL: known.get(one.commit)}
-                        yield Judged(one, one.observation in has, has.get(one.observation))
-    for of, missing in left.items():
-        print(
-            f"left out {counted(len(missing), 'label')} of {of}: "
-            "no repository here has its commits",
-            file=sys.stderr,
-        )
+            for of, group in list(waiting.items()):
+                if any(repository.resolve(sorted(_commits_of(group))).values()):
+                    del waiting[of]
+                    yield from _judge_group(group, repository, Path(name) / str(len(waiting)))
+
+    for of, missing in waiting.items():
+        count = counted(len(missing), "label")
+        print(f"left out {count} of {of}: no repository here has its commits", file=sys.stderr)
+
+
+def _commits_of(labels: Iterable[Label]) -> set[str]:
+    """Return the commits that labels are about. The places of prompts are not commits."""
+    prompts = {label.commit for label in labels if label.observation == PROMPT_LABEL}
+    return {label.commit for label in labels} - prompts
+
+
+def _judge_group(
+    labels: Sequence[Label], repository: GitRepository, folder: Path
+) -> Iterator[Judged]:
+    """Yield the labels of a repository with what da-score says."""
+    said = said_in(repository, _commits_of(labels), folder)
+    prompt_kinds: dict[str, PromptKind] = {}
+    if any(label.observation == PROMPT_LABEL for label in labels):
+        prompt_kinds = prompts_in(repository)
+
+    for label in labels:
+        if label.observation == PROMPT_LABEL:
+            yield Judged(label, True, prompt_kinds.get(label.commit))
+        else:
+            said_of_commit = said.get(label.commit, {})
+            is_said = label.observation in said_of_commit
+            yield Judged(label, is_said, said_of_commit.get(label.observation))
+
+
+# The tables
 
 
 def share(part: int, whole: int) -> str:
     """Return a share with its Wilson interval, ``19 of 20, 0.95 (0.76 to 0.99)``, or a dash."""
+    if not whole:
+        return "-"
     low, high = wilson(part, whole)
-    return f"{part} of {whole}, {part / whole:.2f} ({low:.2f} to {high:.2f})" if whole else "-"
+    return f"{part} of {whole}, {part / whole:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _agreement(judged: Sequence[Judged]) -> str:
-    return share(sum(one.agrees for one in judged), len(judged))
+    return share(sum(item.agrees for item in judged), len(judged))
+
+
+def _harnesses_of(judged: Iterable[Judged]) -> list[str]:
+    return list(dict.fromkeys(item.label.harness for item in judged))
 
 
 def agreement_table(judged: Sequence[Judged]) -> str:
     """Return how often da-score is right and how often silent, by observation and harness."""
-    harnesses = list(dict.fromkeys(one.label.harness for one in judged))
+    harnesses = _harnesses_of(judged)
+    present = {item.label.observation for item in judged}
+
     rows = []
-    for name in [
-        *(name for name in OBSERVATIONS if any(one.label.observation == name for one in judged)),
-        ALL,
-    ]:
-        of = [one for one in judged if name in (one.label.observation, ALL)]
-        each = [
-            _agreement([one for one in of if one.label.harness == harness]) for harness in harnesses
+    for name in [*(name for name in OBSERVATIONS if name in present), ALL]:
+        of_name = [item for item in judged if name in (item.label.observation, ALL)]
+        said = [item for item in of_name if not item.is_silent]
+        by_harness = [
+            _agreement([item for item in of_name if item.label.harness == harness])
+            for harness in harnesses
         ]
-        said = [one for one in of if not one.is_silent]
-        rows.append((name, _agreement(of), str(len(of) - len(said)), _agreement(said), *each))
-    return markdown(
-        ("observation", "agree, of all labels", "not said", "agree, of those said", *harnesses),
-        rows,
-    )
+        silent = str(len(of_name) - len(said))
+        rows.append((name, _agreement(of_name), silent, _agreement(said), *by_harness))
+
+    head = ("observation", "agree, of all labels", "not said", "agree, of those said", *harnesses)
+    return markdown(head, rows)
 
 
-def _found(is_found: Callable[[Any], bool]) -> Callable[[Any], Iterable[Hashable]]:
-    return lambda value: [True] if value is not None and is_found(value) else []
+def _where(holds: Callable[[Any], bool]) -> Callable[[Any], Iterable[Hashable]]:
+    """Return what turns a value into one finding where something holds, and else into none."""
+    return lambda value: [True] if value is not None and holds(value) else []
 
 
 FINDINGS: Mapping[str, tuple[str, Callable[[Any], Iterable[Hashable]]]] = {
     "sessions": ("sessions", lambda value: value or ()),
-    "the last tests failed": ("last", _found(lambda value: value == "failed")),
-    "landed": ("landed", _found(lambda value: value > 0)),
-    "not landed": ("landed", _found(lambda value: value == 0)),
-    "corrected in words": ("corrections_in_words", _found(lambda value: value > 0)),
+    "the last tests failed": ("last", _where(lambda value: value == "failed")),
+    "landed": ("landed", _where(lambda value: value > 0)),
+    "not landed": ("landed", _where(lambda value: value == 0)),
+    "corrected in words": ("corrections_in_words", _where(lambda value: value > 0)),
 }
-"""What can be found and missed: by which observation, and what a value of it has."""
+"""What can be found and missed: the observation that shows it, and the findings in its value."""
 
 
 def finding_table(judged: Sequence[Judged]) -> str:
     """Return the precision and recall of what can be missed, in all harnesses and in each."""
     rows = []
-    for name, (observation, things) in FINDINGS.items():
-        of = [one for one in judged if one.label.observation == observation]
-        for harness in [ALL, *dict.fromkeys(one.label.harness for one in of)]:
-            pairs = [(set(things(one.said)), set(things(one.label.truth))) for one in of
-                     if harness in (one.label.harness, ALL)]  # fmt: skip
-            said, true = (
-                (sum(map(len, part)) for part in zip(*pairs, strict=True)) if pairs else (0, 0)
-            )
-            right = sum(len(found & there) for found, there in pairs)
+    for name, (observation, findings_in) in FINDINGS.items():
+        of_name = [item for item in judged if item.label.observation == observation]
+        for harness in [ALL, *_harnesses_of(of_name)]:
+            said = 0
+            true = 0
+            right = 0
+            for item in of_name:
+                if harness not in (item.label.harness, ALL):
+                    continue
+                said_findings = set(findings_in(item.said))
+                true_findings = set(findings_in(item.label.truth))
+                said += len(said_findings)
+                true += len(true_findings)
+                right += len(said_findings & true_findings)
             if said or true:
                 rows.append((name, harness, share(right, said), share(right, true)))
     return markdown(("finding", "harness", "precision", "recall"), rows)
 
 
 def prompt_table(judged: Sequence[Judged]) -> str:
-    """Return the precision and the recall of what is found in the prompts of persons."""
+    """Return the precision and recall of what is found in the prompts of people."""
     rows = []
     for name, kind in PROMPT_FINDINGS.items():
-        said, true = (
-            [one for one in judged if one.said == kind],
-            [one for one in judged if one.label.truth == name],
-        )
-        right = sum(one.agrees for one in said)
+        said = [item for item in judged if item.said == kind]
+        true = [item for item in judged if item.label.truth == name]
+        right = sum(item.agrees for item in said)
         rows.append((name, share(right, len(said)), share(right, len(true))))
     return markdown((f"{len(judged)} prompts", "precision", "recall"), rows)
 
 
 def tables(judged: Sequence[Judged]) -> str:
-    """Return all tables, below a line that says of what they are."""
-    prompts = [one for one in judged if one.label.observation == PROMPT_LABEL]
-    judged = [one for one in judged if one.label.observation != PROMPT_LABEL]
-    counts = Counter(name for name, _ in sorted({one.label[:2] for one in judged}))
-    what = ", ".join(
+    """Return all tables, below a line that says what they are of."""
+    prompts = [item for item in judged if item.label.observation == PROMPT_LABEL]
+    others = [item for item in judged if item.label.observation != PROMPT_LABEL]
+
+    commits = sorted({(item.label.repository, item.label.commit) for item in others})
+    counts = Counter(repository for repository, _ in commits)
+    sources = [
         f"{counted(count, 'commit')} of {name.replace('+', '/')}" for name, count in counts.items()
-    )
-    head = f"{len(judged)} labels: {what}. Intervals hold 95 % (Wilson)."
-    parts = [head, agreement_table(judged), finding_table(judged)] + (
-        [prompt_table(prompts)] if prompts else []
-    )
+    ]
+    parts = [
+        f"{len(others)} labels: {', '.join(sources)}. Intervals hold 95 % (Wilson).",
+        agreement_table(others),
+        finding_table(others),
+    ]
+    if prompts:
+        parts.append(prompt_table(prompts))
     return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, and print the tables and each label that da-score does not agree with."""
+    options = _parser().parse_args(arguments)
+    files = options.labels
+    if not files:
+        files = [REAL / "labels.jsonl", *sorted(OWN.glob("*.jsonl"))]
+        files = [file for file in files if file.exists()]
+    sources = [
+        path
+        for path in sorted(options.repositories.iterdir())
+        if path.suffix == ".bundle" or (path / ".git").is_dir()
+    ]
+
+    judged = list(judge(read_labels(files, options.half), sources))
+    print(tables(judged))
+    for item in judged:
+        if not item.agrees:
+            label = item.label
+            said = json.dumps(item.said) if item.is_said else "not said"
+            where = f"{label.commit}  {label.harness}  {label.observation}"
+            print(f"{where}: truth {json.dumps(label.truth)}, said {said}")
+    if options.out:
+        put(options.out, "truth", tables(judged), DOCUMENT)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks truth", description=__doc__)
     parser.add_argument(
         "--labels", type=Path, action="append", metavar="FILE", help="may be given several times"
@@ -346,24 +459,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help=f"where the {DOCUMENT} is that gets the tables"
     )
-    given = parser.parse_args(arguments)
-    known = [
-        file for file in (REAL / "labels.jsonl", *sorted(OWN.glob("*.jsonl"))) if file.exists()
-    ]
-    sources = sorted(
-        path
-        for path in given.repositories.iterdir()
-        if path.suffix == ".bundle" or (path / ".git").is_dir()
-    )
-    judged = list(judge(read_labels(given.labels or known, given.half), sources))
-    print(tables(judged))
-    for label, is_said, said in (one for one in judged if not one.agrees):
-        values = json.dumps(label.truth), json.dumps(said) if is_said else "not said"
-        print(
-            "{}  {}  {}: truth {}, said {}".format(
-                label.commit, label.harness, label.observation, *values
-            )
-        )
-    if given.out:
-        put(given.out, "truth", tables(judged), DOCUMENT)
-    return 0
+    return parser

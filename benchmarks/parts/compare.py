@@ -41,23 +41,26 @@ def measure(setting: Setting) -> str:
         program.warm("iteration", last, name=_SIDECAR),
         BARE_CASE,
     ]
-    taken = take_times(cases, setting.repeat)
-    print(taken)
-    rows = [
-        (case.name, *spread(taken.ratio(case.name, FLOOR)), _starts(taken, case.name))
-        for case in cases
-    ]
+    times = take_times(cases, setting.repeat)
+    print(times)
+
+    rows = []
+    for case in cases:
+        over_floor = spread(times.ratio(case.name, FLOOR))
+        rows.append((case.name, *over_floor, _above_bare_python(times, case.name)))
     return markdown(
         ("", "time, floor = 1", "range", "above bare Python, in starts of Python"), rows
     )
 
 
-def _starts(taken: Times, case: str) -> str:
-    return "" if case in (FLOOR, BARE) else number(taken.ratio(case, BARE, less=BARE).middle)
+def _above_bare_python(times: Times, case: str) -> str:
+    if case in (FLOOR, BARE):
+        return ""
+    return number(times.ratio(case, BARE, less=BARE).middle)
 
 
 def _with_a_copy(corpus: Corpus, directory: Path) -> Corpus:
-    """Return a backlog whose transcripts are links, but for the first, a copy that may grow."""
+    """Return a backlog with links to transcripts, the first of which is a copy that may grow."""
     linked = multiplied(corpus, 1, directory)
     path = linked.files[0]
     data = path.read_bytes()
@@ -67,7 +70,7 @@ def _with_a_copy(corpus: Corpus, directory: Path) -> Corpus:
 
 
 def _grown(program: Program) -> Case:
-    """Return a warm run that finds some new lines in a transcript each time."""
+    """Return a warm run before which a transcript gets some new lines each time."""
     path = program.corpus.files[0]
     with open(path, "rb") as f:
         lines = b"".join(islice(f, 1, 1 + _NEW_LINES))

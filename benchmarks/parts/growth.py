@@ -24,68 +24,73 @@ def measure(setting: Setting) -> str:
 
     The backlogs of growing iterations share the fewest transcripts of the first.
     """
-    by_bytes = [
-        part_of(
-            setting.corpus, int(setting.corpus.transcript_bytes * share), setting.room(f"bytes-{n}")
-        )
-        for n, share in enumerate(_OF_THE_BYTES)
-    ]
-    few = by_bytes[0].transcripts
-    by_iterations = []
-    for n, share in enumerate(_OF_THE_ITERATIONS):
+    by_bytes = _backlogs_by_bytes(setting)
+    megabytes = [corpus.transcript_bytes / 1e6 for corpus in by_bytes]
+    over_transcripts = _axis(setting, "transcripts", "MB", by_bytes, megabytes)
+
+    by_iterations = _backlogs_by_iterations(setting, by_bytes[0])
+    iterations = [float(corpus.size.iterations) for corpus in by_iterations]
+    over_iterations = _axis(setting, "iterations", "", by_iterations, iterations)
+    return f"{over_transcripts}\n\n{over_iterations}"
+
+
+def _backlogs_by_bytes(setting: Setting) -> list[Corpus]:
+    backlogs = []
+    for index, share in enumerate(_OF_THE_BYTES):
+        size = int(setting.corpus.transcript_bytes * share)
+        backlogs.append(part_of(setting.corpus, size, setting.room(f"bytes-{index}")))
+    return backlogs
+
+
+def _backlogs_by_iterations(setting: Setting, few: Corpus) -> list[Corpus]:
+    backlogs = []
+    for index, share in enumerate(_OF_THE_ITERATIONS):
         count = max(1, int(setting.corpus.size.iterations * share))
         size = replace(setting.corpus.size, iterations=count, transcript_mb=0)
-        made = make_corpus(setting.room(f"made-{n}"), size)
-        by_iterations.append(replace(made, transcripts=few))
-    return "\n\n".join(
-        (
-            _axis(
-                setting,
-                "transcripts",
-                "MB",
-                by_bytes,
-                [corpus.transcript_bytes / 1e6 for corpus in by_bytes],
-            ),
-            _axis(
-                setting,
-                "iterations",
-                "",
-                by_iterations,
-                [corpus.size.iterations for corpus in by_iterations],
-            ),
-        )
-    )
+        backlog = make_corpus(setting.room(f"made-{index}"), size)
+        backlogs.append(replace(backlog, transcripts=few.transcripts))
+    return backlogs
 
 
 def _axis(
     setting: Setting, what: str, unit: str, corpora: Sequence[Corpus], sizes: Sequence[float]
 ) -> str:
-    """Measure backlogs of growing size; the unit of time is the floor of the largest."""
+    """Measure backlogs of growing size. The unit of time is the floor of the largest.
+
+    Args:
+        setting: how to measure.
+        what: what grows.
+        unit: the unit of the sizes; "" for numbers.
+        corpora: the backlogs.
+        sizes: the size of each.
+    """
     cases: list[Case] = []
-    for n, corpus in enumerate(corpora):
-        program = Program.on(corpus, setting.room(f"{what}-{n}"))
+    for index, corpus in enumerate(corpora):
+        program = Program.on(corpus, setting.room(f"{what}-{index}"))
         program.fill_cache()
-        cases += [replace(case(program), name=_name(kind, n)) for kind, case in _KINDS.items()]
-    taken = take_times(cases, setting.repeat)
-    print(taken)
-    lines = {kind: _line(taken, kind, len(sizes)) for kind in _KINDS}
+        for kind, make_case in _KINDS.items():
+            cases.append(replace(make_case(program), name=_name(kind, index)))
+
+    times = take_times(cases, setting.repeat)
+    print(times)
+
+    lines = {kind: _line(times, kind, len(sizes)) for kind in _KINDS}
     if setting.plots:
-        across, up = (
-            (f"{what} ({unit})" if unit else what),
-            f"time, the floor at {sizes[-1]:.0f} {unit or what} = 1",
-        )
+        across = f"{what} ({unit})" if unit else what
+        up = f"time, the floor at {sizes[-1]:.0f} {unit or what} = 1"
         draw(setting.out / "performance" / f"{what}.svg", across, up, sizes, lines)
-    rows = [
-        (f"{size:.0f} {unit}".strip(), *(number(line[n]) for line in lines.values()))
-        for n, size in enumerate(sizes)
-    ]
+
+    rows = []
+    for index, size in enumerate(sizes):
+        ratios = [number(line[index]) for line in lines.values()]
+        rows.append((f"{size:.0f} {unit}".strip(), *ratios))
     return markdown((what, *lines), rows)
 
 
-def _line(taken: Times, kind: str, count: int) -> list[float]:
+def _line(times: Times, kind: str, count: int) -> list[float]:
     base = _name(FLOOR, count - 1)
-    return [taken.ratio(_name(kind, n), base).middle for n in range(count)]
+    return [times.ratio(_name(kind, index), base).middle for index in range(count)]
 
 
-def _name(kind: str, n: int) -> str:
-    return f"{kind}, size {n + 1}"
+def _name(kind: str, index: int) -> str:
+    return f"{kind}, size {index + 1}"

@@ -3,6 +3,7 @@
 Measured are commands that look at all entries, and one about a single iteration.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,58 +28,77 @@ _MEMORY = "memory of the first, bare Python = 1"
 def measure(setting: Setting) -> str:
     """Measure logs without transcripts, and return what each command takes above bare Python.
 
-    The memory is of one run each.
+    The memory is that of one run each.
     """
     counts = [setting.corpus.size.iterations * times for times in _TIMES_AS_MANY]
-    cases: list[Case] = [BARE_CASE]
-    first: list[Case] = []
-    for count in counts:
-        size = replace(
-            setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0
-        )
-        corpus = make_corpus(setting.room(f"made-{count}"), size)
-        program, edited, settled = (
-            Program.on(corpus, setting.room(f"log-{count}-{n}")) for n in range(3)
-        )
-        places = ("--repo-dir", str(corpus.repo), "--cache-dir", str(settled.cache))
-        nothing = Case("", (*PYTHON, "-m", "scoring", "backfill", str(settled.log), *places))
-        for _ in range(2):  # the first writes what the others find
-            run(nothing)
-        first.append(program.cold("--json"))
-        commands = (
-            first[-1],
-            program.warm("run", "--json", "--no-write"),
-            replace(edited.warm("run", "--json", "--no-write"), ready=partial(_edit, edited.log)),
-            edited.warm("iteration", str(count), "--recompute"),
-            nothing,
-        )
-        cases += [
-            replace(case, name=_name(kind, count))
-            for kind, case in zip(_KINDS, commands, strict=True)
-        ]
-    taken = take_times(cases, setting.repeat)
-    print(taken)
+    cases_by_count = {count: _cases(setting, count) for count in counts}
+
+    all_cases: list[Case] = [BARE_CASE]
+    for count, cases in cases_by_count.items():
+        all_cases += [replace(case, name=_name(kind, count)) for kind, case in cases.items()]
+    times = take_times(all_cases, setting.repeat)
+    print(times)
+
     lines = {
-        kind: [taken.ratio(_name(kind, count), BARE, BARE).middle for count in counts]
+        kind: [times.ratio(_name(kind, count), BARE, BARE).middle for count in counts]
         for kind in _KINDS
     }
-    bare = peak_memory(BARE_CASE)
-    held = [peak_memory(case) / bare for case in first]
-    megabytes = " and ".join(f"{times * bare / 1e3:.0f}" for times in held)
-    print(f"  memory {megabytes} MB, bare Python {bare / 1e3:.0f} MB")
+    memory = _memory([cases_by_count[count][_COLD] for count in counts])
     if setting.plots:
-        up = "time above bare Python, in starts of Python"
-        draw(setting.out / "performance" / "entries.svg", "entries", up, counts, lines)
-        up = "the most memory, bare Python = 1"
-        draw(
-            setting.out / "performance" / "entries-memory.svg", "entries", up, counts, {_COLD: held}
-        )
-    lines[_MEMORY] = held
-    rows = [
-        (f"{count:,}", *(number(line[n]) for line in lines.values()))
-        for n, count in enumerate(counts)
-    ]
+        _draw(setting, counts, lines, memory)
+
+    lines[_MEMORY] = memory
+    rows = []
+    for index, count in enumerate(counts):
+        rows.append((f"{count:,}", *(number(line[index]) for line in lines.values())))
     return markdown(("entries", *lines), rows)
+
+
+def _cases(setting: Setting, count: int) -> dict[str, Case]:
+    """Return the commands on a log of so many entries, by their kinds."""
+    size = replace(
+        setting.corpus.size, iterations=count, commits=1, transcript_mb=0, extra_commits=0
+    )
+    corpus = make_corpus(setting.room(f"made-{count}"), size)
+    program = Program.on(corpus, setting.room(f"log-{count}-0"))
+    edited = Program.on(corpus, setting.room(f"log-{count}-1"))
+    settled = Program.on(corpus, setting.room(f"log-{count}-2"))
+
+    places = ("--repo-dir", str(corpus.repo), "--cache-dir", str(settled.cache))
+    nothing = Case("", (*PYTHON, "-m", "scoring", "backfill", str(settled.log), *places))
+    for _ in range(2):  # the first run writes what later ones leave as it is
+        run(nothing)
+
+    after_edit = edited.warm("run", "--json", "--no-write")
+    return {
+        _COLD: program.cold("--json"),
+        _WARM: program.warm("run", "--json", "--no-write"),
+        _EDITED: replace(after_edit, ready=partial(_edit, edited.log)),
+        RECOMPUTE: edited.warm("iteration", str(count), "--recompute"),
+        _NOTHING: nothing,
+    }
+
+
+def _memory(cases: Sequence[Case]) -> list[float]:
+    """Return the memory of some commands as multiples of that of bare Python."""
+    bare = peak_memory(BARE_CASE)
+    memory = [peak_memory(case) / bare for case in cases]
+    megabytes = " and ".join(f"{times * bare / 1e3:.0f}" for times in memory)
+    print(f"  memory {megabytes} MB, bare Python {bare / 1e3:.0f} MB")
+    return memory
+
+
+def _draw(
+    setting: Setting,
+    counts: Sequence[int],
+    lines: Mapping[str, list[float]],
+    memory: list[float],
+) -> None:
+    folder = setting.out / "performance"
+    up = "time above bare Python, in starts of Python"
+    draw(folder / "entries.svg", "entries", up, counts, lines)
+    up = "the most memory, bare Python = 1"
+    draw(folder / "entries-memory.svg", "entries", up, counts, {_COLD: memory})
 
 
 def _edit(log: Path) -> None:

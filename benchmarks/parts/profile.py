@@ -27,10 +27,12 @@ def measure(setting: Setting) -> str:
     )
     columns = [_shares(case, setting.repeat) for case in cases]
     for case, column in zip(cases, columns, strict=True):
-        print(
-            f"  {case.name}: {', '.join(f'{part} {share:.1%}' for part, share in column.items())}"
-        )
-    rows = [(part, *(f"{column[part] * 100:.0f} %" for column in columns)) for part in PARTS]
+        shares = ", ".join(f"{part} {share:.1%}" for part, share in column.items())
+        print(f"  {case.name}: {shares}")
+
+    rows = []
+    for part in PARTS:
+        rows.append((part, *(f"{column[part] * 100:.0f} %" for column in columns)))
     return markdown(("share of the time", *(case.name for case in cases)), rows)
 
 

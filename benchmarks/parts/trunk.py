@@ -17,15 +17,9 @@ _NEW_COMMITS = 10
 
 
 def measure(setting: Setting) -> str:
-    """Measure a log on a long trunk, and take off what the same log costs on a short one."""
-    size = replace(setting.corpus.size, transcript_mb=0)
-    program, short = (
-        Program.on(
-            make_corpus(room := setting.room(f"trunk-{extra}"), replace(size, extra_commits=extra)),
-            room,
-        )
-        for extra in (setting.trunk, 0)
-    )
+    """Measure a log on a long trunk, and subtract what the same log costs on a short one."""
+    program = _program(setting, setting.trunk)
+    short = _program(setting, 0)
     new = _new_commits(program)
     program.fill_cache()
     short.fill_cache()
@@ -35,27 +29,31 @@ def measure(setting: Setting) -> str:
     }
     git_log = Case(_GIT, trunk_command(program.corpus.repo))
     cases = [git_log, program.no_cache(), program.warm(), new]
-    taken = take_times([*cases, *on_short.values()], setting.repeat)
-    print(taken)
+    times = take_times([*cases, *on_short.values()], setting.repeat)
+    print(times)
+
     rows = []
     for case in cases:
         less = "" if case is git_log else on_short.get(case.name, on_short[WARM]).name
-        rows.append(
-            (
-                case.name,
-                *spread(taken.ratio(case.name, _GIT)),
-                number(taken.ratio(case.name, _GIT, less).middle),
-            )
-        )
-    return (
-        f"{program.corpus.size.extra_commits:,} commits before the first iteration.\n\n"
-        + markdown(("", "time, `git log` = 1", "range", "what the long trunk adds"), rows)
-    )
+        added = number(times.ratio(case.name, _GIT, less).middle)
+        rows.append((case.name, *spread(times.ratio(case.name, _GIT)), added))
+    table = markdown(("", "time, `git log` = 1", "range", "what the long trunk adds"), rows)
+
+    commits = program.corpus.size.extra_commits
+    return f"{commits:,} commits before the first iteration.\n\n{table}"
+
+
+def _program(setting: Setting, extra_commits: int) -> Program:
+    """Return da-score on a backlog with some commits before its first iteration."""
+    room = setting.room(f"trunk-{extra_commits}")
+    size = replace(setting.corpus.size, transcript_mb=0, extra_commits=extra_commits)
+    return Program.on(make_corpus(room, size), room)
 
 
 def _new_commits(program: Program) -> Case:
-    """Return a warm run that finds the last commits of the trunk new each time."""
-    repo, before = program.corpus.repo, program.cache.with_name("before")
+    """Return a warm run to which the last commits of the trunk are new each time."""
+    repo = program.corpus.repo
+    before = program.cache.with_name("before")
     tip = git(repo, "rev-parse", TRUNK)
     git(repo, "update-ref", f"refs/heads/{TRUNK}", f"{TRUNK}~{_NEW_COMMITS}")
     program.fill_cache()
