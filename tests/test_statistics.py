@@ -1,10 +1,9 @@
-"""Bootstrap intervals: what they cover, that they are the same every time, and what they cost."""
+"""Bootstrap intervals: what they cover, and that they are the same every time."""
 
 import random
 
 import pytest
 
-from scoring.prediction import within
 from scoring.statistics import DRAWS, Interval, bootstrap_interval, difference_interval
 
 
@@ -76,10 +75,3 @@ class TestPairs:
     )
     def test_of_fewer_than_two_there_is_none(self, sides: tuple[list[float], list[float]]) -> None:
         assert difference_interval(*sides) is None
-
-
-def test_within_groups_only_pairs_of_one_group_count() -> None:
-    """Across groups the order is the wrong way round, which does not matter."""
-    assert within(["a", "a", "b", "b"], [1, 2, 0.1, 0.2], [0, 0.5, 0.5, 1])[0] == 1.0
-    assert within(["a", "a", "b", "b"], [2, 1, 0.1, 0.1], [0, 0.5, 0.5, 1])[0] == 0.25
-    assert within(["a", "b"], [1, 2], [0, 1]) == (None, None)

@@ -1,4 +1,7 @@
-"""One bad entry: under a lenient rubric the rest is scored, under a strict one nothing is; both list every bad file."""
+"""One bad entry: a lenient rubric scores the rest, and a strict one scores nothing.
+
+Both list every bad file.
+"""
 
 import json
 from pathlib import Path

@@ -51,7 +51,8 @@ class TestCompletion:
         assert said.splitlines() == [
             f"wrote {script}",
             f"added a line to {tmp_path / start} that reads it",
-            f"Completion begins in the next {shell} that you start; to undo it, remove the file and the line.",
+            f"Completion begins in the next {shell} that you start; "
+            "to undo it, remove the file and the line.",
         ]
         assert da_score("completion", shell).out in script.read_text()
         line = f"[ ! -r {script} ] || . {script}"

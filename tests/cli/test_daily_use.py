@@ -1,4 +1,7 @@
-"""What makes commands convenient: they work from any folder, take beginnings of ids, choose, and say things once."""
+"""What makes commands convenient.
+
+They work in any folder, take the beginning of an id, choose, and say a thing once.
+"""
 
 import re
 import shutil
@@ -46,7 +49,8 @@ class TestWhereTheLogIs:
     def test_that_chooses_nothing_says_so(self, da_score: DaScore) -> None:
         found = da_score("run", "--since", "2031-01-01")
         assert found.out.endswith(
-            "no iterations found in .agents/active/iteration-log that --last, --since and --task choose\n"
+            "no iterations found in .agents/active/iteration-log "
+            "that --last, --since and --task choose\n"
         )
 
 
@@ -55,9 +59,8 @@ class TestSession:
         assert da_score("run").status == 0
         (project / LOG / "session-5c0e-other.score.yaml").write_text("")
         found = one_line(da_score("session", "5c0e"))
-        assert (
-            found
-            == "several sessions begin with '5c0e': 5c0e-other, 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
+        assert found == (
+            "several sessions begin with '5c0e': 5c0e-other, 5c0e1b7a-93d4-4f0e-8a6b-2d71c94be310"
         )
 
     def test_says_that_its_scores_are_current_or_stale(
@@ -275,7 +278,10 @@ class TestRun:
         told = da_score("run", "--no-write", "--rubric", rubric).err
         said = f"iteration 3: rubric {rubric} reads the claim True as false; write true"
         assert (told.count(said), told.count("as false")) == (len(numbers), len(numbers))
-        line = f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics before 3.1.0; write true'
+        line = (
+            f'{entry.name}:3: warning: tests_total_pass: "{claim}" is read as false by rubrics '
+            "before 3.1.0; write true"
+        )
         assert (line in da_score("lint").out) == (claim in ("True", "TRUE"))
 
     def test_says_lost_beside_a_score_that_lost_evidence(

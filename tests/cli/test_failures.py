@@ -1,4 +1,7 @@
-"""Warnings, errors, interruptions, closed pipes and full disks: one line each, and an exit status."""
+"""Warnings, errors, interruptions, closed pipes and full disks.
+
+Each is one line and an exit status.
+"""
 
 import errno
 import json
@@ -43,7 +46,10 @@ class TestWarnings:
         shown = da_score("iteration", "3")
         assert da_score("iteration", "3", "--rubric", "2.1.0") == shown
         found = da_score("iteration", "3", "--rubric", "2.0.2")
-        said = "iteration 3: its sidecar is stale: it is of rubric 2.1.0; --recompute scores it under 2.0.2"
+        said = (
+            "iteration 3: its sidecar is stale: it is of rubric 2.1.0; "
+            "--recompute scores it under 2.0.2"
+        )
         assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
         (project / "same.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
         assert da_score("iteration", "3", "--rubric", "./same.yaml") == shown
@@ -116,14 +122,16 @@ ERRORS = {
     ),
     "an unknown session": Mistake(
         ["session", "nobody"],
-        rf"{LOG}/session-nobody\.score\.yaml: no such score; score the log first with 'da-score run'",
+        rf"{LOG}/session-nobody\.score\.yaml: no such score; "
+        "score the log first with 'da-score run'",
     ),
     "a session that is a way out": Mistake(
         ["session", "../iter-1"], r"session id '\.\./iter-1' cannot be a file name"
     ),
     "a session's sidecar of the wrong kind": Mistake(
         ["session", "x"],
-        rf"{LOG}/session-x\.score\.yaml: line 1: value: 'high' where a number belongs; this is no score sidecar",
+        rf"{LOG}/session-x\.score\.yaml: line 1: value: 'high' where a number belongs; "
+        "this is no score sidecar",
         overwrite(f"{LOG}/session-x.score.yaml", "value: high\n"),
     ),
     "a sidecar that is a directory": Mistake(
@@ -334,7 +342,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 
 
 class TestReaderThatIsGone:
-    """What prints into a pipe without a reader has done its work: it says nothing, and that is no error."""
+    """A command that prints into a pipe without a reader is silent, and that is not an error."""
 
     def gone(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         read, write = os.pipe()

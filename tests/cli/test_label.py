@@ -232,7 +232,10 @@ class TestRefused:
         found = da_score("label", *map(str, arguments), *name)
         assert (found.status, said in one_line(found), nothing_written(log)) == (status, True, True)
 
-    SHARED = b"- {actor: eve, history: &h [{structured: {correctness: 1}}]}\n- {actor: ann, history: *h}\n"
+    SHARED = (
+        b"- {actor: eve, history: &h [{structured: {correctness: 1}}]}\n"
+        b"- {actor: ann, history: *h}\n"
+    )
 
     @pytest.mark.parametrize(
         ("more", "end", "said"),
@@ -353,7 +356,10 @@ labels:
     def test_may_indent_and_begin_as_they_like_and_leave_a_null(
         self, da_score: DaScore, log: Path
     ) -> None:
-        text = "---\niteration: 5\nschema_version: 1.0.0\nlabels:\n    -   ~\n    -   word\n    -   actor: bob\n"
+        text = (
+            "---\niteration: 5\nschema_version: 1.0.0\n"
+            "labels:\n    -   ~\n    -   word\n    -   actor: bob\n"
+        )
         after = self.added_to(da_score, log, text + "        history: []\n", "bob")
         assert after.startswith("---\niteration: 5\n")
         assert len(yaml.safe_load(after)["labels"][2]["history"]) == 1
@@ -367,7 +373,8 @@ from scoring.evidence.labels import Judgement
 from scoring.jobs.label_file import NewLabel, add_labels
 sys.stdin.readline()
 for n in range(6):
-    add_labels(Path(sys.argv[1]), [NewLabel(5, who, Judgement(n % 4)) for who in (sys.argv[2], "all")])
+    labels = [NewLabel(5, who, Judgement(n % 4)) for who in (sys.argv[2], "all")]
+    add_labels(Path(sys.argv[1]), labels)
 """
 
     @pytest.mark.slow

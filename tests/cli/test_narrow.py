@@ -102,14 +102,15 @@ HELP = ["--help", *(f"{name} --help" for name in EVERY_COMMAND)]
 Screen = Callable[[str, int], list[str]]
 
 _KNOWN = re.compile(r"""(?x)
-    [0-9]+/[0-9]+ | · | % | [0-9]+ | not | enough | insufficient | [0-9a-f]{8} | \.\.\.  # what is said in brief
+    # what is said in brief
+    [0-9]+/[0-9]+ | · | % | [0-9]+ | not | enough | insufficient | [0-9a-f]{8} | \.\.\.
     | [0-9.]+ | [0-9:-]+ | ━+ | [█▁▂▃▄▅▆▇·]+  # how long something took, and bars
 """)
 
 
 @pytest.fixture
 def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Run a command in this process with all that it says on a terminal, and return the lines that are shown."""
+    """Run a command in this process on a terminal, and return the lines that it shows."""
     write_json(
         tmp_path / "dr.json",
         document(outputs(new_claims(3)[0], OWNED, ["Is there a limit?"]), outputs()),
@@ -135,7 +136,7 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 def faults(narrow: list[str], wide: list[str], columns: int) -> list[str]:
-    """Return what is wrong with the lines of a narrow terminal, beside those of one that is wide enough."""
+    """Return what is wrong with the lines of a narrow terminal, compared with a wide one."""
     words = {word for line in wide for word in line.split()}
     paths = [
         word for word in words if "/" in word and len(word) > columns - 8

@@ -1,4 +1,7 @@
-"""What an error says is so: a file that is there is not missing, and nothing is untouched that never was."""
+"""What an error says is true.
+
+A file that exists is not missing, and nothing is untouched that never existed.
+"""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Wrong usage ends with 2: values that an option does not take, and options that do not go together."""
+"""Wrong usage ends with 2: values that an option does not take, and options that exclude others."""
 
 from pathlib import Path
 
