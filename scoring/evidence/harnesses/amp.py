@@ -1,5 +1,9 @@
-"""Threads of Amp: where they are, and what their messages say (``docs/EVIDENCE.md``, "What each harness writes")."""
+"""Amp: where its threads are, and what their messages say.
 
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a thread.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -18,91 +22,104 @@ from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
-_COUNTS = "outputTokens", "inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"
-_CALLS_ALL_WRITTEN = (
-    "gpt-"  # how models are named of which all uncached input is stated as written to the cache
-)
-_ROLES = "user", "assistant"
+_ROLES = ("user", "assistant")
+_STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
+"""How the names of models begin of which all uncached input is stated as written to the cache."""
 
 
 class AmpReader(EventReader):
-    """Reads a thread; the place of a message in it is its number."""
+    """Reads a thread. A message is known by its id, or by its position."""
 
     in_documents = True
 
     def entry(self, line: dict[str, Any]) -> None:
         """Take a thread."""
         self.version = line.get("v")
-        folder = next(iter(items_in(line, "env", "initial", "trees")), None)
-        starter, remote = text_in(line, "mainThreadID"), text_in(folder, "repository", "url")
-        self.where = LineSpan(
-            _path_of(text_in(folder, "uri")),
-            text_in(line, "id"),
-            parent=starter,
-            remote=remote,
-            agent=bool(starter),
-        )
-        ends = _ends_of(items_in(line, "meta", "traces"))
-        now = milliseconds(line.get("created"))
-        for place, message in enumerate(items_in(line, "messages")):
-            self.messages.append(self.next_event)
-            if not isinstance(message, dict) or message.get("role") not in _ROLES:
-                self.unknown(member(message, "role")) if isinstance(message, dict) else self.skip(
-                    OTHER_TYPE
-                )
-                continue
-            name = message.get("messageId", place)
-            stated = milliseconds(member(message, "meta", "sentAt")) or time_in(
-                message, "usage", "timestamp"
-            )
-            # One without a time was written when the one before it was, or later.
-            now = max(
-                filter(None, (now, stated or ends.get(name if type(name) is int else -1))),
-                default=None,
-            )
-            self.where = self.where._replace(model=text_in(message, "usage", "model"))
-            if self.event(now, self.where.session, name):
-                self._take(message)
+        self.where = _span_of(line)
+        tool_ends = _ends_of_tools(items_in(line, "meta", "traces"))
+        time = milliseconds(line.get("created"))
 
-    def _take(self, message: dict[str, Any]) -> None:
+        for position, message in enumerate(items_in(line, "messages")):
+            self.messages.append(self.next_event)
+            if not isinstance(message, dict):
+                self.skip(OTHER_TYPE)
+                continue
+            if message.get("role") not in _ROLES:
+                self.unknown(message.get("role"))
+                continue
+
+            name = message.get("messageId", position)
+            time = _later(time, _stated_time(message) or _end_of(name, tool_ends))
+            self.where = self.where._replace(model=text_in(message, "usage", "model"))
+            if not self.event(time, self.where.session, name):
+                continue
+
+            if message["role"] == "user":
+                self._take_user_message(items_in(message, "content"))
+            else:
+                self._take_response(message)
+
+    def _take_user_message(self, content: Sequence[Any]) -> None:
+        """Take results of calls, and the prompt of a person."""
+        for part in content:
+            if member(part, "type") == "tool_result":
+                self._take_result(part)
+
+        text = text_in(content).strip()
+        if text:
+            self.prompt(text)
+
+    def _take_response(self, message: dict[str, Any]) -> None:
         content = items_in(message, "content")
-        if message["role"] == "user":
-            for part in content:
-                if member(part, "type") == "tool_result":
-                    self._result(part)
-            if text := text_in(content).strip():
-                self.prompt(text)
-            return
-        text, spent = (
-            text_in(content).strip(),
-            [count_in(message, "usage", name) for name in _COUNTS],
-        )
-        if None not in spent[:2]:
-            output, given, reads, writes = (count or 0 for count in spent)
-            if self.where.model.startswith(_CALLS_ALL_WRITTEN):
-                given, writes = given + writes, 0
-            self.response("", output, given, reads, writes)
+        text = text_in(content).strip()
+
+        output = count_in(message, "usage", "outputTokens")
+        uncached = count_in(message, "usage", "inputTokens")
+        if output is not None and uncached is not None:
+            self._note_tokens(message["usage"], output, uncached)
         elif text or any(member(part, "type") == "tool_use" for part in content):
             self.response()
+
         self.seen.said(text)
         note_calls(self, TOOLS, content)
         if member(message, "state", "type") == "cancelled":
             self.seen.interrupted()
 
-    def _result(self, part: dict[str, Any]) -> None:
-        call, run = part.get("toolUseID"), part.get("run")
-        status, code = member(run, "status"), member(run, "result", "exitCode")
+    def _note_tokens(self, usage: Any, output: int, uncached: int) -> None:
+        reads = count_in(usage, "cacheReadInputTokens") or 0
+        writes = count_in(usage, "cacheCreationInputTokens") or 0
+        if self.where.model.startswith(_STATE_ALL_INPUT_AS_WRITTEN):
+            uncached += writes
+            writes = 0
+        self.response("", output, uncached, reads, writes)
+
+    def _take_result(self, part: dict[str, Any]) -> None:
+        call = part.get("toolUseID")
+        run = part.get("run")
+        status = member(run, "status")
+
         if status == "rejected-by-user":
             self.refused(call, text_in(run, "reason"))
         elif status in ("done", "error"):
-            text = (
-                text_in(run, "result", "output")
-                or text_in(run, "result")
-                or text_in(run, "error", "message")
-            )
-            self.result(call, status == "error" or (type(code) is int and code != 0), text)
+            exit_code = member(run, "result", "exitCode")
+            has_failed = type(exit_code) is int and exit_code != 0
+            self.result(call, status == "error" or has_failed, _output_of(run))
         elif status == "cancelled":
             self.result(call, None, "")
+
+
+def _span_of(thread: dict[str, Any]) -> LineSpan:
+    """Return the session of a thread, and the folder that it began in."""
+    trees = items_in(thread, "env", "initial", "trees")
+    tree = trees[0] if trees else None
+    main_thread = text_in(thread, "mainThreadID")
+    return LineSpan(
+        _path_of(text_in(tree, "uri")),
+        text_in(thread, "id"),
+        parent=main_thread,
+        remote=text_in(tree, "repository", "url"),
+        agent=bool(main_thread),
+    )
 
 
 def _path_of(uri: str) -> str:
@@ -114,14 +131,39 @@ def _path_of(uri: str) -> str:
     return unquote(parts.path) if parts.scheme == "file" else ""
 
 
-def _ends_of(traces: list[Any]) -> dict[int, int]:
-    """Return when something ended that was done for a message, by the number of the message."""
-    found: dict[int, int] = {}
+def _ends_of_tools(traces: Sequence[Any]) -> dict[int, int]:
+    """Return when the last tool of each message ended, by the number of the message."""
+    ends: dict[int, int] = {}
     for trace in traces:
-        name, end = member(trace, "context", "messageId"), time_in(trace, "endTime")
+        name = member(trace, "context", "messageId")
+        end = time_in(trace, "endTime")
         if type(name) is int and end and member(trace, "name") == "tools":
-            found[name] = max(end, found.get(name, end))
-    return found
+            ends[name] = max(end, ends.get(name, end))
+    return ends
+
+
+def _end_of(name: object, tool_ends: dict[int, int]) -> int | None:
+    return tool_ends.get(name) if type(name) is int else None
+
+
+def _stated_time(message: dict[str, Any]) -> int | None:
+    return milliseconds(member(message, "meta", "sentAt")) or time_in(message, "usage", "timestamp")
+
+
+def _later(time: int | None, stated: int | None) -> int | None:
+    """Return the time of a message after one of ``time``, whether it states one or not."""
+    if time and stated:
+        return max(time, stated)
+    return time or stated or None
+
+
+def _output_of(run: Any) -> str:
+    """Return what a tool printed, or why it failed."""
+    return (
+        text_in(run, "result", "output")
+        or text_in(run, "result")
+        or text_in(run, "error", "message")
+    )
 
 
 class Amp(Harness):

@@ -1,4 +1,7 @@
-"""ATIF, the trajectories of jobs of Harbor: what their steps say (``docs/EVIDENCE.md``, "What each harness writes")."""
+"""ATIF, the trajectories of Harbor's jobs: what their steps say.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a trajectory.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,101 +21,120 @@ from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames(
-    "Bash bash shell exec_command run_shell_command execute_bash run_command",
-    "Edit Write MultiEdit edit write create edit_file create_file write_file replace str_replace_editor",
-    "apply_patch",
+    shells="Bash bash shell exec_command run_shell_command execute_bash run_command",
+    edits=(
+        "Edit Write MultiEdit edit write create edit_file create_file write_file replace"
+        " str_replace_editor"
+    ),
+    patches="apply_patch",
     agents="Task Agent task agent",
 )
-"""The tools of the agents that are run in this way, each with the names that its own harness has."""
+"""The tools of the agents that run in such jobs, under the names of each agent's own harness."""
 
-_SOURCES = "user", "agent", "system"
-_COUNTS = (
-    ("prompt_tokens",),
-    ("completion_tokens",),
-    ("cached_tokens",),
-    ("extra", "cache_creation_input_tokens"),
-)
-_TOTALS = (
-    "total_completion_tokens",
-    "total_prompt_tokens",
-    "total_cached_tokens",
-    "total_cache_creation_tokens",
-)
+_SOURCES = ("user", "agent", "system")
 
 
 class AtifReader(EventReader):
-    """Reads a trajectory; the place of a step in it is its number."""
+    """Reads a trajectory."""
 
     in_documents = True
 
     def entry(self, line: dict[str, Any]) -> None:
         """Take a trajectory, and those of the sub-agents that are in it."""
-        self.version, session = line.get("schema_version"), text_in(line, "session_id")
-        self._steps(line, session, False)
-        for inside in items_in(line, "subagent_trajectories"):
-            self._steps(inside, session, True)
+        self.version = line.get("schema_version")
+        session = text_in(line, "session_id")
 
-    def _steps(self, trajectory: Any, session: str, agent: bool) -> None:
-        steps, now, measured = items_in(trajectory, "steps"), None, False
-        for step in steps:
-            self.messages += () if agent else (self.next_event,)
+        self._take_trajectory(line, session, is_agent=False)
+        for trajectory in items_in(line, "subagent_trajectories"):
+            self._take_trajectory(trajectory, session, is_agent=True)
+
+    def _take_trajectory(self, trajectory: Any, session: str, *, is_agent: bool) -> None:
+        """Take the steps of the session, or of one of its sub-agents."""
+        time: int | None = None
+        states_tokens = False
+
+        for step in items_in(trajectory, "steps"):
+            if not is_agent:
+                self.messages.append(self.next_event)
             if not isinstance(step, dict):
                 self.skip(OTHER_TYPE)
                 continue
-            now = time_in(step, "timestamp") or now
+
+            time = time_in(step, "timestamp") or time
             if step.get("is_copied_context") is True:  # an earlier document has it
                 self.opens = False
                 continue
+
             model = text_in(step, "model_name") or text_in(trajectory, "agent", "model_name")
-            self.where = LineSpan(session=session, model=model, agent=agent)
+            self.where = LineSpan(session=session, model=model, agent=is_agent)
             if step.get("source") not in _SOURCES:
                 self.unknown(step.get("source"))
-            elif self.event(
-                now,
-                session,
-                text_in(trajectory, "session_id"),
-                step.get("step_id"),
-                step.get("message"),
-            ):
-                measured |= self._take(step)
-        totals = [count_in(trajectory, "final_metrics", name) for name in _TOTALS]
-        if self.next_event and self.opens and not measured and None not in totals[:2]:
-            output, given, reads, writes = (count or 0 for count in totals)
-            self.totals(0, output, max(given - reads - writes, 0), reads, writes)
+            elif self.event(time, session, *_identity_of(trajectory, step)):
+                states_tokens = self._take_step(step) or states_tokens
 
-    def _take(self, step: dict[str, Any]) -> bool:
-        """Say what a step holds; return whether it states its tokens."""
-        text, measured = text_in(step, "message"), False
+        if self.next_event and self.opens and not states_tokens:
+            self._note_totals(trajectory)
+
+    def _take_step(self, step: dict[str, Any]) -> bool:
+        """Take a step, and return whether it states its tokens."""
+        text = text_in(step, "message")
         if member(step, "extra", "context_management", "type") == "compaction":
             self.seen.compacted()
+
         if step["source"] == "user":
             self.prompt(text)
-        elif step["source"] == "agent":
-            measured = step.get("llm_call_count") != 0 and self._response(step)
-            self.seen.said(text)
-            self._calls(items_in(step, "tool_calls"), items_in(step, "observation", "results"))
-        return measured
+        if step["source"] != "agent":
+            return False
 
-    def _response(self, step: dict[str, Any]) -> bool:
-        given, output, reads, writes = (count_in(step, "metrics", *names) for names in _COUNTS)
-        apart = None if given is None else max(given - (reads or 0) - (writes or 0), 0)
-        self.response("", output, apart, reads, writes)
-        return None not in (given, output)
+        states_tokens = step.get("llm_call_count") != 0 and self._note_response(step)
+        self.seen.said(text)
+        self._note_calls(items_in(step, "tool_calls"), items_in(step, "observation", "results"))
+        return states_tokens
 
-    def _calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
-        """Take the calls of a step and their results; one that names no call is that of the call in its place."""
+    def _note_response(self, step: dict[str, Any]) -> bool:
+        """Note a response, and return whether it states its tokens."""
+        prompt = count_in(step, "metrics", "prompt_tokens")
+        output = count_in(step, "metrics", "completion_tokens")
+        reads = count_in(step, "metrics", "cached_tokens")
+        writes = count_in(step, "metrics", "extra", "cache_creation_input_tokens")
+
+        uncached = prompt
+        if prompt is not None:
+            uncached = max(prompt - (reads or 0) - (writes or 0), 0)
+        self.response("", output, uncached, reads, writes)
+        return prompt is not None and output is not None
+
+    def _note_calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
+        """Note the calls of a step, and their results.
+
+        A result without the id of a call is that of the call at its position.
+        """
         for call in calls:
             if isinstance(call, dict):
-                note_call(
-                    self,
-                    TOOLS,
-                    call.get("tool_call_id"),
-                    call.get("function_name"),
-                    call.get("arguments"),
-                )
-        for place, result in enumerate(results):
-            of = member(calls[place], "tool_call_id") if place < len(calls) else None
-            self.result(member(result, "source_call_id") or of, None, text_in(result, "content"))
+                name = call.get("function_name")
+                note_call(self, TOOLS, call.get("tool_call_id"), name, call.get("arguments"))
+
+        for position, result in enumerate(results):
+            call_id = member(result, "source_call_id")
+            if not call_id and position < len(calls):
+                call_id = member(calls[position], "tool_call_id")
+            self.result(call_id, None, text_in(result, "content"))
+
+    def _note_totals(self, trajectory: Any) -> None:
+        """Note the tokens of all responses together, where the trajectory states them."""
+        output = count_in(trajectory, "final_metrics", "total_completion_tokens")
+        prompt = count_in(trajectory, "final_metrics", "total_prompt_tokens")
+        if output is None or prompt is None:
+            return
+
+        reads = count_in(trajectory, "final_metrics", "total_cached_tokens") or 0
+        writes = count_in(trajectory, "final_metrics", "total_cache_creation_tokens") or 0
+        self.totals(0, output, max(prompt - reads - writes, 0), reads, writes)
+
+
+def _identity_of(trajectory: Any, step: dict[str, Any]) -> tuple[object, ...]:
+    """Return what a step is known by in its session."""
+    return text_in(trajectory, "session_id"), step.get("step_id"), step.get("message")
 
 
 class Atif(Harness):
@@ -123,6 +145,6 @@ class Atif(Harness):
     reader = AtifReader
 
     def claims(self, line: bytes) -> bool:
-        """Know a trajectory by the version of its form."""
+        """Return whether a text is a trajectory, by the version of its form."""
         version = text_in(value_of(line), "schema_version")
         return keys_of(line) >= {"schema_version", "steps"} and version.startswith("ATIF")

@@ -1,11 +1,14 @@
-"""GitHub Copilot CLI: where its sessions are, and what an event says (``docs/EVIDENCE.md``)."""
+"""GitHub Copilot CLI: where its sessions are, and what an event of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
 
 import errno
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, identity
@@ -18,32 +21,100 @@ from scoring.evidence.harnesses.fields import (
     value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames(
-    "bash powershell",
-    "create edit str_replace_editor",
-    "apply_patch",
-    "ask_user exit_plan_mode",
-    "task",
+    shells="bash powershell",
+    edits="create edit str_replace_editor",
+    patches="apply_patch",
+    questions="ask_user exit_plan_mode",
+    agents="task",
 )
 
-_READS = {"read_bash", "read_powershell"}  # tools that show what a shell has printed since
+_SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
+"""Tools that show what a shell has printed since."""
+
 _SKILL = "<skill-context"
-_REFUSED, _DENIED = ("rejected", "denied"), "denied-interactively-by-user"
-_COUNTS = "outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens"
-_ENDED = re.compile(r"<(?:shellId: (\S+) completed|exited) with exit code (-?\d+)>\s*\Z")
-_RUNS = re.compile(r"<command with shellId: (\S+) is still running")
-_OTHERS = names(
-    "system.message assistant.turn_start assistant.turn_end assistant.intent assistant.reasoning assistant.usage"
-    " hook.start hook.end permission.requested tool.user_requested tool.execution_progress subagent.started"
-    " tool.execution_partial_result subagent.completed subagent.failed subagent.selected subagent.deselected"
-    " skill.invoked session.idle session.info session.warning session.error session.truncation session.usage_info"
-    " session.compaction_start session.mode_changed session.plan_changed session.handoff session.title_changed"
-    " session.snapshot_rewind session.context_changed session.task_complete session.workspace_file_changed"
+_REFUSED_CODES = ("rejected", "denied")
+_DENIED_BY_USER = "denied-interactively-by-user"
+
+_ENDED = re.compile(
+    r"<(?:shellId: (?P<shell>\S+) completed|exited) with exit code (?P<code>-?\d+)>\s*\Z"
 )
-"""Events that say nothing which is looked at; hooks repeat what tools printed."""
+_STILL_RUNS = re.compile(r"<command with shellId: (?P<shell>\S+) is still running")
+
+_SESSION_HEADS = ("session.start", "session.resume")
+_WITHOUT_INTEREST = frozenset(
+    {
+        "assistant.intent",
+        "assistant.reasoning",
+        "assistant.turn_end",
+        "assistant.turn_start",
+        "assistant.usage",
+        "hook.end",
+        "hook.start",
+        "permission.requested",
+        "session.compaction_start",
+        "session.context_changed",
+        "session.error",
+        "session.handoff",
+        "session.idle",
+        "session.info",
+        "session.mode_changed",
+        "session.plan_changed",
+        "session.snapshot_rewind",
+        "session.task_complete",
+        "session.title_changed",
+        "session.truncation",
+        "session.usage_info",
+        "session.warning",
+        "session.workspace_file_changed",
+        "skill.invoked",
+        "subagent.completed",
+        "subagent.deselected",
+        "subagent.failed",
+        "subagent.selected",
+        "subagent.started",
+        "system.message",
+        "tool.execution_partial_result",
+        "tool.execution_progress",
+        "tool.user_requested",
+    }
+)
+"""The kinds of events that hold nothing of interest. Hooks repeat what tools printed."""
+
+
+class _RunningCommand(NamedTuple):
+    """A command that still ran when its call came back: the call, and what it had printed."""
+
+    call: str
+    printed: str
+
+
+class _ModelTokens(NamedTuple):
+    """The tokens of one model as the end of a session states them.
+
+    Attributes:
+        output: tokens of output, with those of reasoning.
+        input: tokens of input, with cached ones.
+        reads: tokens of input that were read from the cache.
+        writes: tokens of input that were written to the cache.
+    """
+
+    output: int = 0
+    input: int = 0
+    reads: int = 0
+    writes: int = 0
+
+    def since(self, earlier: "_ModelTokens") -> "_ModelTokens":
+        """Return the tokens after those of an earlier end of the session."""
+        return _ModelTokens(
+            self.output - earlier.output,
+            self.input - earlier.input,
+            self.reads - earlier.reads,
+            self.writes - earlier.writes,
+        )
 
 
 class CopilotReader(EventReader):
@@ -51,132 +122,204 @@ class CopilotReader(EventReader):
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
-        self._home = LineSpan()
-        self._shells: set[str] = set()  # the ids of calls of a shell
-        self._running: dict[
-            str, tuple[str, str]
-        ] = {}  # by the shell's id: the call, and what it printed so far
-        self._refused: set[str] = set()
-        self._since = 0  # the line behind the last end of the session
-        self._outputs: Counter[str] = Counter()  # of the responses since then, by model
-        self._ended: dict[str, tuple[int, ...]] = {}  # what the last end stated, by model
+        self._session = LineSpan()
+        self._shell_calls: set[str] = set()
+        self._running: dict[str, _RunningCommand] = {}  # by the id of the shell
+        self._refused_calls: set[str] = set()
+        self._part_begins_at = 0  # the line after the last end of the session
+        self._part_outputs: Counter[str] = Counter()  # of the responses since then, by model
+        self._last_end: dict[str, _ModelTokens] = {}  # by model
 
     def entry(self, line: dict[str, Any]) -> None:
-        """Say what an event holds."""
-        kind, data, time = text_in(line, "type"), line.get("data"), time_in(line, "timestamp")
-        if kind in ("session.start", "session.resume"):
-            self.version = member(data, "copilotVersion") or self.version
-            self._home = self._home._replace(
-                cwd=text_in(data, "context", "cwd") or self._home.cwd,
-                session=text_in(data, "sessionId") or self._home.session,
-            )
-        if model := text_in(data, "newModel") or text_in(data, "selectedModel"):
-            self._home = self._home._replace(model=model)
-        self.where = self._home._replace(
-            model=text_in(data, "model") or self._home.model, agent="agentId" in line
-        )
-        if kind in _OTHERS or not isinstance(data, dict):
+        """Take an event."""
+        kind = text_in(line, "type")
+        data = line.get("data")
+        time = time_in(line, "timestamp")
+        self._note_session(kind, data)
+
+        model = text_in(data, "model") or self._session.model
+        self.where = self._session._replace(model=model, agent="agentId" in line)
+        if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return
-        if self.event(time, *identity(line.get("id"), self.where.session, self.place, time)):
+
+        names = identity(line.get("id"), self.where.session, self.place, time)
+        if self.event(time, *names):
             self._take(kind, data, time or 0)
+
+    def _note_session(self, kind: str, data: Any) -> None:
+        """Note the session, its folder and its model, where an event states them."""
+        if kind in _SESSION_HEADS:
+            self.version = member(data, "copilotVersion") or self.version
+            self._session = self._session._replace(
+                cwd=text_in(data, "context", "cwd") or self._session.cwd,
+                session=text_in(data, "sessionId") or self._session.session,
+            )
+
+        model = text_in(data, "newModel") or text_in(data, "selectedModel")
+        if model:
+            self._session = self._session._replace(model=model)
 
     def _take(self, kind: str, data: dict[str, Any], time: int) -> None:
         call = text_in(data, "toolCallId")
         if kind == "user.message":
-            text = text_in(data, "content")
-            if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
-                self.seen.asked()
-            else:
-                self.prompt(text)
+            self._take_user_message(data)
         elif kind == "assistant.message":
-            output = count_in(data, "outputTokens")
-            self.response(text_in(data, "messageId"), output)
-            self._outputs[self.where.model] += output or 0
-            self.seen.said(text_in(data, "content"))
+            self._take_response(data)
         elif kind == "tool.execution_start":
-            tool, given = text_in(data, "toolName"), data.get("arguments")
-            if isinstance(given, str) and tool not in TOOLS.patches:
-                given = value_of(given.encode("utf-8", "replace"))
-            note_call(self, TOOLS, call, tool, given)
-            self._shells |= {call} if tool in TOOLS.shells | _READS else set()
+            self._take_call(call, data)
         elif kind == "tool.execution_complete":
-            self._result(call, data)
+            self._take_result(call, data)
         elif kind == "permission.completed":
-            if member(data, "result", "kind") == _DENIED:
+            if member(data, "result", "kind") == _DENIED_BY_USER:
                 self._refuse(call, "")
         elif kind == "system.notification":
-            about = data.get("kind")
-            if (
-                member(about, "type") == "shell_completed"
-                and type(code := member(about, "exitCode")) is int
-            ):
-                self._end(str(member(about, "shellId")), code != 0, "")
+            self._take_notification(data.get("kind"))
         elif kind == "abort":
             if data.get("reason") == "user_initiated":
                 self.seen.interrupted()
         elif kind == "session.compaction_complete":
             self.seen.compacted()
         elif kind == "session.shutdown":
-            self._totals(data.get("modelMetrics"), time)
-        elif kind not in ("session.start", "session.resume", "session.model_change"):
+            self._take_end(data.get("modelMetrics"), time)
+        elif kind not in (*_SESSION_HEADS, "session.model_change"):
             self.unknown(kind)
 
-    def _result(self, call: str, data: dict[str, Any]) -> None:
-        """Note how a call ended. That a shell's call succeeded says nothing of its command, which may still run."""
+    def _take_user_message(self, data: dict[str, Any]) -> None:
+        text = text_in(data, "content")
+        if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
+            self.seen.asked()
+        else:
+            self.prompt(text)
+
+    def _take_response(self, data: dict[str, Any]) -> None:
+        output = count_in(data, "outputTokens")
+        self.response(text_in(data, "messageId"), output)
+        self._part_outputs[self.where.model] += output or 0
+        self.seen.said(text_in(data, "content"))
+
+    def _take_call(self, call: str, data: dict[str, Any]) -> None:
+        tool = text_in(data, "toolName")
+        arguments = data.get("arguments")
+        if isinstance(arguments, str) and tool not in TOOLS.patches:
+            arguments = value_of(arguments.encode("utf-8", "replace"))
+
+        note_call(self, TOOLS, call, tool, arguments)
+        if tool in TOOLS.shells or tool in _SHOW_SHELLS:
+            self._shell_calls.add(call)
+
+    def _take_result(self, call: str, data: dict[str, Any]) -> None:
+        """Note how a call ended."""
+        error = text_in(data, "error", "message")
+        if text_in(data, "error", "code") in _REFUSED_CODES:
+            self._refuse(call, error)
+            return
+
         text = text_in(data, "result", "content") or text_in(data, "result", "text_result_for_llm")
         failed = data.get("success") is not True
-        if text_in(data, "error", "code") in _REFUSED:
-            self._refuse(call, text_in(data, "error", "message"))
-            return
-        if call in self._shells:
-            code = member(data, "toolTelemetry", "metrics", "exit_code")
-            ended, runs = _ENDED.search(text), _RUNS.search(text)
-            if runs and not ended and code is None and runs[1] not in self._running:
-                self._running[runs[1]] = call, text[: runs.start()]
-                return
-            fails = ended[2].strip("-0") != "" if ended else type(code) is int and code != 0
-            text = text[: ended.start()] if ended else text
-            if ended and ended[1] in self._running:
-                self._end(ended[1], fails, text)
-            else:
-                failed = failed or fails
-        self.result(call, failed, text or text_in(data, "error", "message"))
+        if call in self._shell_calls:
+            exit_code = member(data, "toolTelemetry", "metrics", "exit_code")
+            self._take_shell_result(call, text, error, exit_code, failed=failed)
+        else:
+            self.result(call, failed, text or error)
 
-    def _end(self, shell: str, failed: bool, text: str) -> None:
-        """Note how a command ended that was still running when its call came back."""
+    def _take_shell_result(
+        self, call: str, text: str, error: str, exit_code: object, *, failed: bool
+    ) -> None:
+        """Note how a call of a shell ended, and how the command did that it started or shows.
+
+        That the call succeeded says nothing about its command, which may still run.
+
+        Args:
+            call: the id of the call.
+            text: what it printed.
+            error: why the call failed.
+            exit_code: what the call states.
+            failed: whether the call failed.
+        """
+        ended = _ENDED.search(text)
+        still_runs = _STILL_RUNS.search(text)
+        if still_runs and not ended and exit_code is None:
+            shell = still_runs["shell"]
+            if shell not in self._running:
+                self._running[shell] = _RunningCommand(call, text[: still_runs.start()])
+                return
+
+        command_failed = type(exit_code) is int and exit_code != 0
+        if ended:
+            command_failed = ended["code"].strip("-0") != ""
+            text = text[: ended.start()]
+
+        if ended and ended["shell"] in self._running:
+            self._end_command(ended["shell"], text, failed=command_failed)
+        else:
+            failed = failed or command_failed
+        self.result(call, failed, text or error)
+
+    def _take_notification(self, about: object) -> None:
+        """Note that a command ended in the background."""
+        exit_code = member(about, "exitCode")
+        if member(about, "type") == "shell_completed" and type(exit_code) is int:
+            self._end_command(str(member(about, "shellId")), "", failed=exit_code != 0)
+
+    def _end_command(self, shell: str, text: str, *, failed: bool) -> None:
+        """Note how a command ended that still ran when its call came back."""
         if shell in self._running:
-            call, printed = self._running.pop(shell)
-            self.result(call, failed, printed + text)
+            command = self._running.pop(shell)
+            self.result(command.call, failed, command.printed + text)
 
     def _refuse(self, call: str, reason: str) -> None:
-        if call not in self._refused:
-            self._refused.add(call)
+        """Note once that the user refused a call."""
+        if call not in self._refused_calls:
+            self._refused_calls.add(call)
             self.refused(call, reason)
 
-    def _totals(self, metrics: object, time: int) -> None:
-        """Note what the end of the session states; of one that was taken up again, it may be that of all before too."""
-        for model, of in metrics.items() if isinstance(metrics, dict) else ():
-            counts = [count_in(of, "usage", name) for name in _COUNTS]
-            if None in counts[:2]:
-                continue
-            stated = tuple(count or 0 for count in counts)
-            before, self._ended[model] = self._ended.get(model, (0, 0, 0, 0)), stated
-            goes_on = all(then <= now for then, now in zip(before, stated, strict=True))
-            if (
-                not goes_on or stated[0] < before[0] + self._outputs[model]
-            ):  # it is of this part alone
-                before = 0, 0, 0, 0
-            output, given, reads, writes = (
-                now - then for then, now in zip(before, stated, strict=True)
-            )
-            given = max(given - reads - writes, 0)
-            self.where = self._home._replace(model=model)
-            self.event(time, self.where.session, self.place, model)
-            if model in self._outputs:
-                self.totals(self._since, output, given, reads, writes)
-            elif output or given:  # of helpers: their responses are not written
-                self.response("", output, given, reads, writes)
-        self._since, self._outputs = self.place + 1, Counter()
+    def _take_end(self, metrics: object, time: int) -> None:
+        """Note the tokens that the end of the session states, by model."""
+        if isinstance(metrics, dict):
+            for model, measured in metrics.items():
+                stated = _stated_tokens(member(measured, "usage"))
+                if stated is not None:
+                    self._note_tokens(model, stated, time)
+
+        self._part_begins_at = self.place + 1
+        self._part_outputs = Counter()
+
+    def _note_tokens(self, model: str, stated: _ModelTokens, time: int) -> None:
+        """Note the tokens of a model since the session began, or was resumed."""
+        tokens = self._tokens_of_part(model, stated)
+        self._last_end[model] = stated
+        uncached = max(tokens.input - tokens.reads - tokens.writes, 0)
+
+        self.where = self._session._replace(model=model)
+        self.event(time, self.where.session, self.place, model)
+        if model in self._part_outputs:
+            since = self._part_begins_at
+            self.totals(since, tokens.output, uncached, tokens.reads, tokens.writes)
+        elif tokens.output or uncached:  # of helpers, whose responses are not written
+            self.response("", tokens.output, uncached, tokens.reads, tokens.writes)
+
+    def _tokens_of_part(self, model: str, stated: _ModelTokens) -> _ModelTokens:
+        """Return the tokens of a model since the last end of the session.
+
+        The end of a resumed session may state those of all parts, or of the last one alone.
+        """
+        earlier = self._last_end.get(model, _ModelTokens())
+        goes_on = all(now >= before for now, before in zip(stated, earlier, strict=True))
+        has_all_responses = stated.output >= earlier.output + self._part_outputs[model]
+        if goes_on and has_all_responses:
+            return stated.since(earlier)
+        return stated
+
+
+def _stated_tokens(usage: Any) -> _ModelTokens | None:
+    """Return the tokens that a model used; None where output or input is not stated."""
+    output = count_in(usage, "outputTokens")
+    given = count_in(usage, "inputTokens")
+    if output is None or given is None:
+        return None
+    reads = count_in(usage, "cacheReadTokens") or 0
+    writes = count_in(usage, "cacheWriteTokens") or 0
+    return _ModelTokens(output, given, reads, writes)
 
 
 class CopilotCli(Harness):
@@ -198,22 +341,25 @@ class CopilotCli(Harness):
         FileNames("*.jsonl", folder="session-state"),
         FileNames("session_*.json", folder="history-session-state", store=True),
     )
-    places = tuple(
-        ("COPILOT_HOME", "~/.copilot", f"{kind}session-state") for kind in ("", "history-")
+    places = (
+        ("COPILOT_HOME", "~/.copilot", "session-state"),
+        ("COPILOT_HOME", "~/.copilot", "history-session-state"),
     )
     reader = CopilotReader
 
     def claims(self, line: bytes) -> bool:
-        """Know an event by its keys, and by a kind in two words."""
-        kind = (
-            member(value_of(line), "type")
-            if keys_of(line) >= {"type", "data", "id", "timestamp"}
-            else None
-        )
+        """Return whether it wrote a line, by its keys, and by a kind in two words."""
+        if not keys_of(line) >= {"type", "data", "id", "timestamp"}:
+            return False
+        kind = member(value_of(line), "type")
         return isinstance(kind, str) and ("." in kind or kind == "abort")
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Refuse a session of a version before 0.0.342."""
+        """Refuse a session of a version before 0.0.342.
+
+        Raises:
+            OSError: always.
+        """
         raise OSError(
             errno.EBADMSG,
             "a session of GitHub Copilot CLI before 0.0.342, a form that is not read",

@@ -1,11 +1,14 @@
-"""Cursor: where its transcripts are, and what a line says (``docs/EVIDENCE.md``, "What each harness writes")."""
+"""Cursor: where its transcripts are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a transcript.
+"""
 
 import json
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
@@ -16,87 +19,140 @@ from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_
 from scoring.evidence.transcripts.facts import NS
 
 TOOLS = ToolNames(
-    "Shell", "Write StrReplace Delete EditNotebook", "ApplyPatch", "AskQuestion", "Task Subagent"
+    shells="Shell",
+    edits="Write StrReplace Delete EditNotebook",
+    patches="ApplyPatch",
+    questions="AskQuestion",
+    agents="Task Subagent",
 )
 
 FOLDER = "agent-transcripts"
-_HIDDEN = "[REDACTED]"  # in place of what the model thought
-_ROLES = "user", "assistant"
+
+_HIDDEN_THOUGHTS = "[REDACTED]"
+_ROLES = ("user", "assistant")
 _TYPED = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _STAMP = re.compile(
-    r"<timestamp>\w+,? (\w{3})\w* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)\s([AP])M"
-    r" \((?:UTC|GMT)(?:([+-])(\d{1,2})(?::?(\d\d))?)?\)</timestamp>"
+    r"<timestamp>\w+,? (?P<month>\w{3})\w* (?P<day>\d{1,2}), (?P<year>\d{4}),?"
+    r" (?P<hour>\d{1,2}):(?P<minute>\d\d)\s(?P<half>[AP])M"
+    r" \((?:UTC|GMT)(?:(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d\d))?)?\)</timestamp>"
 )
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+
+class _WaitingLine(NamedTuple):
+    """A line that waits for the first time that the transcript states."""
+
+    number: int
+    line: dict[str, Any]
 
 
 class CursorReader(EventReader):
-    """Reads a transcript. A line has the time of the last prompt before it that states one."""
+    """Reads a transcript.
+
+    Only prompts state times. A line has that of the last prompt before it, and lines before the
+    first prompt have its time.
+    """
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._time: int | None = None
-        self._early: list[tuple[int, dict[str, Any]]] = []  # lines before the first time
-        self._first = 0  # the key of the first line
+        self._waiting: list[_WaitingLine] = []
+        self._key_of_first_line = 0
 
     def entry(self, line: dict[str, Any]) -> None:
-        """Say what a line holds, as soon as a time is known; those before it have the first one."""
+        """Take a line, as soon as a time is known."""
         if line.get("role") not in _ROLES and line.get("type") != "turn_ended":
             self.unknown(line.get("type", line.get("role")))
             return
-        self._first = self._first or key_of(json.dumps(line))
-        if (
-            line.get("role") == "user"
-            and (stated := _time_in(text_in(line, "message", "content"))) is not None
-        ):
-            self._time = max(stated, self._time or stated)
-        self._early.append((self.place, line))
+
+        if not self._key_of_first_line:
+            self._key_of_first_line = key_of(json.dumps(line))
+        if line.get("role") == "user":
+            self._note_time(text_in(line, "message", "content"))
+
+        self._waiting.append(_WaitingLine(self.place, line))
         if self._time is not None:
-            self._take_early()
+            self._take_waiting()
+
+    def _note_time(self, prompt: str) -> None:
+        """Note the time that a prompt states; it never goes back."""
+        stated = _time_in(prompt)
+        if stated is not None:
+            self._time = max(stated, self._time or stated)
 
     def events(self) -> TranscriptEvents:
-        """Return what was read. A transcript that states no time has that of its file, which was written last then."""
-        written = member(self.shown, "written")
-        self._time = self._time if self._time is not None else written
-        self._take_early()
+        """Return the events that were read.
+
+        A transcript that states no time has that of its file, which was last written then.
+        """
+        if self._time is None:
+            self._time = member(self.shown, "written")
+        self._take_waiting()
         return super().events()
 
-    def _take_early(self) -> None:
+    def _take_waiting(self) -> None:
+        folder = text_in(self.shown, "project")
         parent = text_in(self.shown, "parent")
-        folder, own = text_in(self.shown, "project"), text_in(self.shown, "session")
         self.where = LineSpan(
-            folder and SPELLED_FOLDER + folder, own, parent=parent, agent=bool(parent)
+            SPELLED_FOLDER + folder if folder else "",
+            text_in(self.shown, "session"),
+            parent=parent,
+            agent=bool(parent),
         )
-        for place, line in self._early:
-            self.place = place
-            # Copies of a transcript, as in checkpoints, have the same lines at the same places behind the same first.
-            if self.event(self._time, self._first, place, json.dumps(line)):
+
+        for number, line in self._waiting:
+            self.place = number
+            # Copies of a transcript, as in checkpoints, begin with the same line and have the
+            # same lines at the same numbers.
+            if self.event(self._time, self._key_of_first_line, number, json.dumps(line)):
                 self._take(line)
-        self._early = []
+        self._waiting = []
 
     def _take(self, line: dict[str, Any]) -> None:
         text = text_in(line, "message", "content")
         if line.get("role") == "user":
-            typed = _TYPED.search(text)
-            self.prompt(typed[1].strip()) if typed else self.seen.asked()
+            self._take_user_message(text)
         elif line.get("role") == "assistant":
             self.response()
-            self.seen.said(text.replace(_HIDDEN, ""))
+            self.seen.said(text.replace(_HIDDEN_THOUGHTS, ""))
             note_calls(self, TOOLS, items_in(line, "message", "content"))
         elif line.get("status") == "aborted":
             self.seen.interrupted()
 
+    def _take_user_message(self, text: str) -> None:
+        typed = _TYPED.search(text)
+        if typed:
+            self.prompt(typed[1].strip())
+        else:
+            self.seen.asked()
+
 
 def _time_in(text: str) -> int | None:
-    """Return the time that a prompt states, to the minute and with its zone, in nanoseconds since 1970."""
-    if not (found := _STAMP.search(text)) or found[1] not in _MONTHS:
+    """Return the time that a prompt states, in nanoseconds since 1970.
+
+    It is stated to the minute, with its zone.
+    """
+    stamp = _STAMP.search(text)
+    if stamp is None or stamp["month"] not in _MONTHS:
         return None
-    month, hour = _MONTHS.index(found[1]) // 3 + 1, int(found[4]) % 12 + 12 * (found[6] == "P")
-    east = timedelta(hours=int(found[8] or 0), minutes=int(found[9] or 0)) * (
-        -1 if found[7] == "-" else 1
-    )
+
+    hour = int(stamp["hour"]) % 12
+    if stamp["half"] == "P":
+        hour += 12
+    east_of_utc = timedelta(hours=int(stamp["hours"] or 0), minutes=int(stamp["minutes"] or 0))
+    if stamp["sign"] == "-":
+        east_of_utc = -east_of_utc
+
     try:
-        time = datetime(int(found[3]), month, int(found[2]), hour, int(found[5]), tzinfo=UTC) - east
+        local = datetime(
+            int(stamp["year"]),
+            _MONTHS.index(stamp["month"]) + 1,
+            int(stamp["day"]),
+            hour,
+            int(stamp["minute"]),
+            tzinfo=UTC,
+        )
+        time = local - east_of_utc
     except (ValueError, OverflowError):
         return None
     return int(time.timestamp()) * NS
@@ -112,20 +168,24 @@ class Cursor(Harness):
     reader = CursorReader
 
     def claims(self, line: bytes) -> bool:
-        """Know a line by its role, which in lines of other harnesses is in the message or has a type beside it."""
+        """Return whether it wrote a line.
+
+        A line has its role at the top, where other harnesses have it in the message, or a type
+        next to it.
+        """
         keys = keys_of(line)
-        return ({"role", "message"} <= keys and "type" not in keys) or (
-            "status" in keys and member(value_of(line), "type") == "turn_ended"
-        )
+        if {"role", "message"} <= keys and "type" not in keys:
+            return True
+        return "status" in keys and member(value_of(line), "type") == "turn_ended"
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a transcript behind what its place shows."""
-        *_, project, behind = path.as_posix().rpartition(f"/{FOLDER}/")[0].rpartition("/")
-        below = path.parent.name == "subagents"
+        """Yield what the place of a transcript shows, and then its lines."""
+        above = path.as_posix().rpartition(f"/{FOLDER}/")[0]
+        is_agent = path.parent.name == "subagents"
         shown = {
-            "project": behind or project,
+            "project": above.rpartition("/")[2],
             "session": path.stem,
-            "parent": path.parents[1].name if below else "",
+            "parent": path.parents[1].name if is_agent else "",
             "written": path.stat().st_mtime_ns,
         }
         return lines_behind(shown, path)

@@ -1,4 +1,7 @@
-"""Factory Droid: where its sessions are, and what a line says (``docs/EVIDENCE.md``, "What each harness writes")."""
+"""Factory Droid: where its sessions are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,93 +24,128 @@ from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 
-TOOLS = ToolNames("Execute", "Create Edit MultiEdit", "ApplyPatch", "AskUser ExitSpecMode", "Task")
+TOOLS = ToolNames(
+    shells="Execute",
+    edits="Create Edit MultiEdit",
+    patches="ApplyPatch",
+    questions="AskUser ExitSpecMode",
+    agents="Task",
+)
 
-_ATTACHED = (
-    "<system-reminder>",
-    "Contents of ",
-)  # how a text in a prompt begins that the harness puts there
-_STATES = "todo_state", "agent_turn_outcome"  # lines that say nothing which is looked at
-_COUNTS = "outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens"
+_ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
+"""How the texts in a prompt begin that the harness adds."""
+
+_STATE_LINES = ("todo_state", "agent_turn_outcome")
+"""The kinds of lines that hold nothing of interest."""
+
+_TOKEN_COUNTS = ("outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens")
 _EXITED = re.compile(r"\[Process exited with code (-?\d+)\]\s*\Z")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 
 
 class DroidReader(EventReader):
-    """Reads a session; its settings are what its place shows."""
+    """Reads a session. The place of the file shows its settings."""
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
-        self._shells: set[object] = set()  # the ids of calls of a shell
-        self._responses = 0
+        self._shell_calls: set[str] = set()
+        self._response_count = 0
 
     def entry(self, line: dict[str, Any]) -> None:
-        """Say what a line holds."""
-        kind, time = line.get("type"), time_in(line, "timestamp")
+        """Take a line."""
+        kind = line.get("type")
         if kind == "session_start":
-            self.version, caller = line.get("version"), text_in(line, "callingSessionId")
-            model = text_in(self.shown, "settings", "model")
-            self.where = LineSpan(
-                text_in(line, "cwd"),
-                text_in(line, "id"),
-                parent=caller,
-                model=model,
-                agent=bool(caller),
-            )
-        elif kind not in ("message", "compaction_state"):
-            if kind not in _STATES:
-                self.unknown(kind)
-        elif self.event(time, *identity(line.get("id"), self.where.session, self.place, time)):
-            if kind == "compaction_state":
-                self.seen.compacted()
-            elif member(line, "message", "role") == "assistant":
-                self._response(line)
-            else:
-                self._answers(line)
+            self._begin_session(line)
+        elif kind in ("message", "compaction_state"):
+            time = time_in(line, "timestamp")
+            others = (self.where.session, self.place, time)
+            if self.event(time, *identity(line.get("id"), *others)):
+                self._take(line)
+        elif kind not in _STATE_LINES:
+            self.unknown(kind)
 
-    def _response(self, line: dict[str, Any]) -> None:
+    def _begin_session(self, line: dict[str, Any]) -> None:
+        self.version = line.get("version")
+        caller = text_in(line, "callingSessionId")
+        self.where = LineSpan(
+            text_in(line, "cwd"),
+            text_in(line, "id"),
+            parent=caller,
+            model=text_in(self.shown, "settings", "model"),
+            agent=bool(caller),
+        )
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if line["type"] == "compaction_state":
+            self.seen.compacted()
+        elif member(line, "message", "role") == "assistant":
+            self._take_response(line)
+        else:
+            self._take_user_message(line)
+
+    def _take_response(self, line: dict[str, Any]) -> None:
         self.response(text_in(line, "id"))
-        self._responses += 1
+        self._response_count += 1
         self.seen.said(text_in(line, "message", "content"))
+
         parts = items_in(line, "message", "content")
         note_calls(self, TOOLS, parts)
-        self._shells |= {
-            text_in(part, "id") for part in parts if text_in(part, "name") in TOOLS.shells
-        }
+        for part in parts:
+            if text_in(part, "name") in TOOLS.shells:
+                self._shell_calls.add(text_in(part, "id"))
 
-    def _answers(self, line: dict[str, Any]) -> None:
-        """Take what is written as the user's: results of calls, and prompts with what the harness adds to them."""
+    def _take_user_message(self, line: dict[str, Any]) -> None:
+        """Take results of calls, and a prompt without what the harness adds to it."""
         content = member(line, "message", "content")
-        texts = []
-        for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            if member(part, "type") == "tool_result":
-                self._result(part)
-            elif not text_in(part, "text").lstrip().startswith(_ATTACHED):
-                texts.append(text_in(part, "text"))
-        if text := "\n".join(filter(None, texts)):
-            if "user_only" in (line.get("visibility"), member(line, "message", "visibility")):
-                self.seen.asked()
-            else:
-                self.prompt(text)
+        if not isinstance(content, list):
+            content = [{"type": "text", "text": content}]
 
-    def _result(self, part: dict[str, Any]) -> None:
-        """Note how a call ended. A shell states it in words; where it does not, and in any other call, an error is."""
-        call, text = part.get("tool_use_id"), text_in(part, "content")
-        code = (
-            (_EXITED.search(text) or _FAILED.match(text))
-            if text_in(part, "tool_use_id") in self._shells
-            else None
-        )
-        answer = value_of(text.encode("utf-8", "replace")) if text.startswith("{") else None
-        failed = code[1].strip("-0") != "" if code else part.get("is_error") is True
-        self.result(call, failed or member(answer, "success") is False, text)
+        texts: list[str] = []
+        for part in content:
+            text = text_in(part, "text")
+            if member(part, "type") == "tool_result":
+                self._take_result(part)
+            elif text and not text.lstrip().startswith(_ATTACHED_BY_HARNESS):
+                texts.append(text)
+
+        if not texts:
+            return
+        if "user_only" in (line.get("visibility"), member(line, "message", "visibility")):
+            self.seen.asked()
+        else:
+            self.prompt("\n".join(texts))
+
+    def _take_result(self, part: dict[str, Any]) -> None:
+        """Note how a call ended.
+
+        A shell states that in words. Without these, and for any other call, an error says it.
+        """
+        call = part.get("tool_use_id")
+        text = text_in(part, "content")
+
+        exit_code = None
+        if text_in(part, "tool_use_id") in self._shell_calls:
+            exit_code = _EXITED.search(text) or _FAILED.match(text)
+
+        failed = part.get("is_error") is True
+        if exit_code:
+            failed = exit_code[1].strip("-0") != ""
+        self.result(call, failed or _says_no_success(text), text)
 
     def events(self) -> TranscriptEvents:
-        """Return what was read, with the tokens of the session."""
-        spent = [count_in(self.shown, "settings", "tokenUsage", name) for name in _COUNTS]
-        if self._responses and any(spent) and None not in spent[:2]:
-            self.totals(0, *(count or 0 for count in spent))
+        """Return the events that were read, with the tokens of the whole session."""
+        counts = [count_in(self.shown, "settings", "tokenUsage", name) for name in _TOKEN_COUNTS]
+        states_tokens = counts[0] is not None and counts[1] is not None
+        if self._response_count and states_tokens and any(counts):
+            self.totals(0, *(count or 0 for count in counts))
         return super().events()
+
+
+def _says_no_success(text: str) -> bool:
+    """Return whether a result is an object that says that the call did not succeed."""
+    if not text.startswith("{"):
+        return False
+    return member(value_of(text.encode("utf-8", "replace")), "success") is False
 
 
 def _settings_of(path: Path) -> Path:
@@ -124,19 +162,17 @@ class Droid(Harness):
     reader = DroidReader
 
     def claims(self, line: bytes) -> bool:
-        """Know a session by its first line, and a later line by what only this harness writes."""
+        """Return whether it wrote a line: the first of a session, or one of a kind of its own."""
         keys = keys_of(line)
-        known = ("session_start", "compaction_state", *_STATES)
-        return (
-            {"type", "id"} <= keys
-            and "sessionId" not in keys
-            and member(value_of(line), "type") in known
-        )
+        if not {"type", "id"} <= keys or "sessionId" in keys:
+            return False
+        kinds = ("session_start", "compaction_state", *_STATE_LINES)
+        return member(value_of(line), "type") in kinds
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a session behind its settings."""
+        """Yield the settings of a session, and then its lines."""
         return lines_behind({"settings": value_in(_settings_of(path))}, path)
 
     def beside(self, path: Path) -> Sequence[Path]:
-        """Return where the settings are, which are written anew while the session grows."""
+        """Return the file with the settings, which is rewritten while the session grows."""
         return (_settings_of(path),)

@@ -1,4 +1,7 @@
-"""Gemini CLI: where its chats are, and what their messages say (``docs/EVIDENCE.md``, "What each harness writes")."""
+"""Gemini CLI: where its chats are, and what their messages say.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
+"""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,186 +16,259 @@ from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 
 TOOLS = ToolNames("run_shell_command", "write_file replace", questions="ask_user exit_plan_mode")
 
-CANCELLED_BY_USER = (
-    "Request cancelled."  # what a message of the type info says when the user stopped the agent
-)
-FILES = (
-    "--- Content from referenced files ---"  # in a prompt, before the files that it names with @
-)
-CONTEXT = "<session_context>", "This is the Gemini CLI. We are setting up the context"
-"""How a message of the user begins that the harness puts in front."""
-_REFUSALS = "did not allow", "denied"
-"""Words in the reason of a call that was cancelled because the user refused it."""
-_KINDS = "user", "gemini", "info", "error", "warning"
-_COUNTS = "input", "output", "cached", "thoughts", "tool"
-_TAKEN_BACK = "taken back"  # a kind of message
+CANCELLED_BY_USER = "Request cancelled."
+"""What a message of the type info says when the user stopped the agent."""
+
+FILES = "--- Content from referenced files ---"
+"""What precedes, in a prompt, the files that it names with @."""
+
+CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
+"""How a message of the user begins that the harness wrote at the start."""
+
+_REFUSALS = ("did not allow", "denied")
+"""Words in the reason of a cancelled call that say that the user refused it."""
+
+_KINDS = ("user", "gemini", "info", "error", "warning")
+_TAKEN_BACK = "taken back"
+"""The kind of a message of the user that the user took back."""
+
+_TOKEN_COUNTS = ("input", "output", "cached", "thoughts", "tool")
 
 
 class GeminiReader(EventReader):
-    """Reads a chat, as a document or as lines; the place of a message in it is its number."""
+    """Reads a chat, as a document or as lines.
+
+    Lines add, replace and take back messages, so the messages are taken when all lines were read.
+    The position of a message is its number.
+    """
 
     tools = TOOLS
     contexts: tuple[str, ...] = CONTEXT
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
-        self._said: list[Any] = []  # the messages, each at the place where it was first
-        self._places: dict[str, int] = {}  # of messages, by their ids
-        self._active: dict[
-            str, None
-        ] = {}  # the ids of those that the conversation has, in its order
-        self._summaries: set[str] = set()  # the ids of those that took the place of others
+        self._messages: list[Any] = []  # each at the position where it was first
+        self._positions: dict[str, int] = {}  # of messages, by their ids
+        self._active_ids: dict[str, None] = {}  # those of the conversation now, in its order
+        self._summary_ids: set[str] = set()  # those of messages that replaced others
         self._about: dict[str, Any] = {}
-        self._lines = False
+        self._is_in_lines = False
 
     def entry(self, line: dict[str, Any]) -> None:
-        """Take the next line of a chat, or the whole of one; what it adds up to is known at the end."""
-        self._lines |= "messages" not in line
+        """Take the next line of a chat, or the whole of one."""
+        if "messages" not in line:
+            self._is_in_lines = True
         while len(self.messages) <= self.place:
-            self.messages.append(len(self._said))
+            self.messages.append(len(self._messages))
+
+        messages = items_in(line, "messages")
+        changed = line.get("$set")
+        patch = line.get("$patch")
+
         if "sessionId" in line or "projectHash" in line:
-            self._about |= {key: value for key, value in line.items() if key != "messages"}
+            about = {key: value for key, value in line.items() if key != "messages"}
+            self._about |= about
         elif "id" in line:
             self._put(line)
-        elif isinstance(changed := line.get("$set"), dict):
-            if isinstance(
-                listed := changed.get("messages"), list
-            ):  # what is left out was said before, and paid for
-                ids = {text_in(message, "id") for message in listed}
-                self._summaries |= ids - self._places.keys() if self._active.keys() - ids else set()
-                self._active.clear()
-            line = changed
+        elif isinstance(changed, dict):
+            self._note_new_list(changed.get("messages"))
+            messages = items_in(changed, "messages")
         elif "$rewindTo" in line:
-            self._rewind(line["$rewindTo"])
-        elif isinstance(patch := line.get("$patch"), dict):
+            self._rewind(text_in(line, "$rewindTo"))
+        elif isinstance(patch, dict):
             for change in (patch, *items_in(patch, "updates")):
                 self._patch(change)
         else:
             self.unknown(next(iter(line), ""))
-        for message in items_in(line, "messages"):
+
+        for message in messages:
             self._put(message)
 
     def _put(self, message: Any) -> None:
-        """Put a message at the place of the one with its id, or behind all others."""
+        """Replace the message with this id, or append."""
         name = text_in(message, "id")
-        if name and name in self._places:
-            self._said[self._places[name]] = message
+        if name and name in self._positions:
+            self._messages[self._positions[name]] = message
         else:
             if name:
-                self._places[name] = len(self._said)
-            self._said.append(message)
-        if name:
-            self._active[name] = None
+                self._positions[name] = len(self._messages)
+            self._messages.append(message)
 
-    def _rewind(self, name: object) -> None:
-        """Take back what the user wrote from a message on, or everything; what the agent did was done."""
-        ids = list(self._active)
-        for back in ids[ids.index(text_in(name)) if text_in(name) in self._active else 0 :]:
-            del self._active[back]
-            message = self._said[self._places[back]]
+        if name:
+            self._active_ids[name] = None
+
+    def _note_new_list(self, messages: object) -> None:
+        """Note that a list of messages replaces all.
+
+        New messages in a list that leaves others out summarize these. What is left out was said
+        before, and paid for.
+        """
+        if not isinstance(messages, list):
+            return
+
+        ids = {text_in(message, "id") for message in messages}
+        if self._active_ids.keys() - ids:
+            self._summary_ids |= ids - self._positions.keys()
+        self._active_ids.clear()
+
+    def _rewind(self, name: str) -> None:
+        """Take back what the user wrote from a message on, or everything.
+
+        What the agent did was done.
+        """
+        active = list(self._active_ids)
+        first = active.index(name) if name in self._active_ids else 0
+
+        for taken_back in active[first:]:
+            del self._active_ids[taken_back]
+            position = self._positions[taken_back]
+            message = self._messages[position]
             if member(message, "type") == "user":
-                self._said[self._places[back]] = message | {"type": _TAKEN_BACK}
+                self._messages[position] = message | {"type": _TAKEN_BACK}
 
     def _patch(self, change: Any) -> None:
-        """Change a message that is known: its content, and the results of its calls."""
-        at = self._places.get(text_in(change, "id"))
-        message = self._said[at] if at is not None else None
-        if at is None or not isinstance(message, dict):
+        """Change the content of a message, and the results of its calls."""
+        position = self._positions.get(text_in(change, "id"))
+        if position is None:
             return
-        results = {text_in(call, "id"): call for call in items_in(change, "toolCalls")}
-        calls = [
-            call | results.get(text_in(call, "id"), {}) if isinstance(call, dict) else call
-            for call in items_in(message, "toolCalls")
-        ]
-        self._said[at] = (
-            message
-            | {key: change[key] for key in ("content",) if key in change}
-            | {"toolCalls": calls}
-        )
+        message = self._messages[position]
+        if not isinstance(message, dict):
+            return
+
+        changed_calls = {text_in(call, "id"): call for call in items_in(change, "toolCalls")}
+        calls: list[Any] = []
+        for call in items_in(message, "toolCalls"):
+            if isinstance(call, dict):
+                calls.append(call | changed_calls.get(text_in(call, "id"), {}))
+            else:
+                calls.append(call)
+
+        patched = message | {"toolCalls": calls}
+        if "content" in change:
+            patched["content"] = change["content"]
+        self._messages[position] = patched
 
     def events(self) -> TranscriptEvents:
-        """Return what was taken."""
-        about = self._about
-        hashed, own = text_in(about, "projectHash"), text_in(about, "sessionId")
-        root, parent = text_in(self.shown, "root"), text_in(self.shown, "parent")
-        folder = root or (HASHED_FOLDER + hashed if hashed else "")
-        agent = about.get("kind") == "subagent"
-        home = LineSpan(folder, own, parent=parent if agent else "", agent=agent)
-        for place, message in enumerate(self._said):
-            self.place = place
+        """Return the events of the messages that were read."""
+        session = self._session_span()
+        for position, message in enumerate(self._messages):
+            self.place = position
             if isinstance(message, dict):
-                self.where = home._replace(model=text_in(message, "model"))
+                self.where = session._replace(model=text_in(message, "model"))
                 self._take(message)
             else:
                 self.skip(OTHER_TYPE)
-        if not self._lines:
+
+        if not self._is_in_lines:
             self.messages = []
-        self._said = []
+        self._messages = []
         return super().events()
 
+    def _session_span(self) -> LineSpan:
+        """Return the session of the chat, and the folder of its project."""
+        folder = text_in(self.shown, "root")
+        digest = text_in(self._about, "projectHash")
+        if not folder and digest:
+            folder = HASHED_FOLDER + digest
+
+        is_agent = self._about.get("kind") == "subagent"
+        parent = text_in(self.shown, "parent") if is_agent else ""
+        return LineSpan(folder, text_in(self._about, "sessionId"), parent=parent, agent=is_agent)
+
     def _take(self, message: dict[str, Any]) -> None:
-        kind, name, tokens = message.get("type"), text_in(message, "id"), message.get("tokens")
-        spent = [count_in(tokens, key) for key in _COUNTS]
-        if any(
-            member(tokens, key) is not None and n is None
-            for key, n in zip(_COUNTS, spent, strict=True)
-        ):
+        """Take a message."""
+        if not _has_plain_counts(message.get("tokens")):
             self.skip(OTHER_TYPE)
             return
+
+        kind = message.get("type")
+        name = text_in(message, "id")
         time = time_in(message, "timestamp")
-        text = text_in(message, "content")
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
-        if not self.event(time, *([name] if name else [self.where.session, self.place, time])):
+
+        others = (self.where.session, self.place, time)
+        if not self.event(time, *((name,) if name else others)):
             return
+
+        text = text_in(message, "content")
         if kind == "gemini":
-            self.seen.responds(name or None)
-            self.seen.said(text)
-            given, output, cached, thoughts, tool = (n or 0 for n in spent)
-            if any(spent):
-                self.response(name, output + thoughts, max(given + tool - cached, 0), cached)
-            for call in items_in(message, "toolCalls"):
-                if isinstance(call, dict):
-                    self._call(call)
+            self._take_response(message, name, text)
         elif kind == "user":
-            if name in self._summaries:
-                self.seen.compacted()
-            elif text.lstrip().startswith(self.contexts):
-                self.seen.asked()
-            else:
-                self.prompt(text.partition(FILES)[0])
+            self._take_user_message(name, text)
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
             self.seen.interrupted()
 
-    def _call(self, call: dict[str, Any]) -> None:
-        """Note a call and how it ended, which is written with it."""
-        if text_in(call, "agentId"):
-            self.call(call.get("id"), agent=True)
-        else:
-            note_call(self, self.tools, call.get("id"), call.get("name"), call.get("args"))
-        self.ended(
-            call.get("id"), call.get("name"), call.get("status"), answer_of(call.get("result"))
-        )
+    def _take_response(self, message: dict[str, Any], name: str, text: str) -> None:
+        self.seen.responds(name or None)
+        self.seen.said(text)
 
-    def ended(self, call: object, tool: object, status: object, text: str) -> None:
-        """Note how a call of a tool ended, and what it answered."""
-        if status == "cancelled" and any(words in text for words in _REFUSALS):
+        tokens = message.get("tokens")
+        given, output, cached, thoughts, tool = (
+            count_in(tokens, key) or 0 for key in _TOKEN_COUNTS
+        )
+        if given or output or cached or thoughts or tool:
+            uncached = max(given + tool - cached, 0)
+            self.response(name, output + thoughts, uncached, cached)
+
+        for call in items_in(message, "toolCalls"):
+            if isinstance(call, dict):
+                self._take_call(call)
+
+    def _take_user_message(self, name: str, text: str) -> None:
+        if name in self._summary_ids:
+            self.seen.compacted()
+        elif text.lstrip().startswith(self.contexts):
+            self.seen.asked()
+        else:
+            self.prompt(text.partition(FILES)[0])
+
+    def _take_call(self, call: dict[str, Any]) -> None:
+        """Take a call, which has its result in it."""
+        call_id = call.get("id")
+        tool = call.get("name")
+        if text_in(call, "agentId"):
+            self.call(call_id, agent=True)
+        else:
+            note_call(self, self.tools, call_id, tool, call.get("args"))
+        self.ended(call_id, tool, call.get("status"), answer_of(call.get("result")))
+
+    def ended(self, call: object, tool: object, status: object, answer: str) -> None:
+        """Note how a call of a tool ended.
+
+        Args:
+            call: the id of the call.
+            tool: the name of the tool.
+            status: "success", "error" or "cancelled".
+            answer: what the tool answered.
+        """
+        if status == "cancelled" and any(words in answer for words in _REFUSALS):
             self.refused(call)
-        elif status in ("success", "error"):
-            printed, failed = (
-                shell_answer(text) if text_in(tool) in self.tools.shells else (text, False)
-            )
-            self.result(call, True if status == "error" else failed, printed)
         elif status == "cancelled":
             self.result(call, None, "")
+        elif status in ("success", "error"):
+            printed = answer
+            failed: bool | None = False
+            if text_in(tool) in self.tools.shells:
+                printed, failed = shell_answer(answer)
+            self.result(call, True if status == "error" else failed, printed)
+
+
+def _has_plain_counts(tokens: Any) -> bool:
+    """Return whether every number of tokens that is stated is one."""
+    for key in _TOKEN_COUNTS:
+        if member(tokens, key) is not None and count_in(tokens, key) is None:
+            return False
+    return True
 
 
 def answer_of(result: Any) -> str:
     """Return what a call answered, in one part or several: its output, or why it has none."""
-    for part in result if isinstance(result, list) else [result]:
-        said = member(part, "functionResponse", "response")
-        if isinstance(said, dict):
-            text = said.get("output", said.get("error"))
+    parts = result if isinstance(result, list) else [result]
+    for part in parts:
+        response = member(part, "functionResponse", "response")
+        if isinstance(response, dict):
+            text = response.get("output", response.get("error"))
             return text if isinstance(text, str) else ""
     return ""
 
@@ -215,22 +291,28 @@ class GeminiCli(Harness):
         FileNames("*.jsonl", folder=".gemini/tmp/*/chats*", store=True),
         FileNames("session-*.jsonl"),
     )
-    places = tuple(
-        ("GEMINI_CLI_HOME", usual, ".gemini/tmp") for usual in ("~", "~/.cache")
-    )  # in a sandbox of macOS
+    places = (
+        ("GEMINI_CLI_HOME", "~", ".gemini/tmp"),
+        ("GEMINI_CLI_HOME", "~/.cache", ".gemini/tmp"),  # in a sandbox of macOS
+    )
     reader = GeminiReader
     input_holds_cached = True
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a chat behind the folder of its project, and the session that started a sub-agent."""
-        inside = path.parent.name != "chats"
-        project = path.parents[2 if inside else 1]
+        """Yield what the place of a chat shows, and then its lines.
+
+        That is the folder of its project, and the session that started it as a sub-agent.
+        """
+        is_agent = path.parent.name != "chats"
+        project = path.parents[2 if is_agent else 1]
         try:
             root = (project / ".project_root").read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError):
             root = ""
-        return lines_behind({"root": root, "parent": path.parent.name if inside else ""}, path)
+
+        parent = path.parent.name if is_agent else ""
+        return lines_behind({"root": root, "parent": parent}, path)
 
     def beside(self, path: Path) -> Sequence[Path]:
-        """Return where the folder of the project is."""
+        """Return the files that may name the folder of the project."""
         return (path.parents[1] / ".project_root", path.parents[2] / ".project_root")

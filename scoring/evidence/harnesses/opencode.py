@@ -1,4 +1,7 @@
-"""OpenCode and Kilo: where their sessions are, and what one says (``docs/EVIDENCE.md``)."""
+"""OpenCode and Kilo: where their sessions are, and what one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
 
 import contextlib
 import errno
@@ -7,7 +10,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,9 +33,14 @@ from scoring.evidence.transcripts.events import LineSpan
 from scoring.temporary import temporary_directory
 
 TOOLS = ToolNames(
-    "bash", "edit write multiedit", "apply_patch patch", "question plan_enter plan_exit", "task"
+    shells="bash",
+    edits="edit write multiedit",
+    patches="apply_patch patch",
+    questions="question plan_enter plan_exit",
+    agents="task",
 )
-_PARTS = names(
+
+_PART_TYPES = names(
     "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
 )
 _REFUSED = (
@@ -40,157 +48,224 @@ _REFUSED = (
     "The user dismissed this question",
 )
 _ABORTED = "Tool execution aborted"
-_OF_THE_USER = "The following tool was executed by the user"  # before a response that only holds a command of his
-_PATIENCE = 2.0  # seconds to wait for a database that is locked
-_QUERY = "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
-_NEWER = (
-    "session_v2"  # the table that only newer versions have, and the key of a line that names it
-)
+
+_RUN_BY_USER = "The following tool was executed by the user"
+"""How a prompt begins before a response that only holds a command that the user ran."""
+
+_LOCK_TIMEOUT = 2.0
+"""How many seconds to wait for a database that is locked."""
+
+_ROWS_OF_SESSION = "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
+
+_NEWER_TABLE = "session_v2"
+"""The table that only newer versions have, and the key of a line that names it."""
+
+
+class _Tokens(NamedTuple):
+    """The tokens of a step: the arguments of :meth:`EventReader.response`."""
+
+    output: int
+    given: int
+    reads: int
+    writes: int
 
 
 class OpenCodeReader(EventReader):
-    """Reads sessions. A message is an event when it begins, and each of its calls is one when it ended."""
+    """Reads sessions. A message is an event when it begins, and each of its calls when it ended."""
 
     in_documents = True
-    _home = LineSpan()
-    _reverted = ""  # the id of the first message that the user took back
-    _taken_back = _compacting = _by_user = False
+
+    _session = LineSpan()
+    _first_taken_back = ""
+    """The id of the first message that the user took back."""
+
+    _is_taken_back = False
+    _is_compaction = False
+    _is_run_by_user = False
 
     def entry(self, line: dict[str, Any]) -> None:
         """Take a session, the head of one, or the next of its messages."""
-        if _NEWER in line:
-            self.unknown(f"table {_NEWER}")
-        elif "messages" not in line:
-            self._take(line)
-        else:
-            info = member(line, "info")
-            parent, revert = (
-                member(info, "parentID") or member(info, "parent_id"),
-                member(info, "revert"),
-            )
-            folder, self.version = text_in(info, "directory"), member(info, "version")
-            self._home = LineSpan(
-                folder, id_in(info, "id"), parent=id_in(parent), agent=bool(parent)
-            )
-            self._reverted = text_in(
-                value_of(revert.encode()) if isinstance(revert, str) else revert, "messageID"
-            )
-            self._taken_back = self._compacting = self._by_user = False
+        if _NEWER_TABLE in line:
+            self.unknown(f"table {_NEWER_TABLE}")
+        elif "messages" in line:
+            self._begin_session(member(line, "info"))
             for message in items_in(line, "messages"):
                 self._take(message)
+        else:
+            self._take(line)
+
+    def _begin_session(self, info: Any) -> None:
+        self.version = member(info, "version")
+        parent = member(info, "parentID") or member(info, "parent_id")
+        self._session = LineSpan(
+            text_in(info, "directory"),
+            id_in(info, "id"),
+            parent=id_in(parent),
+            agent=bool(parent),
+        )
+
+        revert = member(info, "revert")
+        if isinstance(revert, str):
+            revert = value_of(revert.encode())
+        self._first_taken_back = text_in(revert, "messageID")
+        self._is_taken_back = False
+        self._is_compaction = False
+        self._is_run_by_user = False
 
     def _take(self, message: Any) -> None:
+        """Take a message."""
         self.messages.append(self.next_event)
-        info, parts = (
-            member(message, "info"),
-            [part for part in items_in(message, "parts") if isinstance(part, dict)],
-        )
+        info = member(message, "info")
+        parts = [part for part in items_in(message, "parts") if isinstance(part, dict)]
+
         for part in parts:
-            if text_in(part, "type") not in _PARTS:
+            if text_in(part, "type") not in _PART_TYPES:
                 self.unknown(part.get("type"))
         if not isinstance(info, dict) or len(parts) < len(items_in(message, "parts")):
             self.skip(OTHER_TYPE)
         if not isinstance(info, dict):
             return
-        self._taken_back |= bool(self._reverted) and self._reverted in (
+
+        if self._first_taken_back and self._first_taken_back in (
             info.get("id"),
             message.get("id"),
-        )
-        begun, self.where = milliseconds(member(info, "time", "created")), self._home
-        text = text_in(
-            [part for part in parts if part.get("type") == "text" and not part.get("synthetic")]
-        )
+        ):
+            self._is_taken_back = True
+
+        began = milliseconds(member(info, "time", "created"))
+        self.where = self._session
         if info.get("role") == "user":
-            self._asked(begun, parts, text)
+            self._take_prompt(began, parts)
         elif info.get("role") == "assistant":
-            self._answered(begun, info, parts, text)
+            self._take_response(began, info, parts)
         else:
             self.unknown(info.get("role"))
 
-    def _asked(self, begun: int | None, parts: Sequence[dict[str, Any]], text: str) -> None:
-        self._compacting = any(part.get("type") == "compaction" for part in parts)
-        others = (text_in(part, "text") for part in parts if part.get("synthetic"))
-        self._by_user = any(other.startswith(_OF_THE_USER) for other in others)
-        if self.event(begun, "user", begun):
-            if self._compacting:
-                self.seen.compacted()
-            self.prompt(text) if text and not self._taken_back else self.seen.asked()
-
-    def _answered(
-        self, begun: int | None, info: dict[str, Any], parts: Sequence[dict[str, Any]], text: str
-    ) -> None:
-        folder = text_in(info, "path", "cwd") or self._home.cwd
-        self.where = self._home._replace(cwd=folder, model=text_in(info, "modelID"))
-        steps = [part.get("tokens") for part in parts if part.get("type") == "step-finish"]
-        spent = [
-            one
-            for one in map(_spent, steps if len(steps) > 1 else [info.get("tokens")])
-            if any(one)
-        ]
-        if self._by_user or not self.event(begun, "assistant", begun, *spent):
-            return
-        self.seen.responds(f"at {begun}")
-        self.seen.said(text)
-        for tokens in spent:
-            self.response(f"at {begun}", *tokens)
-        if info.get("summary") is True and not self._compacting:
-            self.seen.compacted()
-        alike = Counter[str]()
-        for part in parts:
-            if part.get("type") == "tool":
-                alike[
-                    call := f"{begun} {member(part, 'state', 'time', 'start')} {part.get('tool')}"
-                ] += 1
-                self._call(part, f"{call} {alike[call]}", begun)
-        ended, stopped = (
-            milliseconds(member(info, "time", "completed")),
-            member(info, "error", "name"),
+    def _take_prompt(self, began: int | None, parts: Sequence[dict[str, Any]]) -> None:
+        """Take a message of the user."""
+        self._is_compaction = any(part.get("type") == "compaction" for part in parts)
+        self._is_run_by_user = any(
+            part.get("synthetic") and text_in(part, "text").startswith(_RUN_BY_USER)
+            for part in parts
         )
-        # What stops a sub-agent is the stop of the session that started it.
-        if (
-            stopped == "MessageAbortedError"
-            and not self._home.agent
-            and self.event(ended or begun, "aborted", begun)
-        ):
-            self.seen.interrupted()
-
-    def _call(self, part: dict[str, Any], call: str, begun: int | None) -> None:
-        """Note a call of a message that has begun then, and how it ended."""
-        state, tool = part.get("state"), text_in(part, "tool")
-        status, error = text_in(state, "status"), text_in(state, "error")
-        start, end = (milliseconds(member(state, "time", key)) for key in ("start", "end"))
-        if not self.event(end or start or begun, "call", call, status):
+        if not self.event(began, "user", began):
             return
+
+        if self._is_compaction:
+            self.seen.compacted()
+        text = _text_of(parts)
+        if text and not self._is_taken_back:
+            self.prompt(text)
+        else:
+            self.seen.asked()
+
+    def _take_response(
+        self, began: int | None, info: dict[str, Any], parts: Sequence[dict[str, Any]]
+    ) -> None:
+        """Take a response of the model, and its calls."""
+        folder = text_in(info, "path", "cwd") or self._session.cwd
+        self.where = self._session._replace(cwd=folder, model=text_in(info, "modelID"))
+        tokens = _tokens_of_steps(info, parts)
+        if self._is_run_by_user or not self.event(began, "assistant", began, *map(tuple, tokens)):
+            return
+
+        name = f"at {began}"
+        self.seen.responds(name)
+        self.seen.said(_text_of(parts))
+        for step in tokens:
+            self.response(name, *step)
+        if info.get("summary") is True and not self._is_compaction:
+            self.seen.compacted()
+
+        self._take_calls(began, parts)
+        self._note_stop(began, info)
+
+    def _take_calls(self, began: int | None, parts: Sequence[dict[str, Any]]) -> None:
+        """Take the calls of a response, which are known by their time, tool and number."""
+        equal_calls: Counter[str] = Counter()
+        for part in parts:
+            if part.get("type") != "tool":
+                continue
+            call = f"{began} {member(part, 'state', 'time', 'start')} {part.get('tool')}"
+            equal_calls[call] += 1
+            self._take_call(part, f"{call} {equal_calls[call]}", began)
+
+    def _take_call(self, part: dict[str, Any], call: str, began: int | None) -> None:
+        """Take a call, and how it ended.
+
+        Args:
+            part: the part of the message with the call.
+            call: what the call is known by.
+            began: when its message began.
+        """
+        state = part.get("state")
+        status = text_in(state, "status")
+        start = milliseconds(member(state, "time", "start"))
+        end = milliseconds(member(state, "time", "end"))
+        if not self.event(end or start or began, "call", call, status):
+            return
+
+        tool = text_in(part, "tool")
+        error = text_in(state, "error")
         note_call(self, TOOLS, call, tool, member(state, "input"))
         if status == "error" and error.startswith(_REFUSED):
             self.refused(call, error.partition("feedback:")[2])
         elif status == "error":
             self.result(call, None if error.startswith(_ABORTED) else True, error)
         elif status == "completed":
-            code = member(state, "metadata", "exit")
-            failed = (
-                (code != 0 if type(code) is int else None)
-                if tool in TOOLS.shells
-                else tool == "invalid"
-            )
-            self.result(call, failed, text_in(state, "output"))
+            self.result(call, _has_failed(tool, state), text_in(state, "output"))
+
+    def _note_stop(self, began: int | None, info: dict[str, Any]) -> None:
+        """Note that the user stopped the agent.
+
+        What stops a sub-agent is the stop of the session that started it.
+        """
+        was_stopped = member(info, "error", "name") == "MessageAbortedError"
+        if not was_stopped or self._session.agent:
+            return
+
+        ended = milliseconds(member(info, "time", "completed"))
+        if self.event(ended or began, "aborted", began):
+            self.seen.interrupted()
 
 
-def _spent(tokens: Any) -> tuple[int, int, int, int]:
-    """Return output with reasoning, what was given, read and written; ``total`` tells whether output has reasoning."""
-    counts = [
-        ("input",),
-        ("output",),
-        ("reasoning",),
-        ("cache", "read"),
-        ("cache", "write"),
-        ("total",),
-    ]
-    given, output, reasoning, reads, writes, total = (
-        count_in(tokens, *name) or 0 for name in counts
+def _text_of(parts: Sequence[dict[str, Any]]) -> str:
+    """Return what a person, or the model, wrote in a message."""
+    return text_in(
+        [part for part in parts if part.get("type") == "text" and not part.get("synthetic")]
     )
-    beside = total == given + output + reasoning + reads + writes
-    return output + (reasoning if beside else 0), given, reads, writes
+
+
+def _tokens_of_steps(info: dict[str, Any], parts: Sequence[dict[str, Any]]) -> list[_Tokens]:
+    """Return the tokens of each step of a response; of a single step the message states them."""
+    stated = [part.get("tokens") for part in parts if part.get("type") == "step-finish"]
+    if len(stated) < 2:
+        stated = [info.get("tokens")]
+
+    steps = [_tokens_of(tokens) for tokens in stated]
+    return [step for step in steps if any(step)]
+
+
+def _tokens_of(tokens: Any) -> _Tokens:
+    """Return the tokens of a step. The total shows whether the output includes reasoning."""
+    given = count_in(tokens, "input") or 0
+    output = count_in(tokens, "output") or 0
+    reasoning = count_in(tokens, "reasoning") or 0
+    reads = count_in(tokens, "cache", "read") or 0
+    writes = count_in(tokens, "cache", "write") or 0
+
+    total = count_in(tokens, "total") or 0
+    if total == given + output + reasoning + reads + writes:
+        output += reasoning
+    return _Tokens(output, given, reads, writes)
+
+
+def _has_failed(tool: str, state: Any) -> bool | None:
+    """Return whether a call that was completed failed; None where a shell states no status."""
+    if tool not in TOOLS.shells:
+        return tool == "invalid"
+    exit_code = member(state, "metadata", "exit")
+    return exit_code != 0 if type(exit_code) is int else None
 
 
 class OpenCode(Harness):
@@ -207,35 +282,53 @@ class OpenCode(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folder with the database, and those with the files of older versions."""
-        variable = f"{self.name.upper()}_DB"
-        shared, named = (environment.get(key, "").strip() for key in ("XDG_DATA_HOME", variable))
+        shared = environment.get("XDG_DATA_HOME", "").strip()
         origin = "XDG_DATA_HOME" if shared else f"~/.local/share/{self.name}"
         data = Path(shared or "~/.local/share").expanduser() / self.name
-        path = data / Path(named).expanduser() if named else data / self.name
-        databases = Home(path.parent, variable if named else origin, path.name, below=False)
+
+        variable = f"{self.name.upper()}_DB"
+        named = environment.get(variable, "").strip()
+        database = data / self.name
+        database_origin = origin
+        if named:
+            database = data / Path(named).expanduser()
+            database_origin = variable
+
         return [
-            databases,
+            Home(database.parent, database_origin, database.name, below=False),
             Home(data / "storage" / "session", origin),
             Home(data / "project", origin),
         ]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
-        """Yield the head of each session, and behind it its messages."""
-        for line in _lines_of_files(path) if path.suffix == ".json" else _lines_of_database(path):
+        """Yield the head of each session, and then its messages.
+
+        Raises:
+            OSError: the file cannot be read, or is not a database of this program.
+        """
+        values = _lines_of_files(path) if path.suffix == ".json" else _lines_of_database(path)
+        for value in values:
             try:
-                yield msgspec.json.encode(line)
+                yield msgspec.json.encode(value)
             except (*BROKEN, OverflowError):
                 yield b"null"
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the log of a database, or the files of a session."""
-        if path.suffix == ".json":
-            return [file for message, parts in _messages(path) for file in (message, *parts)]
-        return [Path(f"{path}-wal")]
+        if path.suffix != ".json":
+            return [Path(f"{path}-wal")]
+
+        files: list[Path] = []
+        for message in _messages(path):
+            files += [message.file, *message.parts]
+        return files
 
 
 class Kilo(OpenCode):
-    """The same in folders of its own; its exports do not differ. It is before OpenCode, which has wider patterns."""
+    """The same in folders of its own; exports are those of OpenCode.
+
+    It must come before OpenCode in the table, which has wider patterns.
+    """
 
     name = "kilo"
     files = (
@@ -246,77 +339,107 @@ class Kilo(OpenCode):
     )
 
 
-def _messages(session: Path) -> list[tuple[Path, list[Path]]]:
-    """Return the files of the messages of a session, each with those of its parts."""
+class _MessageFiles(NamedTuple):
+    """The file of a message, and those of its parts."""
+
+    file: Path
+    parts: list[Path]
+
+
+def _messages(session: Path) -> list[_MessageFiles]:
+    """Return the files of the messages of a session."""
     is_old = session.parent.name == "info"  # up to version 0.5
     root = session.parents[1 if is_old else 2]
-    parts = root / "part" / (session.stem if is_old else "")
-    messages = sorted((root / "message" / session.stem).glob("*.json"))
-    return [(message, sorted((parts / message.stem).glob("*.json"))) for message in messages]
+    parts_root = root / "part"
+    if is_old:
+        parts_root /= session.stem
+
+    messages: list[_MessageFiles] = []
+    for file in sorted((root / "message" / session.stem).glob("*.json")):
+        parts = sorted((parts_root / file.stem).glob("*.json"))
+        messages.append(_MessageFiles(file, parts))
+    return messages
 
 
 def _lines_of_files(session: Path) -> Iterator[Any]:
-    found = [(value_in(path, DOCUMENT_LIMIT), path, parts) for path, parts in _messages(session)]
+    """Yield the head of a session that is kept in files, and then its messages by time."""
     yield {"info": value_in(session, DOCUMENT_LIMIT), "messages": []}
-    for info, path, parts in sorted(
-        found, key=lambda one: milliseconds(member(one[0], "time", "created")) or 0
-    ):
-        yield {
-            "info": info,
-            "id": path.stem,
-            "parts": [value_in(part, DOCUMENT_LIMIT) for part in parts],
-        }
+
+    messages = [(value_in(message.file, DOCUMENT_LIMIT), message) for message in _messages(session)]
+    messages.sort(key=lambda pair: milliseconds(member(pair[0], "time", "created")) or 0)
+    for info, message in messages:
+        parts = [value_in(part, DOCUMENT_LIMIT) for part in message.parts]
+        yield {"info": info, "id": message.file.stem, "parts": parts}
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:
+    """Yield the head of each session in a database, and then its messages; nothing of others'.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     try:
         with _opened(path) as ask:
             tables = {name for (name,) in ask("SELECT name FROM sqlite_master")}
-            if not tables & {"session", _NEWER}:  # it is of another program
+            if not tables & {"session", _NEWER_TABLE}:  # it is of another program
                 return
-            sessions = ask("SELECT * FROM session ORDER BY time_created, id")
-            for row in sessions.fetchall():
-                session = dict(
-                    zip((column for column, *_ in sessions.description), row, strict=True)
-                )
-                own, parts = (session["id"],), dict[object, list[Any]]()
+
+            for session in _rows(ask("SELECT * FROM session ORDER BY time_created, id")):
                 yield {"info": session, "messages": []}
-                for name, data in ask(_QUERY.format("message_id", "part", "id"), own):
-                    parts.setdefault(name, []).append(value_of(data or b""))
-                for name, data in ask(_QUERY.format("id", "message", "time_created, id"), own):
-                    yield {"info": value_of(data or b""), "id": name, "parts": parts.get(name, ())}
-            if _NEWER in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
-                yield {_NEWER: True}
+                yield from _messages_in(ask, session["id"])
+            if _NEWER_TABLE in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
+                yield {_NEWER_TABLE: True}
     except sqlite3.Error as e:
         raise OSError(
             errno.EBADMSG, f"no database of OpenCode or Kilo that can be read ({e})"
         ) from None
 
 
+def _rows(cursor: sqlite3.Cursor) -> list[dict[str, Any]]:
+    """Return all rows of an answer, each by the names of its columns."""
+    columns = [column for column, *_ in cursor.description]
+    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _messages_in(ask: Callable[..., sqlite3.Cursor], session: object) -> Iterator[Any]:
+    """Yield the messages of a session in a database."""
+    parts: dict[object, list[Any]] = {}
+    for message, data in ask(_ROWS_OF_SESSION.format("message_id", "part", "id"), (session,)):
+        parts.setdefault(message, []).append(value_of(data or b""))
+
+    for name, data in ask(_ROWS_OF_SESSION.format("id", "message", "time_created, id"), (session,)):
+        yield {"info": value_of(data or b""), "id": name, "parts": parts.get(name, ())}
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Callable[..., sqlite3.Cursor]]:
-    """Open a database, to be asked, so that nothing beside it is made or changed; others may write meanwhile.
+    """Open a database to ask it, while others may write. Nothing next to it is made or changed.
 
-    SQLite would make a log where there is none now, and an index of a log to read it: that is done with a copy.
+    SQLite would make a log where there is none now, and an index of a log to read it. Where it
+    would, a copy is asked.
+
+    Raises:
+        OSError, sqlite3.Error: it cannot be read.
     """
+    log = Path(f"{path}-wal")
     with path.open("rb") as file:
         keeps_a_log = file.read(20)[18:] == b"\2\2"
-    log, form = Path(f"{path}-wal"), "readonly_shm=1"
+
     with contextlib.ExitStack() as stack:
+        options = "readonly_shm=1"
         if keeps_a_log and not log.exists():
-            form = "immutable=1"
+            options = "immutable=1"
         elif keeps_a_log and not Path(f"{path}-shm").exists():
-            folder, form = stack.enter_context(temporary_directory("query")), ""
-            for file_of in (
-                log,
-                path,
-            ):  # what moves from the log into the database meanwhile is in both
-                shutil.copyfile(file_of, folder / file_of.name)
+            options = ""
+            folder = stack.enter_context(temporary_directory("query"))
+            # The log comes first: what moves from it into the database meanwhile is in both.
+            shutil.copyfile(log, folder / log.name)
+            shutil.copyfile(path, folder / path.name)
             path = folder / path.name
-        found = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro&{form}", _PATIENCE, uri=True, isolation_level=None
-        )
-        database = stack.enter_context(contextlib.closing(found))
+
+        uri = f"{path.absolute().as_uri()}?mode=ro&{options}"
+        connection = sqlite3.connect(uri, _LOCK_TIMEOUT, uri=True, isolation_level=None)
+        database = stack.enter_context(contextlib.closing(connection))
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         database.execute("BEGIN")
         yield database.execute

@@ -1,20 +1,34 @@
-"""Pi: where its sessions are, and what a line of one says (``docs/EVIDENCE.md``, "What each harness writes")."""
+"""Pi: where its sessions are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.harnesses import fields
 from scoring.evidence.harnesses.event_reader import EventReader, identity
+from scoring.evidence.harnesses.fields import (
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    milliseconds,
+    text_in,
+    time_in,
+    value_in,
+    value_of,
+)
 from scoring.evidence.harnesses.harness import Harness, Home
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 
 TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
-_COUNTS = "output", "input", "cacheRead", "cacheWrite"
-_SUMMARIES = "compaction", "branch_summary"  # lines that a model wrote for the harness
-_STATES = (
+_SUMMARIES = ("compaction", "branch_summary")
+"""The kinds of lines that a model wrote for the harness."""
+
+_STATE_LINES = (
     "model_change",
     "thinking_level_change",
     "custom",
@@ -22,9 +36,14 @@ _STATES = (
     "label",
     "session_info",
 )
-_OF_OTHERS = "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"
-"""Roles of messages that are neither the agent's nor a prompt: what the person ran, and what extensions say."""
-_TASK = "Task: "  # how the first prompt of a session begins that an extension started for an agent
+"""The kinds of lines that hold nothing of interest."""
+
+_OTHER_ROLES = ("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary")
+"""The roles of what the person ran, and of what extensions say."""
+
+_TASK = "Task: "
+"""How the first prompt of a session begins that an extension started for an agent."""
+
 _STOPPED = "aborted"
 
 
@@ -32,78 +51,88 @@ class PiReader(EventReader):
     """Reads a session, of any version of the format."""
 
     def entry(self, line: dict[str, Any]) -> None:
-        """Say what a line holds."""
-        kind, message = line.get("type"), fields.member(line, "message")
+        """Take a line."""
+        kind = line.get("type")
         if kind == "session":
-            self.version = line.get("version")
-            before = fields.text_in(line, "parentSession") or fields.text_in(
-                line, "branchedFrom"
-            )  # <time>_<id>.jsonl
-            parent = (
-                before.replace("\\", "/")
-                .rpartition("/")[2]
-                .removesuffix(".jsonl")
-                .rpartition("_")[2]
-            )
-            self.where = LineSpan(
-                fields.text_in(line, "cwd"), fields.text_in(line, "id"), parent=parent
-            )
+            self._begin_session(line)
             return
         if kind != "message" and kind not in _SUMMARIES:
-            if kind not in _STATES:
+            if kind not in _STATE_LINES:
                 self.unknown(kind)
             return
-        time = fields.time_in(line, "timestamp") or fields.milliseconds(
-            fields.member(message, "timestamp")
-        )
-        role = fields.member(message, "role")
-        if role == "user" and not self.where.agent and self.next_event == 0 and self.where.parent:
-            self.where = self.where._replace(
-                agent=fields.text_in(message, "content").startswith(_TASK)
-            )
-        if role == "assistant":
-            self.where = self.where._replace(model=fields.text_in(message, "model"))
-        # An id has eight digits and is the file's own, so the time is part of what an event is known by.
-        if not self.event(time, *identity(line.get("id"), self.where.session, self.place), time):
+
+        message = member(line, "message")
+        self._note_speaker(message)
+        time = time_in(line, "timestamp") or milliseconds(member(message, "timestamp"))
+        # An id has eight digits and is unique in its file only, so events are known by time too.
+        names = identity(line.get("id"), self.where.session, self.place)
+        if not self.event(time, *names, time):
             return
+
         if kind in _SUMMARIES:
-            if kind == "compaction":
-                self.seen.compacted()
-            if fields.member(line, "usage") is not None:
-                self.response(
-                    fields.text_in(line, "id"),
-                    *(fields.count_in(line, "usage", key) for key in _COUNTS),
-                )
-        elif role == "assistant":
-            self._answered(line, message)
+            self._take_summary(line)
+        else:
+            self._take_message(line, message)
+
+    def _begin_session(self, line: dict[str, Any]) -> None:
+        self.version = line.get("version")
+        # The session that it goes on from is stated as the path of a file, <time>_<id>.jsonl.
+        before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
+        name = before.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
+        parent = name.rpartition("_")[2]
+        self.where = LineSpan(text_in(line, "cwd"), text_in(line, "id"), parent=parent)
+
+    def _note_speaker(self, message: Any) -> None:
+        """Note whether the session is that of a sub-agent, and which model responds."""
+        role = member(message, "role")
+        is_first_prompt = role == "user" and self.next_event == 0
+        if is_first_prompt and self.where.parent and not self.where.agent:
+            is_agent = text_in(message, "content").startswith(_TASK)
+            self.where = self.where._replace(agent=is_agent)
+        if role == "assistant":
+            self.where = self.where._replace(model=text_in(message, "model"))
+
+    def _take_summary(self, line: dict[str, Any]) -> None:
+        if line["type"] == "compaction":
+            self.seen.compacted()
+        if member(line, "usage") is not None:
+            self._note_response(line, line)
+
+    def _take_message(self, line: dict[str, Any], message: Any) -> None:
+        role = member(message, "role")
+        text = text_in(message, "content")
+        if role == "assistant":
+            self._take_response(line, message)
         elif role == "user":
-            self.prompt(fields.text_in(message, "content"))
+            self.prompt(text)
         elif role == "toolResult":
-            self.result(
-                message.get("toolCallId"),
-                message.get("isError") is True,
-                fields.text_in(message, "content"),
-            )
-        elif role not in _OF_OTHERS:
+            self.result(message.get("toolCallId"), message.get("isError") is True, text)
+        elif role not in _OTHER_ROLES:
             self.unknown(role)
 
-    def _answered(self, line: dict[str, Any], message: dict[str, Any]) -> None:
-        """Take a response of the model; one that was stopped before it began is none."""
-        stopped, content = (
-            message.get("stopReason") == _STOPPED,
-            fields.items_in(message, "content"),
-        )
+    def _take_response(self, line: dict[str, Any], message: dict[str, Any]) -> None:
+        """Take a response of the model; one that was stopped before it began does not count."""
+        content = items_in(message, "content")
+        stopped = message.get("stopReason") == _STOPPED
         if content or not stopped:
-            self.response(
-                fields.text_in(line, "id"),
-                *(fields.count_in(message, "usage", key) for key in _COUNTS),
-            )
-        self.seen.said(fields.text_in(content))
+            self._note_response(line, message)
+
+        self.seen.said(text_in(content))
         for part in content:
-            if fields.member(part, "type") == "toolCall":
+            if member(part, "type") == "toolCall":
                 note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
+
+    def _note_response(self, line: dict[str, Any], measured: dict[str, Any]) -> None:
+        """Note a response, with the tokens that a line or its message states."""
+        self.response(
+            text_in(line, "id"),
+            output=count_in(measured, "usage", "output"),
+            given=count_in(measured, "usage", "input"),
+            reads=count_in(measured, "usage", "cacheRead"),
+            writes=count_in(measured, "usage", "cacheWrite"),
+        )
 
 
 class Pi(Harness):
@@ -113,24 +142,32 @@ class Pi(Harness):
     reader = PiReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
-        """Return the folder of all sessions."""
-        if named := environment.get("PI_CODING_AGENT_SESSION_DIR", "").strip():
+        """Return the folder of all sessions: a variable, the settings or the default names it."""
+        named = environment.get("PI_CODING_AGENT_SESSION_DIR", "").strip()
+        if named:
             return [Home(Path(named).expanduser(), "PI_CODING_AGENT_SESSION_DIR")]
-        origin = "PI_CODING_AGENT_DIR" if environment.get("PI_CODING_AGENT_DIR", "").strip() else ""
-        home = Path(environment[origin].strip() if origin else "~/.pi/agent").expanduser()
-        if set_to := fields.text_in(fields.value_in(home / "settings.json"), "sessionDir").strip():
-            return [Home(home / Path(set_to).expanduser(), f"{home}/settings.json")]
-        return [Home(home / "sessions", origin or "~/.pi/agent/sessions")]
+
+        home = Path("~/.pi/agent").expanduser()
+        origin = "~/.pi/agent/sessions"
+        configured = environment.get("PI_CODING_AGENT_DIR", "").strip()
+        if configured:
+            home = Path(configured).expanduser()
+            origin = "PI_CODING_AGENT_DIR"
+
+        settings = home / "settings.json"
+        sessions = text_in(value_in(settings), "sessionDir").strip()
+        if sessions:
+            return [Home(home / Path(sessions).expanduser(), str(settings))]
+        return [Home(home / "sessions", origin)]
 
     def claims(self, line: bytes) -> bool:
-        """Know a session by its first line, and a message by the time that is in it once more."""
-        keys = fields.keys_of(line)
+        """Return whether it wrote a line: the first of a session, or a message with a time."""
+        keys = keys_of(line)
         if not {"type", "timestamp"} <= keys or "sessionId" in keys:
             return False
-        value = fields.value_of(line)
-        if fields.member(value, "type") == "session":
+
+        value = value_of(line)
+        if member(value, "type") == "session":
             return {"id", "cwd"} <= keys
-        return (
-            fields.member(value, "type") == "message"
-            and type(fields.member(value, "message", "timestamp")) is int
-        )
+        has_time = type(member(value, "message", "timestamp")) is int
+        return member(value, "type") == "message" and has_time

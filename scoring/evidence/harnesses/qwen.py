@@ -1,4 +1,7 @@
-"""Qwen Code, made of Gemini CLI: where its chats are, and what a line says (``docs/EVIDENCE.md``)."""
+"""Qwen Code, a descendant of Gemini CLI: where its chats are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a chat.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,127 +30,152 @@ TOOLS = ToolNames(
     agents="task agent",
 )
 
-_TYPED = (None, "mid_turn_user_message")  # subtypes of what the user typed
-_COUNTS = (
-    "promptTokenCount",
-    "cachedContentTokenCount",
-    "candidatesTokenCount",
-    "thoughtsTokenCount",
-    "totalTokenCount",
-)
-_KINDS = "user", "assistant", "tool_result", "system"
+_TYPED_SUBTYPES = (None, "mid_turn_user_message")
+"""The subtypes of what a person typed."""
+
+_KINDS = ("user", "assistant", "tool_result", "system")
 
 
 class QwenReader(GeminiReader):
-    """Reads a chat: lines that have a ``uuid``, or one as Gemini CLI writes it."""
+    """Reads a chat: lines that have a ``uuid``, or one in the form of Gemini CLI."""
 
     tools = TOOLS
     contexts = (*CONTEXT, "This is the Qwen Code. We are setting up the context")
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
-        self._at_uuid: dict[str, int] = {}  # the numbers of lines
+        self._line_numbers: dict[str, int] = {}  # by the uuid of the line
 
     def entry(self, line: dict[str, Any]) -> None:
-        """Say what a line holds."""
+        """Take a line."""
         if "uuid" not in line:
             super().entry(line)
             return
-        kind, name, session = line.get("type"), text_in(line, "uuid"), text_in(line, "sessionId")
-        time, agent = time_in(line, "timestamp"), line.get("isSidechain") is True
+
+        kind = line.get("type")
+        name = text_in(line, "uuid")
+        time = time_in(line, "timestamp")
+        self.version = line.get("version")
         self.where = LineSpan(
-            text_in(line, "cwd"), session, model=text_in(line, "model"), agent=agent
+            text_in(line, "cwd"),
+            text_in(line, "sessionId"),
+            model=text_in(line, "model"),
+            agent=line.get("isSidechain") is True,
         )
-        self._at_uuid[name], self.version = self.place, line.get("version")
+        self._line_numbers[name] = self.place
+
         if kind not in _KINDS:
             self.unknown(kind)
-        if not self.event(time, *identity(name, session, kind, self.place, time)):
-            return
+        if self.event(time, *identity(name, self.where.session, kind, self.place, time)):
+            self._take_line(line)
+
+    def _take_line(self, line: dict[str, Any]) -> None:
+        kind = line.get("type")
         if kind == "user":
-            self._asked(line)
+            self._take_user_line(line)
         elif kind == "assistant":
-            self._answered(line, name)
+            self._take_response_line(line)
         elif kind == "tool_result":
-            self._result(line)
+            self._take_results(line)
         elif line.get("subtype") == "chat_compression":
             self.seen.compacted()
-        elif (
-            line.get("subtype") == "rewind"
-            and (kept := self._at_uuid.get(text_in(line, "parentUuid"))) is not None
-        ):
-            self.seen.taken_back(kept + 1)
+        elif line.get("subtype") == "rewind":
+            last_kept = self._line_numbers.get(text_in(line, "parentUuid"))
+            if last_kept is not None:
+                self.seen.taken_back(last_kept + 1)
 
     def _take(self, message: dict[str, Any]) -> None:
-        super()._take(message | {"type": "gemini"} if message.get("type") == "qwen" else message)
+        """Take a message in the form of Gemini CLI."""
+        if message.get("type") == "qwen":
+            message = message | {"type": "gemini"}
+        super()._take(message)
 
-    def _asked(self, line: dict[str, Any]) -> None:
-        """Take a text of a user, or of the harness for him."""
-        typed = line.get("provenance", "real_user") == "real_user" and line.get("subtype") in _TYPED
+    def _take_user_line(self, line: dict[str, Any]) -> None:
+        """Take a text of a person, or of the harness in the name of one."""
+        is_by_person = line.get("provenance", "real_user") == "real_user"
+        is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
         text = text_in(line, "systemPayload", "displayText") or text_in(line, "message", "parts")
-        if typed and text.strip() and not text.lstrip().startswith(self.contexts):
+
+        if is_typed and text.strip() and not text.lstrip().startswith(self.contexts):
             self.prompt(text.partition(FILES)[0])
         else:
             self.seen.asked()
 
-    def _answered(self, line: dict[str, Any], name: str) -> None:
-        """Take a response of the model. Its thoughts are in its output, or beside it where the total says so."""
+    def _take_response_line(self, line: dict[str, Any]) -> None:
+        """Take a response of the model."""
+        self._note_response(line)
+
         parts = items_in(line, "message", "parts")
-        given, reads, output, thoughts, total = (
-            count_in(line, "usageMetadata", name) for name in _COUNTS
-        )
-        if given is not None and output is not None:
-            output += (thoughts or 0) * (total != given + output)
-            given = max(given - (reads or 0), 0)
-        self.response(name, output, given, reads)
-        self.seen.said(
-            "\n".join(text_in(part, "text") for part in parts if not member(part, "thought"))
-        )
+        texts = [text_in(part, "text") for part in parts if not member(part, "thought")]
+        self.seen.said("\n".join(texts))
+
         for part in parts:
-            if isinstance(call := member(part, "functionCall"), dict):
+            call = member(part, "functionCall")
+            if isinstance(call, dict):
                 note_call(self, TOOLS, call.get("id"), call.get("name"), call.get("args"))
 
-    def _result(self, line: dict[str, Any]) -> None:
-        """Take the results of calls; how one ended is stated beside it."""
+    def _note_response(self, line: dict[str, Any]) -> None:
+        """Note the tokens of a response.
+
+        Its thoughts are part of its output, unless the total shows that they are not.
+        """
+        usage = line.get("usageMetadata")
+        prompt = count_in(usage, "promptTokenCount")
+        output = count_in(usage, "candidatesTokenCount")
+        reads = count_in(usage, "cachedContentTokenCount")
+        uncached = prompt
+
+        if prompt is not None and output is not None:
+            uncached = max(prompt - (reads or 0), 0)
+            if count_in(usage, "totalTokenCount") != prompt + output:
+                output += count_in(usage, "thoughtsTokenCount") or 0
+        self.response(text_in(line, "uuid"), output, uncached, reads)
+
+    def _take_results(self, line: dict[str, Any]) -> None:
+        """Take the results of calls. How one of them ended may be stated for the whole line."""
         stated = line.get("toolCallResult")
         for part in items_in(line, "message", "parts"):
             answer = member(part, "functionResponse")
-            if isinstance(answer, dict):
-                status = "success" if member(answer, "response", "error") is None else "error"
-                if member(stated, "callId") in (None, answer.get("id")):
-                    status = text_in(stated, "status") or status
-                self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
+            if not isinstance(answer, dict):
+                continue
+
+            status = "success" if member(answer, "response", "error") is None else "error"
+            if member(stated, "callId") in (None, answer.get("id")):
+                status = text_in(stated, "status") or status
+            self.ended(answer.get("id"), answer.get("name"), status, answer_of(part))
 
 
 class QwenCode(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "qwen"
-    hook = Hook(
-        ".qwen/settings.json", "QWEN_HOME", "settings.json", limit={}
-    )  # versions differ in the unit
+    # Versions differ in the unit of the time limit, so the hook has none.
+    hook = Hook(".qwen/settings.json", "QWEN_HOME", "settings.json", limit={})
     files = (
         FileNames("*.jsonl", folder="projects/*/chats*", store=True),
-        *(
-            FileNames(f"*.{kind}", none=True)
-            for kind in ("ledger.jsonl", "runtime.json", "worktree.json")
-        ),
+        FileNames("*.ledger.jsonl", none=True),
+        FileNames("*.runtime.json", none=True),
+        FileNames("*.worktree.json", none=True),
         FileNames("session-*.json", folder=".qwen/tmp/*/chats", store=True),
     )
-    places = tuple(
-        ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", folder) for folder in ("projects", "tmp")
+    places = (
+        ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", "projects"),
+        ("QWEN_RUNTIME_DIR QWEN_HOME", "~/.qwen", "tmp"),
     )
     reader = QwenReader
     input_holds_cached = True
 
     def claims(self, line: bytes) -> bool:
-        """Know a line by how its messages are written, or by what is beside them."""
+        """Return whether it wrote a line, by the form of its message or by its other keys."""
         keys = keys_of(line)
         if not keys >= {"uuid", "sessionId"}:
             return False
-        return not keys.isdisjoint(
-            ("systemPayload", "toolCallResult", "usageMetadata")
-        ) or isinstance(member(value_of(line), "message", "parts"), list)
+        if not keys.isdisjoint(("systemPayload", "toolCallResult", "usageMetadata")):
+            return True
+        return isinstance(member(value_of(line), "message", "parts"), list)
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
         """Yield the lines of a chat; one of an older version is a document."""
-        return document_of(path) if path.suffix == ".json" else lines_behind({}, path)
+        if path.suffix == ".json":
+            return document_of(path)
+        return lines_behind({}, path)
