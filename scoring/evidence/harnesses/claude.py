@@ -1,11 +1,14 @@
-"""Claude Code: where its transcripts are, and what a line of one says; long, as a reader is complete in one file."""
+"""Claude Code: where its transcripts are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a line.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from posixpath import join, normpath
-from typing import TypeAlias
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -22,7 +25,7 @@ from scoring.evidence.harnesses.harness import (
     Hook,
     JsonReader,
 )
-from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.edits import Hashes, lines_added
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -38,20 +41,29 @@ from scoring.evidence.transcripts.observing import Observations
 SYNTHETIC = "API error or other words of the harness"
 
 INTERRUPTED = "[Request interrupted by user"
-DENIED = (
-    "Permission for this tool use was denied"  # to a sub-agent: by the user where there is a reason
-)
-REFUSED = "The user doesn't want to", DENIED
-"""How a text that the user seems to have written, and the error of a call, begin when the user stopped or refused."""
-REASON = re.compile("[Tt]he user said:\n")  # in a refusal, before what the user wrote
-QUEUED = "queued_command", "prompt"  # an attachment that is a prompt, given while the agent works
+"""How a text begins that the harness writes when the user stopped the agent."""
+
+DENIED = "Permission for this tool use was denied"
+"""How a refusal begins that a sub-agent got: by the user only where a reason follows."""
+
+REFUSED = ("The user doesn't want to", DENIED)
+"""How the error of a call begins that was refused."""
+
+REASON = re.compile("[Tt]he user said:\n")
+"""What precedes, in a refusal, the words of the user."""
+
 EDIT_TOOLS = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))
 QUESTIONS = frozenset(("ExitPlanMode", "AskUserQuestion"))
 AGENTS = frozenset(("Task", "Agent"))
-_TRUE, _COMPACTED = msgspec.Raw(b"true"), b'"compact_boundary"'
-_GOES_ON = (
-    b'"Command running in background with ID'  # the result of a command that has not ended yet
-)
+
+_QUEUED_PROMPT = ("queued_command", "prompt")
+"""The type and mode of an attachment that is a prompt, given while the agent works."""
+
+_SYNTHETIC_MODEL = "<synthetic>"
+_TRUE = msgspec.Raw(b"true")
+_COMPACTION = b'"compact_boundary"'
+_RUNS_IN_BACKGROUND = b'"Command running in background with ID'
+"""How the result of a command begins that has not ended yet."""
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -67,6 +79,8 @@ class _Creation(msgspec.Struct, gc=False):
 
 
 class _Item(msgspec.Struct, gc=False):
+    """A part of a message: a text, a call of a tool, or a result."""
+
     type: str | None = None
     id: str | None = None
     name: str | None = None
@@ -105,7 +119,7 @@ class _Line(msgspec.Struct, gc=False):
 
 
 class _Progress(msgspec.Struct, gc=False):
-    """What a sub-agent said or did, as it is repeated to the session that waits for it."""
+    """What a sub-agent said or did, repeated to the session that waits for it."""
 
     message: _Line | None = None
     agentId: RawField = UNSET  # noqa: N815 - as it is written
@@ -122,236 +136,302 @@ class _Replacement(msgspec.Struct, gc=False):
 
 
 class _Edit(_Replacement, gc=False):
-    """What an edit puts in place of what, or the whole of a file."""
+    """What an edit replaces, or the whole content of a file."""
 
     file_path: str | None = None
     notebook_path: str | None = None
     edits: list[_Replacement] = []
     content: str | None = None
 
+    @property
+    def path(self) -> str:
+        return self.file_path or self.notebook_path or ""
 
-_creation, _progress = msgspec.json.Decoder(_Creation), msgspec.json.Decoder(_Progress)
-_edit = msgspec.json.Decoder(_Edit)
-_input = msgspec.json.Decoder(_Input)
+    @property
+    def hashes(self) -> Hashes:
+        """The lines that it adds and takes away; those of the whole content where it has that."""
+        if self.content is not None:
+            return lines_added(self.content)
 
-_Key: TypeAlias = tuple[str, str, bool, int]
-"""What copies of a response have alike: the ids of the response and the request, in a side chain, the span."""
+        hashes: list[int] = []
+        for replacement in self.edits or (self,):
+            hashes += lines_added(replacement.new_string, replacement.old_string)
+        return tuple(hashes)
+
+
+_creation_decoder = msgspec.json.Decoder(_Creation)
+_progress_decoder = msgspec.json.Decoder(_Progress)
+_edit_decoder = msgspec.json.Decoder(_Edit)
+_input_decoder = msgspec.json.Decoder(_Input)
+
+
+class _SpanKey(NamedTuple):
+    """What lines of one span have in common."""
+
+    cwd: str | None
+    session: str | None
+    model: str | None
+    is_agent: bool
+    agent_id: str
+
+    def span(self) -> LineSpan:
+        return LineSpan(
+            self.cwd or "",
+            self.session or "",
+            model=(self.model or "")[:MODEL_LIMIT],
+            agent=self.is_agent,
+            agent_id=self.agent_id,
+        )
+
+
+class _ResponseKey(NamedTuple):
+    """What the copies of a response have in common."""
+
+    id: str
+    request: str
+    is_side_chain: bool
+    span: int
+
+
+class _LinePlace(NamedTuple):
+    """Where a line is: its number, its time, and the index of its span."""
+
+    number: int
+    time: int
+    span: int
 
 
 class ClaudeReader(JsonReader):
     """See :class:`~scoring.evidence.harnesses.harness.JsonReader`."""
 
-    decoder, goes_on = msgspec.json.Decoder(_Line), True
+    decoder = msgspec.json.Decoder(_Line)
+    goes_on = True
 
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__()
         self._seen = Observations(tools)
-        self._spans: dict[tuple[str | None, str | None, str | None, bool, str], int] = {}
+        self._spans: dict[_SpanKey, int] = {}
         self._covers: list[list[int]] = []
-        self._responses: dict[_Key, Response] = {}
-        self._times: dict[_Key, int] = {}  # of the earliest copy, where nothing is looked at
+        self._responses: dict[_ResponseKey, Response] = {}
+        self._earliest: dict[_ResponseKey, int] = {}  # the time of the earliest copy
         self._opens: bool | None = None
-        self._cwd = ""
-        self._reads: dict[str, str] = {}  # by the id of a call, the file that it reads
+        self._folder = ""
+        self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
         """Take some lines; those with a ``payload`` are another harness's."""
         foreign: list[int] = []
-        spans, covers = self._spans, self._covers
         for position, line in enumerate(lines):
             if self._opens is None and line.parentUuid is not UNSET:
                 self._opens = bytes(line.parentUuid) == b"null"
             if line.payload is not UNSET and line.message is None:
                 foreign.append(position)
                 continue
+
             time = timestamp_ns(line.timestamp)
             if time is None:
                 self.skipped[NO_TIME] += 1
-                continue
-            if line.type == "progress" and self._seen.looks:
-                line = _repeated(line)
-            message, agent = line.message, line.isSidechain is True and self._seen.looks
-            agent_id = text_in(value_of(line.agentId)) if agent else ""
-            where = (
-                line.cwd,
-                line.sessionId,
-                None if message is None else message.model,
-                agent,
-                agent_id,
-            )
-            span = spans.get(where)
-            if span is None:
-                span = spans[where] = len(covers)
-                covers.append([])
-            if line.isApiErrorMessage or (message is not None and message.model == "<synthetic>"):
-                self.skipped[SYNTHETIC] += 1
-                continue
-            number = self.number + position
-            covers[span].append(number)
-            self._seen.line(
-                span, number, time, self._key(position, line) if self._seen.looks else 0
-            )
-            if (
-                line.type == "system"
-                and line.subtype is not UNSET
-                and bytes(line.subtype) == _COMPACTED
-            ):
-                self._seen.compacted()
-            if line.type == "attachment" and self._seen.looks and not line.isSidechain:
-                given = value_of(line.attachment)
-                if (member(given, "type"), member(given, "commandMode")) == QUEUED:
-                    self._seen.prompt(text_in(given, "prompt"))
-            if message is not None and (line.type == "assistant" or line.type == "user"):
-                self._take_message(number, time, span, line, message)
+            else:
+                self._take_line(position, time, line)
         return foreign
 
-    def _key(self, position: int, line: _Line) -> int:
+    def _take_line(self, position: int, time: int, line: _Line) -> None:
+        """Take a line; ``position`` is that among the lines that are taken."""
+        if line.type == "progress" and self._seen.looks:
+            line = _repeated_line(line)
+
+        message = line.message
+        span = self._span_of(line)
+        is_synthetic = message is not None and message.model == _SYNTHETIC_MODEL
+        if line.isApiErrorMessage or is_synthetic:
+            self.skipped[SYNTHETIC] += 1
+            return
+
+        place = _LinePlace(self.number + position, time, span)
+        self._covers[span].append(place.number)
+        key = self._key_of(position, line) if self._seen.looks else 0
+        self._seen.line(span, place.number, time, key)
+
+        if line.type == "system":
+            self._take_system_line(line)
+        elif line.type == "attachment":
+            self._take_attachment(line)
+        elif line.type == "assistant" and message is not None:
+            self._take_response(place, line, message)
+        elif line.type == "user" and message is not None:
+            self._take_user_message(place, line, message)
+
+    def _span_of(self, line: _Line) -> int:
+        """Return the index of the span of a line, which it may begin."""
+        is_agent = line.isSidechain is True and self._seen.looks
+        key = _SpanKey(
+            cwd=line.cwd,
+            session=line.sessionId,
+            model=None if line.message is None else line.message.model,
+            is_agent=is_agent,
+            agent_id=text_in(value_of(line.agentId)) if is_agent else "",
+        )
+        span = self._spans.get(key)
+        if span is None:
+            span = len(self._covers)
+            self._spans[key] = span
+            self._covers.append([])
+        return span
+
+    def _key_of(self, position: int, line: _Line) -> int:
         """Return the key of a line: that of its id, or of its bytes."""
         if line.uuid is UNSET or len(line.uuid) <= len('""'):
             return self._seen.line_key(self.written[position])
         return key_of(bytes(line.uuid))
 
-    def _take_message(
-        self, number: int, time: int, span: int, line: _Line, message: _Message
-    ) -> None:
-        by_user, content = line.type == "user", message.content
-        if not by_user:
-            self._seen.responds(message.id)
-            self._cwd = line.cwd or ""
-        by_person = by_user and not (
-            line.isSidechain or _TRUE in (line.isMeta, line.isCompactSummary)
-        )
-        if by_user and isinstance(content, str):
-            self._hear(content, by_person)
-        if message.usage is not None:
-            self._respond(number, time, span, line, message, message.usage)
-        if type(content) is list:
-            for item in content:
-                if isinstance(item, _Item):
-                    self._take_item(number, span, item)
-                    if item.type == "text" and self._seen.looks:
-                        text = _text_of(item.text)
-                        if by_user:
-                            self._hear(text, by_person)
-                        elif not line.isSidechain:
-                            self._seen.said(text)
+    def _take_system_line(self, line: _Line) -> None:
+        if line.subtype is not UNSET and bytes(line.subtype) == _COMPACTION:
+            self._seen.compacted()
 
-    def _hear(self, text: str, by_person: bool) -> None:
-        """Take a text that is written as the user's; the harness and sub-agents' parents write some too."""
+    def _take_attachment(self, line: _Line) -> None:
+        if not self._seen.looks or line.isSidechain:
+            return
+
+        attachment = value_of(line.attachment)
+        if (member(attachment, "type"), member(attachment, "commandMode")) == _QUEUED_PROMPT:
+            self._seen.prompt(text_in(attachment, "prompt"))
+
+    def _take_response(self, place: _LinePlace, line: _Line, message: _Message) -> None:
+        """Take a line of the agent."""
+        self._seen.responds(message.id)
+        self._folder = line.cwd or ""
+        if message.usage is not None:
+            self._note_response(place, line, message, message.usage)
+
+        for item in _items_of(message):
+            self._take_item(place, item)
+            if item.type == "text" and self._seen.looks and not line.isSidechain:
+                self._seen.said(_text_of(item.text))
+
+    def _take_user_message(self, place: _LinePlace, line: _Line, message: _Message) -> None:
+        """Take a line that is written as the user's: prompts, and results of calls."""
+        is_by_person = not (line.isSidechain or _TRUE in (line.isMeta, line.isCompactSummary))
+        if isinstance(message.content, str):
+            self._take_user_text(message.content, is_by_person=is_by_person)
+        if message.usage is not None:
+            self._note_response(place, line, message, message.usage)
+
+        for item in _items_of(message):
+            self._take_item(place, item)
+            if item.type == "text" and self._seen.looks:
+                self._take_user_text(_text_of(item.text), is_by_person=is_by_person)
+
+    def _take_user_text(self, text: str, *, is_by_person: bool) -> None:
+        """Take a text that is written as the user's; the harness and a parent agent write some."""
         self._seen.asked()
         if text.startswith(INTERRUPTED):
             self._seen.interrupted()
-        elif by_person:
+        elif is_by_person:
             self._seen.prompt(text)
 
-    def _respond(
-        self, number: int, time: int, span: int, line: _Line, message: _Message, usage: _Usage
+    def _note_response(
+        self, place: _LinePlace, line: _Line, message: _Message, usage: _Usage
     ) -> None:
-        """Note a response; copies of it in one folder and session become one row: of work, at the last line."""
-        written = usage.cache_creation_input_tokens or 0
-        for_an_hour = 0
-        if usage.cache_creation is not UNSET:
-            for_an_hour = min(_for_an_hour(bytes(usage.cache_creation)), written)
-        is_side_chain = line.isSidechain is True
-        response = Response(
-            span,
-            number,
-            id=key_of(message.id) if message.id else 0,
-            request=key_of(line.requestId) if message.id and line.requestId else 0,
-            side_chain=is_side_chain and bool(message.id),
-            copies=1,
-            stated=TokensStated.ALL,
-            output=usage.output_tokens or 0,
-            input=usage.input_tokens or 0,
-            cache_reads=usage.cache_read_input_tokens or 0,
-            cache_writes=written,
-            cache_writes_1h=for_an_hour,
-        )
+        """Note a response. Its copies in one folder and session become one."""
+        response = _response_of(place, line, message, usage)
         if not message.id:
             self.counted[Response].append(response)
             return
 
-        key = message.id, line.requestId or "", is_side_chain, span
+        is_side_chain = line.isSidechain is True
+        key = _ResponseKey(message.id, line.requestId or "", is_side_chain, place.span)
         earlier = self._responses.get(key)
         if earlier is None:
-            self._times[key] = time
+            self._earliest[key] = place.time
             self._responses[key] = response
             return
 
-        counted_at = number
-        if not self._seen.looks:
-            counted_at = earlier.line
-            if time < self._times[key]:
-                counted_at = number
-                self._times[key] = time
         best = max(earlier, response, key=_tokens_of)
+        counted_at = self._line_of_copies(key, earlier, place)
         self._responses[key] = replace(best, line=counted_at, copies=earlier.copies + 1)
 
-    def _take_item(self, number: int, span: int, item: _Item) -> None:
-        kind, seen = item.type, self._seen
-        if kind == "tool_use":
-            key, flags = self._call(item)
-            if flags or seen.looks:
-                self.counted[Call].append(Call(span, number, id=key, shows=flags))
-        elif kind == "tool_result":
-            text, failed = partial(_text_of, item.content), item.is_error is True
-            if failed and seen.looks and text().startswith(REFUSED):
-                said = REASON.search(text())
-                reason = text()[said.end() :] if said else ""
-                if reason or not text().startswith(DENIED):
-                    seen.refused(item.tool_use_id, reason)
-                else:
-                    seen.refused_calls.add(key_of(item.tool_use_id or ""))
-                return
-            goes_on = (
-                item.content is not UNSET
-                and bytes(memoryview(item.content)[: len(_GOES_ON)]) == _GOES_ON
-            )
-            if (read := self._reads.pop(item.tool_use_id or "", "")) and item.content is not UNSET:
-                seen.files.showed(
-                    normpath(join(self._cwd, read)), partial(_text_of, item.content.copy())
-                )
-            key = seen.result(item.tool_use_id, None if goes_on else failed, text)
-            self.counted[CallResult].append(CallResult(span, number, id=key, failed=failed))
+    def _line_of_copies(self, key: _ResponseKey, earlier: Response, place: _LinePlace) -> int:
+        """Return the line at which a response counts that has a copy in one more line.
 
-    def _call(self, item: _Item) -> tuple[int, int]:
-        """Note a call; return its key and what it shows. Only of a few tools the input is looked at."""
-        name, seen = item.name or "", self._seen
+        That is the last line where work is observed, else the one with the earliest time.
+        """
+        if self._seen.looks:
+            return place.number
+        if place.time < self._earliest[key]:
+            self._earliest[key] = place.time
+            return place.number
+        return earlier.line
+
+    def _take_item(self, place: _LinePlace, item: _Item) -> None:
+        if item.type == "tool_use":
+            self._take_call(place, item)
+        elif item.type == "tool_result":
+            self._take_result(place, item)
+
+    def _take_call(self, place: _LinePlace, item: _Item) -> None:
+        """Take a call. Only of a few tools the input is looked at."""
+        seen = self._seen
+        name = item.name or ""
+        flags = 0
+
         if name == "Bash":
-            command = _given(item).command or ""
-            shows = seen.looks or item.input is not UNSET
-            return seen.command(item.id, command, self._cwd), command_flags(command) if shows else 0
-        if name in EDIT_TOOLS and seen.looks:
-            made: _Edit = value_of(item.input, _edit) or _Edit(file_path=_given(item).file_path)
-            path, whole = made.file_path or made.notebook_path or "", made.content is not None
-            parts = made.edits or (made,)
-            lines = [
-                line for part in parts for line in lines_added(part.new_string, part.old_string)
-            ]
-            hashes = lines_added(made.content or "") if whole else tuple(lines)
-            return seen.edit(item.id, (path,), self._cwd, {path: hashes}, whole), 0
-        read = (_given(item).file_path or "") if name == "Read" else ""
-        if read and item.id and seen.looks:
-            self._reads[item.id] = read
-        return seen.call(
-            item.id, name in QUESTIONS, name in AGENTS
-        ), LOOP_STATE if reads_loop_state(read) else 0
+            command = _input_of(item).command or ""
+            key = seen.command(item.id, command, self._folder)
+            if seen.looks or item.input is not UNSET:
+                flags = command_flags(command)
+        elif name in EDIT_TOOLS and seen.looks:
+            key = self._note_edit(item)
+        else:
+            file = (_input_of(item).file_path or "") if name == "Read" else ""
+            if file and item.id and seen.looks:
+                self._files_of_reads[item.id] = file
+            key = seen.call(item.id, question=name in QUESTIONS, agent=name in AGENTS)
+            if reads_loop_state(file):
+                flags = LOOP_STATE
+
+        if flags or seen.looks:
+            self.counted[Call].append(Call(place.span, place.number, id=key, shows=flags))
+
+    def _note_edit(self, item: _Item) -> int:
+        """Note a call of an edit tool, and return its key."""
+        edit: _Edit | None = value_of(item.input, _edit_decoder)
+        if edit is None:
+            edit = _Edit(file_path=_input_of(item).file_path)
+        whole = edit.content is not None
+        return self._seen.edit(item.id, (edit.path,), self._folder, {edit.path: edit.hashes}, whole)
+
+    def _take_result(self, place: _LinePlace, item: _Item) -> None:
+        """Take the result of a call."""
+        seen = self._seen
+        text = partial(_text_of, item.content)
+        failed = item.is_error is True
+        if failed and seen.looks and text().startswith(REFUSED):
+            self._take_refusal(item, text())
+            return
+
+        file = self._files_of_reads.pop(item.tool_use_id or "", "")
+        if file and item.content is not UNSET:
+            path = normpath(join(self._folder, file))
+            seen.files.showed(path, partial(_text_of, item.content.copy()))
+
+        ended = None if _still_runs(item) else failed
+        key = seen.result(item.tool_use_id, ended, text)
+        self.counted[CallResult].append(CallResult(place.span, place.number, id=key, failed=failed))
+
+    def _take_refusal(self, item: _Item, text: str) -> None:
+        """Take the error of a call that was refused: by the user, or of a sub-agent by a rule."""
+        words = REASON.search(text)
+        reason = text[words.end() :] if words else ""
+        if reason or not text.startswith(DENIED):
+            self._seen.refused(item.tool_use_id, reason)
+        else:
+            self._seen.refused_calls.add(key_of(item.tool_use_id or ""))
 
     def events(self) -> TranscriptEvents:
-        """Return what was taken; calls that the user refused are none."""
-        spans = [
-            LineSpan(
-                cwd or "",
-                session or "",
-                model=(model or "")[:MODEL_LIMIT],
-                agent=agent,
-                agent_id=helper,
-            )
-            for cwd, session, model, agent, helper in self._spans
-        ]
+        """Return the events that were read. Calls that the user refused are not among them."""
         refused = self._seen.refused_calls
         events = TranscriptEvents(
-            spans=spans,
+            spans=[key.span() for key in self._spans],
             covers=[list(numbers) for numbers in self._covers],
             skipped=dict(self.skipped),
         )
@@ -361,22 +441,51 @@ class ClaudeReader(JsonReader):
         return self._seen.fill(events, self._opens is True)
 
 
-def _repeated(line: _Line) -> _Line:
-    """Return what a line repeats of a sub-agent, as the line of its own that it is; any other line as it is."""
-    found: _Progress = value_of(line.data, _progress, _Progress())
-    if found.message is None or found.message.message is None:
+def _repeated_line(line: _Line) -> _Line:
+    """Return what a line repeats of a sub-agent as a line of its own; any other line as it is."""
+    progress: _Progress = value_of(line.data, _progress_decoder, _Progress())
+    repeated = progress.message
+    if repeated is None or repeated.message is None:
         return line
-    said = found.message
-    said.cwd, said.sessionId, said.isSidechain, said.agentId = (
-        line.cwd,
-        line.sessionId,
-        True,
-        found.agentId,
+
+    repeated.cwd = line.cwd
+    repeated.sessionId = line.sessionId
+    repeated.isSidechain = True
+    repeated.agentId = progress.agentId
+    return repeated
+
+
+def _items_of(message: _Message) -> list[_Item]:
+    """Return the parts of a message that are objects."""
+    if not isinstance(message.content, list):
+        return []
+    return [item for item in message.content if isinstance(item, _Item)]
+
+
+def _response_of(place: _LinePlace, line: _Line, message: _Message, usage: _Usage) -> Response:
+    """Return the copy of a response that a line holds."""
+    written = usage.cache_creation_input_tokens or 0
+    for_an_hour = 0
+    if usage.cache_creation is not UNSET:
+        for_an_hour = min(_for_an_hour(bytes(usage.cache_creation)), written)
+
+    return Response(
+        place.span,
+        place.number,
+        id=key_of(message.id) if message.id else 0,
+        request=key_of(line.requestId) if message.id and line.requestId else 0,
+        side_chain=line.isSidechain is True and bool(message.id),
+        copies=1,
+        stated=TokensStated.ALL,
+        output=usage.output_tokens or 0,
+        input=usage.input_tokens or 0,
+        cache_reads=usage.cache_read_input_tokens or 0,
+        cache_writes=written,
+        cache_writes_1h=for_an_hour,
     )
-    return said
 
 
-def _tokens_of(response: Response) -> tuple[int, ...]:
+def _tokens_of(response: Response) -> "tuple[int, ...]":
     """Return what tells which copy of a response knows most."""
     return (
         response.output,
@@ -389,22 +498,29 @@ def _tokens_of(response: Response) -> tuple[int, ...]:
 
 @lru_cache(256)  # lines of one response say the same
 def _for_an_hour(creation: bytes) -> int:
-    """Return how many of the tokens written to the cache are to be kept for an hour; 0 where that is not said."""
-    return (
-        value_of(creation, _creation, _Creation()).ephemeral_1h_input_tokens or 0
-        if b"1h" in creation
-        else 0
-    )
+    """Return how many of the tokens written to the cache are kept for an hour; 0 if not stated."""
+    if b"1h" not in creation:
+        return 0
+    tokens: _Creation = value_of(creation, _creation_decoder, _Creation())
+    return tokens.ephemeral_1h_input_tokens or 0
 
 
-def _given(item: _Item) -> _Input:
-    """Return the input of a call; one that is no plain object is empty."""
-    given: _Input = value_of(item.input, _input, _Input())
-    return given
+def _input_of(item: _Item) -> _Input:
+    """Return the input of a call; one that is not a plain object is empty."""
+    call_input: _Input = value_of(item.input, _input_decoder, _Input())
+    return call_input
+
+
+def _still_runs(item: _Item) -> bool:
+    """Return whether a result says that its command goes on in the background."""
+    if item.content is UNSET:
+        return False
+    beginning = memoryview(item.content)[: len(_RUNS_IN_BACKGROUND)]
+    return bytes(beginning) == _RUNS_IN_BACKGROUND
 
 
 def _text_of(content: RawField) -> str:
-    """Return the text of an item, or of the list of items that a result may be; "" of anything else."""
+    """Return the text of an item, or of the list of items that a result may be, or ""."""
     return text_in(value_of(content))
 
 
@@ -417,22 +533,18 @@ class ClaudeCode(Harness):
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders ``projects`` of the configured places, or of the usual ones."""
-        if named := [
-            part.strip()
-            for part in environment.get("CLAUDE_CONFIG_DIR", "").split(",")
-            if part.strip()
-        ]:
-            return [
-                Home(Path(part).expanduser() / "projects", "CLAUDE_CONFIG_DIR") for part in named
-            ]
-        return [
-            Home(Path(usual).expanduser() / "projects", usual)
-            for usual in ("~/.config/claude", "~/.claude")
-        ]
+        configured = environment.get("CLAUDE_CONFIG_DIR", "").split(",")
+        folders = [folder.strip() for folder in configured if folder.strip()]
+        if folders:
+            origin = "CLAUDE_CONFIG_DIR"
+            return [Home(Path(folder).expanduser() / "projects", origin) for folder in folders]
+
+        usual = ("~/.config/claude", "~/.claude")
+        return [Home(Path(folder).expanduser() / "projects", folder) for folder in usual]
 
     def claims(self, line: bytes) -> bool:
-        """Know a line by what every kind of line has one of."""
+        """Return whether it wrote a line: each kind has one of a few keys."""
         keys = keys_of(line)
-        return "payload" not in keys and not keys.isdisjoint(
-            ("sessionId", "message", "leafUuid", "snapshot")
-        )
+        if "payload" in keys:
+            return False
+        return not keys.isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
