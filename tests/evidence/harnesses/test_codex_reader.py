@@ -26,7 +26,8 @@ from helpers.sessions import CORRECTION, events_of, put
 from helpers.sessions import seen as seen_in
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
-from scoring.evidence.harnesses.codex import Codex, CountedTurn
+from scoring.evidence.harnesses.codex import Codex
+from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.transcripts.facts import COVERED, HarnessFacts
 
 

@@ -24,7 +24,7 @@ from helpers.timing import is_linear
 
 from scoring.evidence.commands.objective_flags import BASH
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.harnesses.codex import CountedTurn
+from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import (

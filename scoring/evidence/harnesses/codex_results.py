@@ -1,0 +1,161 @@
+"""How the calls of Codex ended: what their results state, in words or in fields."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from scoring.evidence.harnesses.codex_lines import (
+    CodexPayload,
+    field_text,
+    field_value,
+    parsed,
+)
+from scoring.evidence.harnesses.fields import member, text_in
+
+_REFUSALS = (b'"exec command rejected by user"', b'"patch rejected by user"')
+"""The outputs of calls that the user refused."""
+
+_NOT_RUN = (
+    "apply_patch verification failed",
+    "exec_command failed for ",
+    "failed to parse function arguments",
+    "resources/list failed: ",
+    "resources/read failed: ",
+    "collab spawn failed: ",
+)
+"""How the output of a call begins that could not be run."""
+
+_HEADER = (
+    "Chunk ID",
+    "Command",
+    "Exit code",
+    "Original token count",
+    "Process exited",
+    "Process running",
+    "Script ",
+    "Session ID",
+    "Total output lines",
+    "Wall time",
+)
+"""How an output begins that has a header."""
+
+_HEADER_LIMIT = 4096
+"""How many characters of an output may be its header."""
+
+_END_OF_HEADER = "\nOutput:\n"
+_EXIT_STATUS = ("Exit code: ", "Process exited with code ")
+
+_MAY_STATE_RESULT = frozenset(b'"' + letter.encode() for letter in "CEOPSTW{\\")
+"""How an output begins that may state a result: with a word of the header, or an object."""
+
+
+class CodexOutput(NamedTuple):
+    """The output of a call: its header, "" where it has none, and what the program printed."""
+
+    header: str
+    printed: str
+
+
+def was_refused(payload: CodexPayload) -> bool:
+    """Return whether a result says that the user refused the call."""
+    return payload.output is not UNSET and bytes(payload.output) in _REFUSALS
+
+
+def was_not_run(payload: CodexPayload) -> bool:
+    """Return whether a result says that the call could not be run."""
+    return field_text(payload.output).startswith(_NOT_RUN)
+
+
+def output_of(payload: CodexPayload) -> CodexOutput:
+    """Return the output of a call."""
+    text = text_in(field_value(payload.output))
+    if text.startswith("{"):
+        printed = member(parsed(text), "output")
+        if isinstance(printed, str):
+            return CodexOutput("", printed)
+
+    if text.startswith(_HEADER):
+        head = f"\n{text[:_HEADER_LIMIT]}"
+        header, end_of_header, printed = head.partition(_END_OF_HEADER)
+        if end_of_header:
+            return CodexOutput(header, printed + text[_HEADER_LIMIT:])
+    return CodexOutput("", text)
+
+
+def _output_failed(payload: CodexPayload) -> bool | None:
+    """Return whether an output says that its call failed.
+
+    That is in the header before ``Output:``, or in an object, and nowhere else.
+    """
+    output = payload.output
+    if output is UNSET:
+        return None
+    beginning = bytes(memoryview(output)[:2])
+    if beginning not in _MAY_STATE_RESULT and beginning[:1] != b"[":
+        return None
+
+    value = field_value(output)
+    text = "".join(_first_texts(value)) if isinstance(value, list) else value
+    if not text.startswith("{"):
+        return _header_says_failed(text)
+    exit_code = member(parsed(text), "metadata", "exit_code")
+    return exit_code != 0 if type(exit_code) is int else None
+
+
+def _first_texts(items: Iterable[Any]) -> Iterator[str]:
+    """Yield the first texts of a list of them, as many as a header may need."""
+    length = 0
+    for item in items:
+        text = item.get("text") if isinstance(item, dict) else None
+        if isinstance(text, str):
+            yield text
+            length += len(text)
+            if length >= _HEADER_LIMIT:
+                return
+
+
+def _header_says_failed(text: str) -> bool | None:
+    """Return whether a header has the status of a program that failed; None without any."""
+    if not text.startswith(_HEADER):
+        return None
+
+    failures: list[bool] = []
+    for line in text[:_HEADER_LIMIT].split("\n"):
+        statement = line.rstrip()
+        if statement == "Output:":
+            return any(failures) if failures else None
+
+        if statement.startswith(_EXIT_STATUS):
+            code = statement.rpartition(" ")[2]
+            is_plain = statement.removesuffix(code) in _EXIT_STATUS
+            if is_plain and code.removeprefix("-").isdecimal():
+                failures.append(code.strip("-0") != "")
+        elif statement in ("Script completed", "Script failed"):
+            failures.append(statement == "Script failed")
+    return None
+
+
+def _patch_failed(payload: CodexPayload) -> bool | None:
+    success = field_value(payload.success)
+    return not success if isinstance(success, bool) else None
+
+
+def _mcp_call_failed(payload: CodexPayload) -> bool | None:
+    """Return whether a call of a server of tools failed, in the form of an ``Err`` or an ``Ok``."""
+    result = field_value(payload.result)
+    if not isinstance(result, dict) or result.keys().isdisjoint(("Err", "Ok")):
+        return None
+
+    answer = result.get("Ok")
+    says_error = member(answer, "isError") is True or member(answer, "is_error") is True
+    return "Err" in result or says_error
+
+
+RESULTS: dict[str | None, Callable[[CodexPayload], bool | None]] = {
+    "function_call_output": _output_failed,
+    "custom_tool_call_output": _output_failed,
+    "patch_apply_end": _patch_failed,
+    "mcp_tool_call_end": _mcp_call_failed,
+}
+"""The kinds of payloads that are results; the functions return whether one failed, or None."""
