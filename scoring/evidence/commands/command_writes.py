@@ -1,68 +1,78 @@
-"""Where commands run and which files they may write, as far as plain words say so."""
+"""Where the commands of a line run one after the other, and which files they may write."""
 
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from scoring.evidence.commands.file_writes import possible_targets
+from scoring.evidence.commands.programs import is_option
 from scoring.evidence.commands.run_folders import TEMPORARY_FOLDERS
-from scoring.evidence.commands.shell import ShellCommand, commands_of
+from scoring.evidence.commands.shell import commands_of
+from scoring.evidence.commands.shell_command import ShellCommand
 
 _EXPANDED = re.compile(r"[$`*?\[{]")
 """What a shell replaces in a path."""
 
-_UNKNOWN_FOLDERS = frozenset(("-", "$", "~", ""))
+_UNKNOWN_FOLDERS = ("-", "$", "~")
 """How the argument of ``cd`` begins when the folder is not known."""
 
-_MOVES = (("cd",), ("pushd",), ("popd",))
+_CHANGE_FOLDER = (("cd",), ("pushd",), ("popd",))
+_UNKNOWN = "$"
+
+
+class PlacedCommand(NamedTuple):
+    """A command, and the folder that it runs in as far as ``cd`` says so in plain words."""
+
+    command: ShellCommand
+    folder: str
 
 
 def folder_after(commands: Iterable[ShellCommand], folder: str) -> str:
-    """Return the folder in which commands end.
+    """Return the folder in which commands end that start in a folder.
 
-    Only ``cd`` with one plain word changes it; anything else leaves it as it is.
+    Only ``cd`` with one plain word changes it.
     """
     for command in commands:
         is_cd = command.words[:1] == ("cd",) and len(command.words) == 2
-        if is_cd and command.words[1][:1] not in _UNKNOWN_FOLDERS:
+        if is_cd and command.words[1] and not command.words[1].startswith(_UNKNOWN_FOLDERS):
             folder = posixpath.join(folder, command.words[1])
     return folder
 
 
-def with_folders(
-    commands: Iterable[ShellCommand], folder: str
-) -> Iterator[tuple[ShellCommand, str]]:
-    """Yield each command with the folder in which it runs, where the first runs in ``folder``."""
+def with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterator[PlacedCommand]:
+    """Yield each command with the folder that it runs in; the first one runs in ``folder``."""
     for command in commands:
-        yield command, folder
+        yield PlacedCommand(command, folder)
         folder = folder_after((command,), folder)
 
 
-def maybe_written(commands: Sequence[ShellCommand], folder: str, text: str) -> Iterator[str]:
+def maybe_written(commands: Sequence[ShellCommand], folder: str, line: str) -> Iterator[str]:
     """Yield the paths that commands may write, where no plain words say which.
 
+    ``$`` in a path means anything.
+
     Args:
-        commands: the commands, in order.
+        commands: the commands of a line.
         folder: where they start.
-        text: the whole text of the commands.
-
-    Returns:
-        Paths in which ``$`` stands for what is not known.
+        line: the text of the line.
     """
-    unknown_start = ""
-    for command, here in with_folders(commands, folder):
-        for path in _possible_targets(command, here, unknown_start, text):
-            in_temporary = path.startswith(TEMPORARY_FOLDERS)
-            if in_temporary and not folder.startswith(TEMPORARY_FOLDERS):
+    starts_in_temporary = folder.startswith(TEMPORARY_FOLDERS)
+    is_lost = False  # whether it is unknown where the line goes on
+
+    for placed in with_folders(commands, folder):
+        for path in _possible_paths(placed, line, is_lost=is_lost):
+            if path.startswith(TEMPORARY_FOLDERS) and not starts_in_temporary:
                 continue
-            yield path if _EXPANDED.search(path) else f"$/{path}"
+            yield path if _EXPANDED.search(path) else f"{_UNKNOWN}/{path}"
 
-        if _moves_somewhere(command):
-            unknown_start = "$"
+        if _leaves_folder_unknown(placed.command):
+            is_lost = True
 
 
-def _possible_targets(command: ShellCommand, here: str, unknown_start: str, text: str) -> list[str]:
-    """Return the paths that one command may write, from the folder ``here``."""
+def _possible_paths(placed: PlacedCommand, line: str, *, is_lost: bool) -> Iterator[str]:
+    """Yield the paths that one command may write."""
+    command = placed.command
     evaluated: Sequence[ShellCommand] = ()
     if command.words[:1] == ("eval",):
         evaluated = commands_of(" ".join(command.words[1:]))
@@ -70,33 +80,34 @@ def _possible_targets(command: ShellCommand, here: str, unknown_start: str, text
     redirected = list(command.writes)
     for inner in evaluated:
         redirected += inner.writes
-    paths = [
-        posixpath.join(unknown_start, path)
-        for path in redirected
-        if unknown_start or evaluated or _EXPANDED.search(path)
-    ]
+    redirections_are_unsure = is_lost or bool(evaluated)
+    for path in redirected:
+        if redirections_are_unsure or _EXPANDED.search(path):
+            yield posixpath.join(_UNKNOWN, path) if is_lost else path
 
+    folder = _UNKNOWN if is_lost else placed.folder
     for part in (command, *evaluated):
         if part.words:
-            targets = possible_targets(part.words, text, takes_words="xargs" in part.through)
-            paths += [posixpath.join(unknown_start or here, path) for path in targets]
-    return paths
+            takes_words = "xargs" in part.starters
+            for path in possible_targets(part.words, line, takes_words=takes_words):
+                yield posixpath.join(folder, path)
 
 
-def _moves_somewhere(command: ShellCommand) -> bool:
-    """Return whether a command may change the folder in a way that is not known afterwards."""
-    if command.words[:1] not in _MOVES:
+def _leaves_folder_unknown(command: ShellCommand) -> bool:
+    """Return whether it is unknown after a command where the line goes on."""
+    if command.words[:1] not in _CHANGE_FOLDER:
         return False
-    if command.depth or command.after in ("&&", "||", "?"):
+    if command.depth or command.connector in ("&&", "||", "?"):
         return True
     return not folder_after((command,), "")
 
 
 def work_trees_added(words: Sequence[str]) -> list[str]:
-    """Return what may be the folder of a work tree that a git command adds."""
+    """Return the words that may be the folder of a work tree that a ``git`` command adds."""
     if words[:1] != ("git",) or "worktree" not in words:
         return []
+
     arguments = list(words[words.index("worktree") + 1 :])
     if arguments[:1] != ["add"]:
         return []
-    return [word for word in arguments[1:] if not word.startswith("-")]
+    return [word for word in arguments[1:] if not is_option(word)]

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scoring.evidence.commands.shell_command import Between, ShellEvent
-from scoring.evidence.commands.shell_command import ShellCommand as ShellCommand
+from scoring.evidence.commands.shell_command import Between, ShellCommand, ShellEvent
 from scoring.evidence.commands.shell_reader import read_events
 
 COMMAND_LIMIT = 65_536

@@ -34,21 +34,6 @@ class ShellCommand(NamedTuple):
     output_file: str = ""
     reads_input: bool = False
 
-    @property
-    def after(self) -> str:
-        """See ``connector``."""
-        return self.connector
-
-    @property
-    def through(self) -> tuple[str, ...]:
-        """See ``starters``."""
-        return self.starters
-
-    @property
-    def defines(self) -> bool:
-        """See ``defines_function``."""
-        return self.defines_function
-
 
 class Between(Enum):
     """What separates two commands of a line."""

@@ -24,7 +24,8 @@ from scoring.evidence.commands.command_writes import (
 )
 from scoring.evidence.commands.file_writes import rewritten_path
 from scoring.evidence.commands.run_folders import is_elsewhere
-from scoring.evidence.commands.shell import COMMAND_LIMIT, ShellCommand, commands_of
+from scoring.evidence.commands.shell import COMMAND_LIMIT, commands_of
+from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.testcommands import TestCommand
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict
@@ -697,7 +698,7 @@ def _program_keys(commands: Iterable[ShellCommand]) -> list[int]:
     names = [
         name
         for command in commands
-        if command.words and not command.defines
+        if command.words and not command.defines_function
         for name in program_names(command.words)
     ]
     return [key_of(name) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
