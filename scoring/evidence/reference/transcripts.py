@@ -1,15 +1,12 @@
-"""The rules of the reference: every line as it is written, in the files directly inside the named folders.
+"""The exact reading of the reference: every line, in the files directly inside named folders.
 
-Scores under these rules stay comparable with the reference's, so nothing here may ever change. It decodes as Go's
-``encoding/json``: keys match without regard to case, one given twice is decoded twice into the same place, null leaves
-a plain field alone, and one field of the wrong type costs the line. The module is long, as it has all of these habits.
+Scores under these rules stay comparable with the reference's, so nothing here may ever change. Lines
+are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.reference.go_json`).
 """
 
-import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from scoring.evidence.commands.objective_flags import (
     BASH,
@@ -20,290 +17,201 @@ from scoring.evidence.commands.objective_flags import (
 )
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.harness import NOT_JSON, Harness, JsonReader
+from scoring.evidence.reference.go_json import (
+    WrongTypeError,
+    any_value,
+    list_of,
+    object_of,
+    optional_flag,
+    optional_object,
+    parse_json,
+    text,
+    whole_number,
+)
 from scoring.evidence.transcripts.counter import LineClock, TranscriptCounter
 from scoring.evidence.transcripts.discovery import list_directly
 from scoring.evidence.transcripts.events import Event, LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan, TranscriptRules
 from scoring.evidence.transcripts.tally import TurnTokens
-from scoring.text import INT_MAX, INT_MIN, fold, wrap64
+from scoring.text import wrap64
 
-# The counts of a turn as the reference knows them, in the order of :data:`Turn`, and those of a ``payload``.
-CLAUDE_COUNTS = (
+_CLAUDE_COUNTS = (
     "input_tokens",
     "output_tokens",
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
 )
-CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
-Turn: TypeAlias = tuple[
-    int, int, int, int
-]  # tokens: input, output, cache reads, cache creations; 64 bits signed
+_CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+
+
+class LineTokens(NamedTuple):
+    """The tokens of a turn as the reference counts them, 64 bits signed.
+
+    Attributes:
+        input: tokens of input.
+        output: tokens of output.
+        cache_reads: tokens that were read from the cache.
+        cache_creations: tokens that were written to the cache.
+    """
+
+    input: int
+    output: int
+    cache_reads: int
+    cache_creations: int
 
 
 class LineContent(NamedTuple):
-    """What one line contributes, at a time in nanoseconds since 1970, UTC."""
+    """What one line contributes.
+
+    Attributes:
+        time: when it was written, in nanoseconds since 1970.
+        flags: what it shows, as bits.
+        tool_calls: how many calls of tools ended in it.
+        tool_errors: how many of them failed.
+        turn: the tokens of a turn.
+    """
 
     time: int
     flags: int = 0
     tool_calls: int = 0
     tool_errors: int = 0
-    turn: Turn | None = None
+    turn: LineTokens | None = None
 
 
-_DEEPEST, _LEVELS = (
-    10_000,
-    100,
-)  # how deep the reference lets JSON nest, and how much of it is parsed at a time
-# What may be nested, and texts, one that never ends up to the end: what is in it is not looked at again.
-_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_LINE = object_of(type=text, timestamp=text, payload=any_value)
 
-
-class WrongTypeError(Exception):
-    """A typed field holds another JSON type: the line does not count."""
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as written: its pairs in order, none dropped."""
-
-
-_NOT_WHOLE = object()  # A number that is not written as a whole number
-
-Spec: TypeAlias = Callable[
-    [Any, Any], Any
-]  # decodes a value over what its place holds, and returns what it holds then
-
-
-def _text(value: Any, old: Any) -> Any:
-    if value is None:
-        return old
-    if not isinstance(value, str):
-        raise WrongTypeError
-    return value
-
-
-def _whole(value: Any, old: Any) -> Any:
-    if value is None:
-        return old
-    if isinstance(value, bool) or not isinstance(value, int) or not INT_MIN <= value <= INT_MAX:
-        raise WrongTypeError
-    return value
-
-
-def _optional_flag(value: Any, _old: Any) -> Any:
-    if value is not None and not isinstance(value, bool):
-        raise WrongTypeError
-    return value
-
-
-def _raw(value: Any, _old: Any) -> Any:
-    return value
-
-
-_MOST_KEYS, _LONGEST_KEY = 500, 64  # that are remembered, of which transcripts have a few dozen
-
-
-class _Specs(dict[str, tuple[str, Spec] | None]):
-    """Fields by the keys that name them, in any case; None for keys that name none, of which it remembers some."""
-
-    def __missing__(self, key: str) -> tuple[str, Spec] | None:
-        found = self.get(fold(key))
-        if len(self) < _MOST_KEYS and len(key) < _LONGEST_KEY:
-            self[key] = found
-        return found
-
-
-def _fields(value: Any, old: Any, specs: _Specs) -> dict[str, Any]:
-    if not isinstance(value, _Pairs):
-        raise WrongTypeError
-    held = dict(old) if old else {}
-    wrong = False
-    for key, item in value:
-        if named := specs[key]:
-            name, spec = named
-            try:
-                held[name] = spec(item, held.get(name))
-            except WrongTypeError:
-                wrong = True
-    if wrong:
-        raise WrongTypeError
-    return held
-
-
-def _object(**fields: Spec) -> Spec:
-    """Return the spec of an object that is always there: null leaves it as it is."""
-    specs = _Specs((name, (name, spec)) for name, spec in fields.items())
-    return lambda value, old: (old or {}) if value is None else _fields(value, old, specs)
-
-
-def _optional(**fields: Spec) -> Spec:
-    """Return the spec of an object that may be missing: null takes it away."""
-    there = _object(**fields)
-    return lambda value, old: None if value is None else there(value, old)
-
-
-class _Items(list[Any]):
-    """A decoded list that remembers the items it held before it got shorter: a later list is decoded over them."""
-
-    spare: list[Any]
-
-
-def _list_of(item: Spec) -> Spec:
-    def decode(value: Any, old: Any) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, list) or isinstance(value, _Pairs):
-            raise WrongTypeError
-        held = [*old, *old.spare] if isinstance(old, _Items) else []
-        items = _Items(item(v, held[n] if n < len(held) else None) for n, v in enumerate(value))
-        items.spare = held[len(items) :] if items else []
-        return items
-
-    return decode
-
-
-_LINE = _object(type=_text, timestamp=_text, payload=_raw)
-_CLAUDE = _object(
-    message=_optional(
-        role=_text,
-        usage=_optional(**dict.fromkeys(CLAUDE_COUNTS, _whole)),
-        content=_list_of(_object(type=_text, is_error=_optional_flag)),
+_CLAUDE_LINE = object_of(
+    message=optional_object(
+        role=text,
+        usage=optional_object(**dict.fromkeys(_CLAUDE_COUNTS, whole_number)),
+        content=list_of(object_of(type=text, is_error=optional_flag)),
     )
 )
-_CODEX = _object(
-    payload=_object(
-        type=_text,
-        info=_optional(last_token_usage=_optional(**dict.fromkeys(CODEX_COUNTS, _whole))),
+
+_CODEX_LINE = object_of(
+    payload=object_of(
+        type=text,
+        info=optional_object(
+            last_token_usage=optional_object(**dict.fromkeys(_CODEX_COUNTS, whole_number))
+        ),
     )
 )
-_OBJECTIVE = _object(
-    timestamp=_text,
-    message=_optional(content=_list_of(_object(type=_text, name=_text, input=_raw))),
+
+_OBJECTIVE_LINE = object_of(
+    timestamp=text,
+    message=optional_object(content=list_of(object_of(type=text, name=text, input=any_value))),
 )
-_ARGUMENTS = {name: _object(**{name: _text}) for name in ("command", "file_path")}
+
+_ARGUMENTS = {
+    "command": object_of(command=text),
+    "file_path": object_of(file_path=text),
+}
 
 
 def read_exactly(line: bytes) -> LineContent | None:
-    """Return what a line contributes, or None when it contributes nothing."""
+    """Return what a line contributes, or None when it contributes nothing.
+
+    The reference reads each line twice: once for its tokens and results, and once for what its
+    calls show. A type that one reading does not expect costs that reading alone.
+    """
     try:
-        value = _loads(line)
+        value = parse_json(line)
     except ValueError:
         return None
-    tokens, objective = _token_view(value), _objective_view(value)
-    if tokens is None:
-        return objective
-    return tokens if objective is None else tokens._replace(flags=objective.flags)
+
+    measured = _measured_content(value)
+    shown = _shown_content(value)
+    if measured is None:
+        return shown
+    if shown is None:
+        return measured
+    return measured._replace(flags=shown.flags)
 
 
-def _loads(line: bytes) -> Any:
-    """Parse one JSON value (raises ValueError: it is not one, or is nested deeper than the reference goes)."""
-    if line.startswith(b"\xef\xbb\xbf"):
-        raise ValueError("a byte-order mark is no JSON")
-    text = line.decode("utf-8", "replace").strip(" \t\r\n")
-    try:
-        return _parse(text)
-    except RecursionError:
-        return _parse(_flattened(text))
-
-
-def _flattened(text: str) -> str:
-    """Put 0 for what is nested more than 100 deep, having parsed it 100 levels at a time (raises ValueError)."""
-    kept: list[list[str]] = [[]]
-    at = depth = 0
-    for found in _STRUCTURE.finditer(text):
-        if found[0] in ("[", "{"):
-            depth += 1
-            if depth > _DEEPEST:
-                raise ValueError("nested too deep")
-            if depth % _LEVELS == 0:
-                kept[-1].append(text[at : found.start()])
-                kept.append([])
-                at = found.start()
-        elif found[0] in ("]", "}"):
-            if depth % _LEVELS == 0 and len(kept) > 1:
-                _parse("".join(kept.pop()) + text[at : found.end()])
-                kept[-1].append("0")
-                at = found.end()
-            depth -= 1
-    return "".join(kept[0]) + text[at:] if len(kept) == 1 else ""
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-_parse = json.JSONDecoder(
-    object_pairs_hook=_Pairs,
-    parse_int=lambda digits: int(digits) if len(digits) < 25 else _NOT_WHOLE,
-    parse_float=lambda _: _NOT_WHOLE,
-    parse_constant=_refuse_constant,
-).decode
-
-
-def _token_view(value: Any) -> LineContent | None:
+def _measured_content(value: Any) -> LineContent | None:
+    """Return the tokens of a line, and how calls of tools ended in it."""
     try:
         line = _LINE(value, None)
-        if (time := timestamp_ns(line.get("timestamp") or "")) is None:
+        time = timestamp_ns(line.get("timestamp") or "")
+        if time is None:
             return None
         if "payload" in line:
-            return _codex_event(time, _CODEX(value, None))
+            return _codex_content(time, _CODEX_LINE(value, None))
         if line.get("type") in ("assistant", "user"):
-            return _claude_event(time, _CLAUDE(value, None))
+            return _claude_content(time, _CLAUDE_LINE(value, None))
     except WrongTypeError:
         pass
     return None
 
 
-def _claude_event(time: int, line: dict[str, Any]) -> LineContent:
+def _claude_content(time: int, line: dict[str, Any]) -> LineContent:
     message = line.get("message") or {}
+    items = message.get("content") or ()
+    results = [item for item in items if item.get("type") == "tool_result"]
+    errors = [result for result in results if result.get("is_error") is True]
+
+    turn: LineTokens | None = None
     usage = message.get("usage")
-    results = [item for item in message.get("content") or () if item.get("type") == "tool_result"]
-    errors = sum(item.get("is_error") is True for item in results)
-    if usage is None:
-        return LineContent(time, 0, len(results), errors)
-    given, output, reads, creations = (usage.get(name) or 0 for name in CLAUDE_COUNTS)
-    return LineContent(time, 0, len(results), errors, (given, output, reads, creations))
+    if usage is not None:
+        turn = LineTokens(*(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
+    return LineContent(time, tool_calls=len(results), tool_errors=len(errors), turn=turn)
 
 
-def _codex_event(time: int, line: dict[str, Any]) -> LineContent:
+def _codex_content(time: int, line: dict[str, Any]) -> LineContent:
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
         return LineContent(time)
-    given, cached, output = (
-        usage.get(name) or 0 for name in CODEX_COUNTS
-    )  # what was not cached was created
-    return LineContent(time, turn=(given, output, cached, max(wrap64(given - cached), 0)))
+
+    given = usage.get("input_tokens") or 0
+    cached = usage.get("cached_input_tokens") or 0
+    turn = LineTokens(
+        input=given,
+        output=usage.get("output_tokens") or 0,
+        cache_reads=cached,
+        cache_creations=max(wrap64(given - cached), 0),  # what was not cached was created
+    )
+    return LineContent(time, turn=turn)
 
 
-def _objective_view(value: Any) -> LineContent | None:
+def _shown_content(value: Any) -> LineContent | None:
+    """Return what the calls in a line show, as flags."""
     try:
-        line = _OBJECTIVE(value, None)
+        line = _OBJECTIVE_LINE(value, None)
     except WrongTypeError:
         return None
-    if (time := timestamp_ns(line.get("timestamp") or "")) is None:
+
+    time = timestamp_ns(line.get("timestamp") or "")
+    if time is None:
         return None
+
     flags = COVERED
     for item in (line.get("message") or {}).get("content") or ():
-        name, given = item.get("name"), item.get("input")
-        if item.get("type") != "tool_use":
-            continue
-        if name == "Bash":
-            flags |= BASH | TESTS if is_test_command(_input(given, "command")) else BASH
-        elif name == "Read" and reads_loop_state(_input(given, "file_path")):
-            flags |= LOOP_STATE
+        if item.get("type") == "tool_use":
+            flags |= _flags_of_call(item.get("name"), item.get("input"))
     return LineContent(time, flags)
 
 
-def _input(value: Any, name: str) -> str:
+def _flags_of_call(tool: Any, arguments: Any) -> int:
+    if tool == "Bash":
+        runs_tests = is_test_command(_argument(arguments, "command"))
+        return BASH | TESTS if runs_tests else BASH
+    if tool == "Read" and reads_loop_state(_argument(arguments, "file_path")):
+        return LOOP_STATE
+    return 0
+
+
+def _argument(arguments: Any, name: str) -> str:
+    """Return an argument of a call; "" where it is not a text."""
     try:
-        return _ARGUMENTS[name](value, None).get(name) or ""
+        return _ARGUMENTS[name](arguments, None).get(name) or ""
     except WrongTypeError:
         return ""
 
 
-# A line that shows no more than that it is there is no event. Events have the time of their line in
-# the place of its number.
+# A line that shows only that it exists has no event. Events have the time of their line in place of
+# its number.
 
 
 class LineShows(Event, frozen=True):
@@ -344,8 +252,19 @@ class ReferenceTurn(Event, frozen=True):
     cache_creations: int
 
 
+def _turn_event(time: int, tokens: LineTokens) -> ReferenceTurn:
+    return ReferenceTurn(
+        0,
+        time,
+        output=tokens.output,
+        input=tokens.input,
+        cache_reads=tokens.cache_reads,
+        cache_creations=tokens.cache_creations,
+    )
+
+
 class ReferenceReader(JsonReader):
-    """Reads every line as the reference does: odd lines are no others', and skipped ones are not reported."""
+    """Reads every line as the reference does. Skipped lines are not reported."""
 
     def __init__(self, _: TestTools | None = None) -> None:
         super().__init__()
@@ -353,12 +272,18 @@ class ReferenceReader(JsonReader):
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
         """Read some whole lines; the block ends with a line break."""
-        self._lines += filter(None, map(read_exactly, block.split(b"\n")))
+        for line in block.split(b"\n"):
+            self._take(line)
         return ()
 
-    def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - the exact reading knows every line
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:  # noqa: ARG002 - none is broken
         """Read one line."""
-        self._lines += filter(None, [read_exactly(line)])
+        self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        content = read_exactly(line)
+        if content is not None:
+            self._lines.append(content)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read."""
@@ -378,8 +303,7 @@ class ReferenceReader(JsonReader):
             if line.tool_calls:
                 ended.append(CallsEnded(0, line.time, line.tool_calls, line.tool_errors))
             if line.turn:
-                given, output, reads, creations = line.turn
-                turns.append(ReferenceTurn(0, line.time, output, given, reads, creations))
+                turns.append(_turn_event(line.time, line.turn))
         events.put(LineShows, shows)
         events.put(CallsEnded, ended)
         events.put(ReferenceTurn, turns)
@@ -414,15 +338,17 @@ class Reference(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = ""
-    reader, counter = ReferenceReader, ReferenceCounter
+    reader = ReferenceReader
+    counter = ReferenceCounter
 
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
         return True
 
 
-# Plain ``*.jsonl`` files directly inside folders that are named by hand.
 REFERENCE_TRANSCRIPTS = TranscriptRules(
     list_directly, lambda: (Reference(),), "transcripts", alone=True
 )
+"""Plain ``*.jsonl`` files directly inside folders that are named by hand."""
+
 reference_scan = partial(Scan, REFERENCE_TRANSCRIPTS)

@@ -1,0 +1,239 @@
+"""JSON decoded as Go's ``encoding/json`` decodes it into structs, habits and all.
+
+Keys match without regard to case. A key that is given twice is decoded twice into the same place.
+Null leaves a plain field as it is. One field of the wrong type costs the whole value, but all others
+are decoded first.
+
+A spec (:data:`Spec`) is a function that decodes a value over what its place holds::
+
+    line = object_of(type=text, message=optional_object(role=text))
+    line(parse_json(data), None).get("type")
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from scoring.text import INT_MAX, INT_MIN, fold
+
+_DEPTH_LIMIT = 10_000
+"""How deep the reference lets JSON nest."""
+
+_DEPTH_AT_A_TIME = 100
+"""How many levels of it are parsed at a time where Python cannot parse all."""
+
+_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+"""Brackets, and texts, in which brackets mean nothing; one that never ends goes up to the end."""
+
+_REMEMBERED_KEYS = 500
+"""How many keys an object remembers, of which transcripts have a few dozen."""
+
+_LONGEST_REMEMBERED_KEY = 64
+_LONGEST_INTEGER = 24  # characters
+
+
+class WrongTypeError(Exception):
+    """A typed field holds another JSON type: the line does not count."""
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as written: its pairs in order, none dropped."""
+
+
+_NOT_WHOLE = object()
+"""A number that is not written as a whole number."""
+
+Spec: TypeAlias = Callable[[Any, Any], Any]
+"""Decodes a value over what its place holds, and returns what it holds then.
+
+Raises WrongTypeError where the value has another type.
+"""
+
+
+def parse_json(line: bytes) -> Any:
+    """Parse one JSON value, for a spec to decode.
+
+    Raises:
+        ValueError: it is not one, or is nested deeper than the reference goes.
+    """
+    if line.startswith(b"\xef\xbb\xbf"):
+        raise ValueError("a byte-order mark is no JSON")
+
+    text_of_line = line.decode("utf-8", "replace").strip(" \t\r\n")
+    try:
+        return _parse(text_of_line)
+    except RecursionError:
+        return _parse(_flattened(text_of_line))
+
+
+def _flattened(json_text: str) -> str:
+    """Return a JSON text with 0 for what is nested more than 100 levels deep.
+
+    What is replaced was parsed, 100 levels at a time.
+
+    Raises:
+        ValueError: a part of it is no JSON, or is nested too deep.
+    """
+    pieces: list[list[str]] = [[]]
+    copied_to = 0
+    depth = 0
+
+    for mark in _STRUCTURE.finditer(json_text):
+        if mark[0] in ("[", "{"):
+            depth += 1
+            if depth > _DEPTH_LIMIT:
+                raise ValueError("nested too deep")
+            if depth % _DEPTH_AT_A_TIME == 0:
+                pieces[-1].append(json_text[copied_to : mark.start()])
+                pieces.append([])
+                copied_to = mark.start()
+        elif mark[0] in ("]", "}"):
+            if depth % _DEPTH_AT_A_TIME == 0 and len(pieces) > 1:
+                _parse("".join(pieces.pop()) + json_text[copied_to : mark.end()])
+                pieces[-1].append("0")
+                copied_to = mark.end()
+            depth -= 1
+
+    if len(pieces) > 1:
+        return ""
+    return "".join(pieces[0]) + json_text[copied_to:]
+
+
+def _whole_or_other(digits: str) -> Any:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else _NOT_WHOLE
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_parse = json.JSONDecoder(
+    object_pairs_hook=_Pairs,
+    parse_int=_whole_or_other,
+    parse_float=lambda _: _NOT_WHOLE,
+    parse_constant=_refuse_constant,
+).decode
+
+
+# Specs of single values.
+
+
+def text(value: Any, held: Any) -> Any:
+    """Decode a text."""
+    if value is None:
+        return held
+    if not isinstance(value, str):
+        raise WrongTypeError
+    return value
+
+
+def whole_number(value: Any, held: Any) -> Any:
+    """Decode a whole number of 64 bits."""
+    if value is None:
+        return held
+    if isinstance(value, bool) or not isinstance(value, int) or not INT_MIN <= value <= INT_MAX:
+        raise WrongTypeError
+    return value
+
+
+def optional_flag(value: Any, _held: Any) -> Any:
+    """Decode true or false, or null."""
+    if value is not None and not isinstance(value, bool):
+        raise WrongTypeError
+    return value
+
+
+def any_value(value: Any, _held: Any) -> Any:
+    """Take a value as it is, to be decoded later."""
+    return value
+
+
+# Specs of objects and lists.
+
+
+class _FieldsByKey(dict[str, tuple[str, Spec] | None]):
+    """The fields of an object by the keys that name them, in any case.
+
+    None for keys that name none. It remembers keys that it was asked for, up to a limit.
+    """
+
+    def __missing__(self, key: str) -> tuple[str, Spec] | None:
+        field = self.get(fold(key))
+        if len(self) < _REMEMBERED_KEYS and len(key) < _LONGEST_REMEMBERED_KEY:
+            self[key] = field
+        return field
+
+
+def object_of(**specs: Spec) -> Spec:
+    """Return the spec of an object that always exists: null leaves it as it is."""
+    fields = _FieldsByKey((name, (name, spec)) for name, spec in specs.items())
+
+    def decode(value: Any, held: Any) -> Any:
+        if value is None:
+            return held or {}
+        return _decode_fields(value, held, fields)
+
+    return decode
+
+
+def optional_object(**specs: Spec) -> Spec:
+    """Return the spec of an object that may be missing: null removes it."""
+    decode_object = object_of(**specs)
+
+    def decode(value: Any, held: Any) -> Any:
+        if value is None:
+            return None
+        return decode_object(value, held)
+
+    return decode
+
+
+def _decode_fields(value: Any, held: Any, fields: _FieldsByKey) -> dict[str, Any]:
+    """Decode an object, all of its fields before a wrong one of them is reported."""
+    if not isinstance(value, _Pairs):
+        raise WrongTypeError
+
+    decoded = dict(held) if held else {}
+    has_wrong_type = False
+    for key, item in value:
+        field = fields[key]
+        if field is None:
+            continue
+        name, spec = field
+        try:
+            decoded[name] = spec(item, decoded.get(name))
+        except WrongTypeError:
+            has_wrong_type = True
+
+    if has_wrong_type:
+        raise WrongTypeError
+    return decoded
+
+
+class _DecodedItems(list[Any]):
+    """A decoded list, with the items that it held before it got shorter.
+
+    A later list in the same place is decoded over them.
+    """
+
+    dropped: list[Any]
+
+
+def list_of(item_spec: Spec) -> Spec:
+    """Return the spec of a list: null removes it."""
+
+    def decode(value: Any, held: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, list) or isinstance(value, _Pairs):
+            raise WrongTypeError
+
+        earlier = [*held, *held.dropped] if isinstance(held, _DecodedItems) else []
+        items = _DecodedItems()
+        for index, item in enumerate(value):
+            items.append(item_spec(item, earlier[index] if index < len(earlier) else None))
+        items.dropped = earlier[len(items) :] if items else []
+        return items
+
+    return decode
