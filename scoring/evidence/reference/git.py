@@ -1,9 +1,14 @@
-"""The history of a repository as the reference reads it: reachability, reverts and subjects from one walk."""
+"""The history of a repository as the reference reads it.
+
+Whether a commit is reachable, what reverts it and which subject it has all come from one walk of
+the trunk.
+"""
 
 import re
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk, Unknown
@@ -22,7 +27,20 @@ TRUNK = "master"
 """The branch on which work lands where no other one is named."""
 
 _HEX_RUN = re.compile("[0-9a-fA-F]+")
-_SHORTEST_RUN, _LONGEST_RUN = 7, 40
+_SHORTEST_RUN = 7
+_LONGEST_RUN = 40
+
+
+class _RevertMark(NamedTuple):
+    """A run of hexadecimal digits in a message that speaks of a revert.
+
+    Attributes:
+        position: where its commit is in the walk of the trunk.
+        digits: the digits, in lower case.
+    """
+
+    position: int
+    digits: str
 
 
 class ReferenceHistory(GitFacts):
@@ -36,55 +54,70 @@ class ReferenceHistory(GitFacts):
         records: Sequence[IterationRecord],
         trunk: str | None = None,
     ) -> None:
-        """Resolve the commit fields; ``trunk`` is the local branch on which work lands, which may be missing."""
+        """Resolve the commit fields of a log.
+
+        Args:
+            repo_dir: the repository.
+            records: the entries of the log.
+            trunk: the local branch on which work lands, which may be missing.
+        """
         self._repository = GitRepository.of(repo_dir)
-        trunk = TRUNK if trunk is None else trunk
+        if trunk is None:
+            trunk = TRUNK
         branch = f"refs/heads/{trunk}"
-        commits = [record.commit for record in records]
-        self._resolved = self._repository.resolve([*commits, *map(trim, commits), branch])
+
+        fields = [record.commit for record in records]
+        self._resolved = self._repository.resolve([*fields, *map(trim, fields), branch])
         how = "the trunk of the reference's rules"
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self._repository.is_shallow)
 
     def _time_of(self, sha: str) -> int | None:
-        return self._shown[sha].time if sha in self._shown else None
+        commit = self._shown.get(sha)
+        return None if commit is None else commit.time
 
     def landing(self, record: IterationRecord) -> Landing:
         """Look for the commit among the trunk's, or for one with the summary as its subject."""
         field, sha = self._commit(record)
-        found = partial(Landing, self.rules, self.trunk, field, sha)
+        landing = partial(Landing, self.rules, self.trunk, field, sha)
+
         if not field:
-            return found(unknown=Unknown.NO_COMMIT)
+            return landing(unknown=Unknown.NO_COMMIT)
         if sha is None:  # history may have been rewritten
-            alike = self.match_subject(trim(record.impl.summary))
-            if alike is None:
-                return found(unknown=Unknown.UNRESOLVED)
-            return found(facts.MESSAGE, alike, reverted_by=self.reverted_by(alike))
+            same_subject = self.match_subject(trim(record.impl.summary))
+            if same_subject is None:
+                return landing(unknown=Unknown.UNRESOLVED)
+            reverted_by = self.reverted_by(same_subject)
+            return landing(facts.MESSAGE, same_subject, reverted_by=reverted_by)
+
         if not self.on_trunk(sha):
-            return found(facts.NOT_LANDED)
-        return found(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
+            return landing(facts.NOT_LANDED)
+        return landing(facts.ANCESTOR, sha, reverted_by=self.reverted_by(sha))
 
     def _changed_by(self, record: IterationRecord, sha: str) -> Changed:
-        commit, found = self._shown.get(sha), partial(Changed, self.rules, trim(record.commit), sha)
-        return (
-            found(unknown=Unknown.FILES)
-            if commit is None or commit.files is None
-            else found(commit.files)
-        )
+        changed = partial(Changed, self.rules, trim(record.commit), sha)
+        commit = self._shown.get(sha)
+        if commit is None or commit.files is None:
+            return changed(unknown=Unknown.FILES)
+        return changed(commit.files)
 
     def on_trunk(self, sha: str) -> bool:
         """Return whether the trunk contains a commit."""
-        return sha in self._places
+        return sha in self._indices
 
     def reverted_by(self, sha: str) -> str | None:
-        """Return the newest later commit of the trunk with "revert" and 7 to 40 hex digits that begin ``sha``."""
-        own, runs = self._places.get(sha, -1), self._reverts.get(sha[:_SHORTEST_RUN], ())
-        return next(
-            (self._walk[place].sha for place, run in runs if place < own and sha.startswith(run)),
-            None,
-        )
+        """Return the newest trunk commit that reverts one.
+
+        It is later, and its message has the word "revert" and 7 to 40 hexadecimal digits with which
+        ``sha`` begins.
+        """
+        index = self._indices.get(sha, -1)
+        for mark in self._revert_marks.get(sha[:_SHORTEST_RUN], ()):
+            if mark.position < index and sha.startswith(mark.digits):
+                return self._walk[mark.position].sha
+        return None
 
     def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit with the subject ``text`` in any case; None for an empty text."""
+        """Return the newest trunk commit with a subject, in any case; None for an empty one."""
         return self._subjects.get(fold(trim(text)))
 
     @cached_property
@@ -93,23 +126,28 @@ class ReferenceHistory(GitFacts):
 
     @cached_property
     def _walk(self) -> list[Commit]:
+        """The commits of the trunk, newest first."""
         return trunk_commits(self._repository, self.trunk.commit) if self.trunk.commit else []
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {line.sha: place for place, line in enumerate(self._walk)}
+    def _indices(self) -> dict[str, int]:
+        """Where each commit is in the walk."""
+        return {commit.sha: index for index, commit in enumerate(self._walk)}
 
     @cached_property
     def _subjects(self) -> dict[str, str]:
         return newest_by_subject(self._walk)
 
     @cached_property
-    def _reverts(self) -> dict[str, list[tuple[int, str]]]:
-        """Hex runs in messages that speak of a revert, newest first, by their first seven digits."""
-        found: dict[str, list[tuple[int, str]]] = {}
-        for place, line in enumerate(self._walk):
-            for m in _HEX_RUN.finditer(line.message if "revert" in line.message.lower() else ""):
-                if _SHORTEST_RUN <= len(m[0]) <= _LONGEST_RUN:
-                    run = m[0].lower()
-                    found.setdefault(run[:_SHORTEST_RUN], []).append((place, run))
-        return found
+    def _revert_marks(self) -> dict[str, list[_RevertMark]]:
+        """The marks of reverts, newest first, by their first seven digits."""
+        marks: dict[str, list[_RevertMark]] = {}
+        for index, commit in enumerate(self._walk):
+            if "revert" not in commit.message.lower():
+                continue
+
+            for run in _HEX_RUN.findall(commit.message):
+                if _SHORTEST_RUN <= len(run) <= _LONGEST_RUN:
+                    mark = _RevertMark(index, run.lower())
+                    marks.setdefault(mark.digits[:_SHORTEST_RUN], []).append(mark)
+        return marks

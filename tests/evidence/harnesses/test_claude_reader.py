@@ -174,7 +174,7 @@ class TestCheck:
                 use("Bash", command="echo x > loop-state.md"), BASH, id="writes the loop state"
             ),
             pytest.param(use("Bash"), BASH, id="no command"),
-            pytest.param({"type": "tool_use", "id": "a", "name": "Bash"}, 0, id="no input"),
+            pytest.param({"type": "tool_use", "id": "a", "name": "Bash"}, BASH, id="no input"),
             pytest.param(use("Bash", command=["pytest"]), BASH, id="a command of another type"),
             pytest.param(use("Read", file_path="/x/loop-state.md"), LOOP_STATE, id="loop state"),
             pytest.param(use("Read", file_path="/x/loop-state.md.bak"), 0, id="another file"),

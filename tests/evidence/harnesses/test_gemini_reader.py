@@ -470,10 +470,6 @@ class TestDiscovered:
         self.write(place, place.path, name)
         assert ("(gemini)" in self.details(da_score, "3.1.0")) is counts
 
-    def test_is_not_read_of_another_folder_or_under_earlier_rubrics(
-        self, place: Place, da_score: DaScore
-    ) -> None:
+    def test_does_not_count_in_another_folder(self, place: Place, da_score: DaScore) -> None:
         self.write(place, place.home)
-        assert "gemini" not in self.details(da_score, "3.1.0")
-        self.write(place, place.path)
         assert "gemini" not in self.details(da_score, "3.1.0")

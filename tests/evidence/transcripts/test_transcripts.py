@@ -19,7 +19,12 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.harnesses.lines import chunks
-from scoring.evidence.reference.transcripts import LineContent, read_exactly, reference_scan
+from scoring.evidence.reference.transcripts import (
+    LineContent,
+    LineTokens,
+    read_exactly,
+    reference_scan,
+)
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
@@ -158,7 +163,7 @@ def said(
 ) -> LineContent:
     """What a line at :data:`TIME` contributes."""
     flags = covered * COVERED | bash * BASH | tests * TESTS | loop_state * LOOP_STATE
-    tokens = (input_tokens, output_tokens, cache_reads, cache_creations)
+    tokens = LineTokens(input_tokens, output_tokens, cache_reads, cache_creations)
     return LineContent(TIME, flags, tool_calls, tool_errors, tokens if turns else None)
 
 
