@@ -86,7 +86,7 @@ def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(
     done = da_score("meeting", write(tmp_path / "r"), "--config", own)
     assert (
         done.err
-        == f"da-score: warning: {own}: round_limits.maximum is no key of a config and is ignored\n"
+        == f"da-score: warning: {own}: round_limits.maximum is not a key of a config and is ignored\n"
     )
     assert (done.status, "(rule round_limit)" in done.out) == (0, True)
 
