@@ -59,7 +59,8 @@ class Place:
     ) -> dict[str, Any]:
         """Return a response in the window of the commit ``window`` (the first is 1).
 
-        ``calls`` are the numbers of the results, made with :meth:`call`, of the tools that it calls.
+        ``calls`` are the numbers of the results, made with :meth:`call`, of the tools that it
+        calls.
         """
         at = START + (window - 1) * STEP - 600 + number
         counts = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 75}

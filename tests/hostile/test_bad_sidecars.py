@@ -1,4 +1,4 @@
-"""Numbers in a sidecar that no score can have: every command names the file, goes on, and prints what JSON allows."""
+"""Numbers in a sidecar that no score can have: commands name the file and print valid JSON."""
 
 import json
 import re

@@ -1,7 +1,8 @@
-"""Made-up input for everything that reads files from outside: no traceback, no hang, nothing written outside.
+"""Made-up input for all that reads files from outside: no traceback, no hang, nothing written.
 
-Hypothesis makes it, always the same: some examples each by default, many more with the slow tests. Each
-reader by itself takes broken and odd texts, and whole commands go over a log whose files were changed at random.
+Hypothesis makes the same input every time: some examples by default, many more with the slow tests.
+Each reader by itself takes broken and odd texts, and whole commands go over a log whose files were
+changed at random.
 """
 
 import contextlib
@@ -103,12 +104,13 @@ TEXTS = st.one_of(
     ),
 )
 KEYS = """
-    schema_version iteration date task_id commit impl verifiers review agent session_id retries status summary
-    records labels label_id actor history structured correctness rounds round outputs claims open_questions
-    next_actions type timestamp payload message content usage input_tokens info total_token_usage call_id name
-    input arguments output cwd sessionId uuid toolCalls args messages value band breakdown signal present
-    nominal_weight bounds harnesses window trunk landed rubric_version scored per_iteration iterations round_index
-    convergence expert_positions exploration aspects focus novelty signals weight bands min version combination
+    schema_version iteration date task_id commit impl verifiers review agent session_id retries
+    status summary records labels label_id actor history structured correctness rounds round
+    outputs claims open_questions next_actions type timestamp payload message content usage
+    input_tokens info total_token_usage call_id name input arguments output cwd sessionId uuid
+    toolCalls args messages value band breakdown signal present nominal_weight bounds harnesses
+    window trunk landed rubric_version scored per_iteration iterations round_index convergence
+    expert_positions exploration aspects focus novelty signals weight bands min version combination
     hooks Stop command horizon iter-log-dir dr text
 """.split()
 VALUES = st.recursive(
@@ -150,7 +152,7 @@ DOCUMENTS = st.one_of(
     st.sampled_from(ODD),
     st.sampled_from(ODD_YAML),
 )
-"""What a file may hold: something of the right keys with wrong values, several of them, or no such thing."""
+"""What a file may hold: the right keys with wrong values, several of these, or something else."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What a pull request brings gives it nothing under ``check --trusted``, and no gate holds for want of evidence."""
+"""``check --trusted`` believes nothing that a pull request brings, and no gate holds by a lack."""
 
 import json
 from collections.abc import Callable
@@ -19,13 +19,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "TRUST.md").read_text("utf-8")
 
 @pytest.fixture
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    """A log of one entry, whose author brings nothing else yet; the build machine has no transcripts."""
+    """A log of one entry without anything else, on a build machine without transcripts."""
     repo.commit({"README": "x\n"})
     sha = repo.commit(
         {"src/a.py": "a = 1\n", "tests/test_a.py": "def test_a(): pass\n"},
         f"Add a\n\nEntire-Checkpoint: {CHECKPOINT}\n",
     )
-    entry = f"schema_version: 2\niteration: 1\ntask_id: t\ncommit: {sha}\nimpl: {{tests_total_pass: true}}\n"
+    entry = (
+        f"schema_version: 2\niteration: 1\ntask_id: t\ncommit: {sha}\n"
+        "impl: {tests_total_pass: true}\n"
+    )
     put(repo, {f"{LOG}/iter-1.yaml": entry})
     monkeypatch.chdir(repo.path)
     return repo
@@ -99,10 +102,14 @@ def brings_a_home(repo: Repo) -> None:
 
 def brings_files_beside(repo: Repo) -> None:
     hooks = "records: [{rule_id: a, result: allow, intervention_class: prevent_before_action}]\n"
-    edits = "[{actor: me, role: admin, timestamp: '2026-05-01T00:00:00Z', structured: {correctness: correct}}]"
+    edits = (
+        "[{actor: me, role: admin, timestamp: '2026-05-01T00:00:00Z',"
+        " structured: {correctness: correct}}]"
+    )
     label = (
-        "iteration: 1\nschema_version: '1'\nlabels:\n- {id: x, iteration: 1, actor: me, role: admin,"
-        f" schema_version: '1', created_at: '2026-05-01T00:00:00Z', updated_at: '2026-05-01T00:00:00Z',"
+        "iteration: 1\nschema_version: '1'\nlabels:\n"
+        "- {id: x, iteration: 1, actor: me, role: admin, schema_version: '1',"
+        " created_at: '2026-05-01T00:00:00Z', updated_at: '2026-05-01T00:00:00Z',"
         f" history: {edits}}}\n"
     )
     rounds = [
@@ -114,14 +121,22 @@ def brings_files_beside(repo: Repo) -> None:
 
 
 def brings_sidecars(repo: Repo) -> None:
-    row = "{signal: landed, label: x, present: true, sub_score: 1, nominal_weight: 1, effective_weight: 1,"
+    row = (
+        "{signal: landed, label: x, present: true, sub_score: 1,"
+        " nominal_weight: 1, effective_weight: 1,"
+    )
     row += " contribution: 1}"
-    head = f"iteration: 1\nrubric_version: '{NEW}'\nscored: true\nvalue: 1\nband: excellent\nbounds: {{low: 1, high: 1}}\n"
+    head = (
+        f"iteration: 1\nrubric_version: '{NEW}'\nscored: true\nvalue: 1\n"
+        "band: excellent\nbounds: {low: 1, high: 1}\n"
+    )
     put(repo, {f"{LOG}/iter-1.score.yaml": f"{head}breakdown: [{row}]\n"})
     put(
         repo,
         {
-            f"{LOG}/iter-1.evidence.yaml": "schema_version: 1\nharnesses: [{name: claude, turns: 99}]\n"
+            f"{LOG}/iter-1.evidence.yaml": (
+                "schema_version: 1\nharnesses: [{name: claude, turns: 99}]\n"
+            )
         },
     )
     put(
@@ -142,7 +157,7 @@ def brings_plans_and_artifacts(repo: Repo) -> None:
 
 
 def brings_words(repo: Repo) -> None:
-    """All fields of an entry by which a commit or a session is found beside ``commit``, or its time."""
+    """All fields of an entry besides ``commit`` that lead to a commit, a session or a time."""
     entry = repo.path / LOG / "iter-1.yaml"
     at = repo.git("log", "-1", "--format=%cI")
     edit(
@@ -234,7 +249,7 @@ def test_every_row_of_the_table_is_an_attack_or_says_why_not() -> None:
 def test_what_the_table_names_stops_it(
     change: Repo, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """The score under ``--trusted`` is the same to the last digit, with all that this row of the table brings."""
+    """The score under ``--trusted`` is the same to the last digit, with all of this row."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
     by = TABLE[row].strip("`")
     options = ("check", "--no-unscored", "--rubric", NEW, "--json", "--trusted")

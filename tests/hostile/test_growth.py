@@ -1,7 +1,7 @@
-"""Everything that reads text from outside takes time that grows with the length of the text and no faster.
+"""All that reads text from outside takes time that grows with the text and no faster.
 
-Each place that has a regular expression or a loop over such text is listed once, with a function that gives the text to
-it; whole files in every format are among them.
+Each place that has a regular expression or a loop over such text is listed once, with a function
+that gives the text to it; whole files in every format are among them.
 """
 
 import contextlib
@@ -226,7 +226,7 @@ def _report(text: str) -> None:
 
 
 def _globs(text: str) -> None:
-    """A scope is read in time that grows with it times the path that is looked for, and paths are short."""
+    """A scope is read in time that grows with its length times that of the path, which is short."""
     for rules in get_args(Rules):
         _ = "src/a.py" in path_scope(rules, (text, "x/**"))
 

@@ -1,4 +1,4 @@
-"""What a process that was killed leaves behind is taken away by the next one, and nothing else is."""
+"""The next process removes what a killed process left behind, and nothing else."""
 
 import os
 import subprocess

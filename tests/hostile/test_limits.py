@@ -1,4 +1,4 @@
-"""What is small on disk and large in memory or time: compressed transcripts, settings, and files of many lines."""
+"""What is small on disk and large in memory or time, such as compressed transcripts."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Links at the places of files lead no command out of a log, and no folder of transcripts into another one."""
+"""Links instead of files lead no command out of a log or a folder of transcripts."""
 
 from pathlib import Path
 

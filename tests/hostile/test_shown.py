@@ -1,4 +1,4 @@
-"""What a log says is shown as text: nothing in it is hidden, turns the rest round, or becomes a link or a control."""
+"""What a log says is shown as text: it hides nothing, and becomes no link or control."""
 
 import json
 import re

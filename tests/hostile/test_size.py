@@ -1,4 +1,4 @@
-"""Logs and meetings that are far larger than real ones: memory has a bound, and time grows with them."""
+"""Logs and meetings far larger than real ones: memory has a bound, and time grows with them."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from helpers.meetings import record
 from helpers.repos import Repo
 
 MEMORY = {"report": 600 << 10}  # it holds the ledger
-"""How much memory a command may take on a log of a hundred thousand entries, in KiB, that holds what it shows."""
+"""How much memory a command may take on a log of a hundred thousand entries, in KiB."""
 
 PLAIN = 400 << 10
 """The same of commands that hold a line for each entry."""
@@ -72,7 +72,7 @@ def test_a_log_of_ten_thousand_entries(tmp_path: Path, command: tuple[str, ...])
 
 @pytest.mark.slow
 def test_a_meeting_of_three_hundred_thousand_records(tmp_path: Path) -> None:
-    """It is over the limit of a file long before, which is said in one line, at once and in little memory."""
+    """It is over the limit of a file, which one line says, at once and in little memory."""
     path = tmp_path / "meeting.jsonl"
     with path.open("w") as f:
         for n in range(300_000):

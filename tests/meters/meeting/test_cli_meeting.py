@@ -84,9 +84,8 @@ def test_a_config_may_be_a_file_and_its_unknown_keys_are_warned_of(
     own = tmp_path / "own.toml"
     own.write_text("[round_limits]\nmax_rounds = 3\nmaximum = 4\n", "utf-8")
     done = da_score("meeting", write(tmp_path / "r"), "--config", own)
-    assert (
-        done.err
-        == f"da-score: warning: {own}: round_limits.maximum is not a key of a config and is ignored\n"
+    assert done.err == (
+        f"da-score: warning: {own}: round_limits.maximum is not a key of a config and is ignored\n"
     )
     assert (done.status, "(rule round_limit)" in done.out) == (0, True)
 
