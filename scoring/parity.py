@@ -19,9 +19,10 @@ from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_va
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
 from scoring.signals.hook_outcomes import HOOK_OUTCOMES, hook_value
 from scoring.signals.landed import LANDED, landed_claim, landed_value
+from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import SCOPE, scope_claim, scope_value
 from scoring.signals.signal import role_of
-from scoring.signals.table import objective_checks, signal_set
+from scoring.signals.table import signal_set
 from scoring.signals.tests import TESTS, flags_claim
 from scoring.signals.token_efficiency import TOKEN_EFFICIENCY, efficiency_value
 from scoring.signals.verifier import VERIFIER, verifier_claim, verifier_value

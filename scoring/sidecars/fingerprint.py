@@ -129,7 +129,7 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 class Fingerprints:
-    """The fingerprints of one log under one rubric, in the store; :func:`fingerprints` opens them."""
+    """The fingerprints of one log under one rubric; :func:`fingerprints` opens them."""
 
     def __init__(self, store: Store, log_dir: Path, rubric: Rubric) -> None:
         self._store = store

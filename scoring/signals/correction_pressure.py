@@ -1,4 +1,7 @@
-"""How little the iteration had to be corrected (``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure")."""
+"""How little the iteration had to be corrected.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "correction_pressure".
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +10,7 @@ from msgspec.structs import replace
 from rubric import SignalID, Source
 from scoring.evidence.beside import Corrections
 from scoring.evidence.facts import IterationFacts
-from scoring.evidence.transcripts.facts import CorrectionsSeen
+from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import (
     Signal,
@@ -22,6 +25,8 @@ from scoring.text import counted, wrap64
 
 CORRECTION_PRESSURE = SignalID("correction_pressure")
 
+_WEIGHT_OF_ERRORS = 2
+
 
 class CorrectionPressure(Signal):
     """Retries, corrections and, when there were tool calls, the share of them that failed."""
@@ -32,104 +37,158 @@ class CorrectionPressure(Signal):
     read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Combine retries, corrections and the tool-error rate."""
-        return self._value(facts, facts.observed is not None and facts.observed.tool_calls > 0)
+        """Combine retries, corrections and the share of failed tool calls."""
+        if facts.observed is not None and facts.observed.tool_calls > 0:
+            return _observed_value(facts, facts.observed)
+        return _reported_value(facts)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Combine them where tool calls were seen; what the entry admits counts then, and silence does not."""
+        """Combine them where tool calls were seen.
+
+        Then what the entry admits counts too, and what it leaves out does not.
+        """
         observed = facts.observed
         if observed is None:
             if error_rate_of(facts) is None:
                 return absent_signal("no tool calls seen")
-        elif missing := unattributed(observed):
-            return absent_signal(missing)
-        elif not observed.tool_calls:
-            return absent_signal(f"no tool calls seen{attribution(observed)}", "no tool calls seen")
-        return self._value(facts, seen=True)
+            return _reported_value(facts)
 
-    def _value(self, facts: IterationFacts, seen: bool) -> SignalValue:
-        """Combine what was reported, and what was ``seen`` where anything was."""
-        rate = error_rate_of(facts)
-        if facts.observed is None or not seen:
-            return replace(pressure_value(facts.corrections, rate), fact=_failed_calls(facts))
-        reported, found = facts.corrections, facts.observed.corrections
-        larger = max(reported.retries, found.resets), max(reported.corrections, found.corrections)
-        value = pressure_value(
-            Corrections(*larger, True), rate, found
-        )  # to admit less than was seen is no help
-        kinds = (
-            ("interruption", found.interrupts),
-            ("rejection", found.rejections),
-            ("reset", found.resets),
-        )
-        parts = [counted(number, kind) for kind, number in kinds if number]
-        if found.words is None:
-            parts.append("prompts in another language, not judged")
-        elif found.words:
-            parts.append(
-                counted(
-                    found.words,
-                    "prompt that reads as a correction",
-                    "prompts that read as corrections",
-                )
-            )
-        said = ", ".join(parts)
-        detail = (
-            f"{value.detail}{f'; observed: {said}' if said else ''}{attribution(facts.observed)}"
-        )
-        return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
+        missing = unattributed(observed)
+        if missing:
+            return absent_signal(missing)
+        if not observed.tool_calls:
+            return absent_signal(f"no tool calls seen{attribution(observed)}", "no tool calls seen")
+        return _observed_value(facts, observed)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the retries in the entry, the review artifact, the lines of the tool calls, and corrections."""
+        """Yield the retries in the entry, the review artifact, the tool calls and corrections."""
         retries = [f"verifiers.{n}.retries" for n in range(len(facts.record.verifiers))]
         yield from named_fields(entry, "retries", "impl.retries", *retries)
-        if facts.record.review.decision_artifact:
-            yield f"artifact {facts.record.review.decision_artifact}"
+
+        artifact = facts.record.review.decision_artifact
+        if artifact:
+            yield f"artifact {artifact}"
         if error_rate_of(facts) is not None:
             yield from work_source(facts)
         yield from seen_source(facts, "correction")
 
 
+def _reported_value(facts: IterationFacts) -> SignalValue:
+    """Combine what the entry reports and the tool calls."""
+    value = pressure_value(facts.corrections, error_rate_of(facts))
+    return replace(value, fact=_failed_calls(facts))
+
+
+def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
+    """Combine what the entry admits, what was seen, and the tool calls.
+
+    Of either count the larger one decides, so that admitting less than was seen is no help.
+    """
+    reported = facts.corrections
+    seen = observed.corrections
+    larger = Corrections(
+        retries=max(reported.retries, seen.resets),
+        corrections=max(reported.corrections, seen.corrections),
+        reported=True,
+    )
+    value = pressure_value(larger, error_rate_of(facts), seen)
+
+    detail = value.detail
+    kinds = _seen_in_words(seen)
+    if kinds:
+        detail += f"; observed: {', '.join(kinds)}"
+    detail += attribution(observed)
+    return present_signal(value.sub_score, detail, fact=_failed_calls(facts))
+
+
+def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
+    kinds = []
+    if seen.interrupts:
+        kinds.append(counted(seen.interrupts, "interruption"))
+    if seen.rejections:
+        kinds.append(counted(seen.rejections, "rejection"))
+    if seen.resets:
+        kinds.append(counted(seen.resets, "reset"))
+
+    if seen.words is None:
+        kinds.append("prompts in another language, not judged")
+    elif seen.words:
+        one = "prompt that reads as a correction"
+        kinds.append(counted(seen.words, one, "prompts that read as corrections"))
+    return kinds
+
+
 def error_rate_of(facts: IterationFacts) -> float | None:
-    """Return failed tool calls over tool calls, in [0, 1]; None when none were seen."""
+    """Return the share of tool calls that failed, from 0 to 1; None when none were seen."""
     failed, ended = _ended_calls(facts)
-    return failed / ended if ended and failed is not None else None
+    if not ended or failed is None:
+        return None
+    return failed / ended
 
 
 def _ended_calls(facts: IterationFacts) -> tuple[int | None, int]:
-    """Return how many tool calls failed (None: unknown), of how many: in what votes, or else in the window."""
+    """Return how many tool calls failed (None: not known), and how many there were.
+
+    They are those of the iteration's own lines, or else of its window.
+    """
     if facts.observed is not None:
         return facts.observed.failed_calls, facts.observed.tool_calls
-    found = facts.transcripts
-    return (found.tool_errors, found.tool_calls) if found else (0, 0)
+    if facts.transcripts is None:
+        return 0, 0
+    return facts.transcripts.tool_errors, facts.transcripts.tool_calls
 
 
 def pressure_value(
     corrections: Corrections, error_rate: float | None, seen: CorrectionsSeen | None = None
 ) -> SignalValue:
-    """Combine retries, user corrections and, if there were tool calls, their error rate; absent when all are unknown.
+    """Combine retries, corrections by the user and the share of tool calls that failed.
 
-    Without an error rate it is a claim, unless the corrections were ``seen``: some of those in words may be none.
+    The value is absent when all of them are unknown. Without an error rate it is a claim, unless
+    the corrections were ``seen``.
+
+    Args:
+        corrections: the counts to go by.
+        error_rate: from 0 to 1; None without tool calls.
+        seen: the corrections that were seen, where the counts include them.
     """
     retries, by_user, reported = corrections
     if error_rate is None and not reported:
         return absent_signal("no retries field, no review artifact and no tool calls")
-    detail = f"{retries} retries, {by_user} user corrections"  # as the reference writes it
+
+    # as the reference writes it
+    detail = f"{retries} retries, {by_user} user corrections"
     if seen is not None:
-        by = counted(by_user, "user correction") if by_user else "no user correction found"
-        by = f"up to {by} found" if seen.words and by_user else by
-        detail = f"{counted(retries, 'retry', 'retries')}, {by}"
+        detail = f"{counted(retries, 'retry', 'retries')}, {_corrections_in_words(by_user, seen)}"
+
     pressure = float(wrap64(retries + by_user))
     if error_rate is not None:
         detail += f", {error_rate * 100:.0f}% tool-error rate"
-        pressure += 2 * error_rate
+        pressure += _WEIGHT_OF_ERRORS * error_rate
+
+    source: Source = "observed"
+    if error_rate is None and seen is None:
+        source = "claimed"
+
     divisor = 1 + pressure
-    source: Source = "claimed" if error_rate is None and seen is None else "observed"
-    return present_signal(1 / divisor if divisor else float("inf"), detail, source)
+    sub_score = 1 / divisor if divisor else float("inf")
+    return present_signal(sub_score, detail, source)
+
+
+def _corrections_in_words(by_user: int, seen: CorrectionsSeen) -> str:
+    if not by_user:
+        return "no user correction found"
+
+    count = counted(by_user, "user correction")
+    if seen.words:
+        # Some prompts that read as corrections are none.
+        return f"up to {count} found"
+    return count
 
 
 def _failed_calls(facts: IterationFacts) -> str:
     failed, ended = _ended_calls(facts)
     if failed is None:
         return f"how {counted(ended, 'tool call')} ended is not stated"
-    return f"{failed} of {counted(ended, 'tool call')} failed" if ended else ""
+    if not ended:
+        return ""
+    return f"{failed} of {counted(ended, 'tool call')} failed"

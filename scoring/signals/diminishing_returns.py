@@ -1,6 +1,10 @@
-"""diminishing_returns: had the deliberation converged, unblocked (``docs/OUTCOME_SCORING_RUBRIC.md``)."""
+"""Whether the deliberation behind an iteration had converged, unblocked, when it stopped.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "diminishing_returns".
+"""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rubric import SignalID
 from scoring.evidence.beside import PROFILE, DeliberationFacts, deliberation_names
@@ -9,6 +13,9 @@ from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
 from scoring.signals.values import Deliberation, SignalValue, absent_signal, present_signal
 from scoring.text import cut, printable
+
+if TYPE_CHECKING:
+    from scoring.meters.dr import DRResult
 
 DIMINISHING_RETURNS = SignalID("diminishing_returns")
 
@@ -21,14 +28,21 @@ class DiminishingReturns(Signal):
 
     id = DIMINISHING_RETURNS
     better = "the deliberation has converged and is not blocked when it stops"
-    supply = "nothing, if no deliberation was held; otherwise keep its rounds in iter-N.dr.json beside the entry"
+    supply = (
+        "nothing, if no deliberation was held;"
+        " otherwise keep its rounds in iter-N.dr.json beside the entry"
+    )
     optional = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the meter's score; 0 where it says to escalate and, from dr-2 on, where the last round is blocked."""
+        """Return the meter's score, or 0 for a deliberation that is stuck."""
         return deliberation_value(facts.deliberation, facts.record.iteration)
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+    def sources(
+        self,
+        facts: IterationFacts,
+        entry: EntryPlaces | None,  # noqa: ARG002 - it is read from no field of the entry
+    ) -> Iterator[str]:
         """Yield the DR transcript."""
         if facts.deliberation:
             yield str(facts.deliberation.path)
@@ -38,32 +52,62 @@ class DiminishingReturns(Signal):
         yield from deliberation_names(iteration)
 
 
-def deliberation_shown(found: DeliberationFacts | None, iteration: int) -> Deliberation | None:
-    """Return what is shown of a deliberation beside a score, whether it votes or not; None where there is none."""
-    if found is None:
+def deliberation_shown(facts: DeliberationFacts | None, iteration: int) -> Deliberation | None:
+    """Return what is shown of a deliberation, whether it votes or not; None where there is none."""
+    if facts is None:
         return None
-    payload = found.result.payload() if found.result else None
-    return Deliberation(found.path, deliberation_value(found, iteration), payload, found.profile)
+
+    return Deliberation(
+        source=facts.path,
+        value=deliberation_value(facts, iteration),
+        meter=facts.result.payload() if facts.result else None,
+        profile=facts.profile,
+    )
 
 
-def deliberation_value(found: DeliberationFacts | None, iteration: int) -> SignalValue:
-    """Judge a deliberation; None where there is no DR transcript."""
-    transcript, general = f"DR transcript for iter-{iteration}", "DR transcript for iter-N"
-    if found is None:
-        return absent_signal(f"no {transcript}", f"no {general}")
-    if found.result is None:
-        problem = cut(printable(" ".join(found.problem.split())), REASON_WIDTH)
-        return absent_signal(f"cannot read {transcript}: {problem}", f"cannot read {general}: …")
-    result, rounds = found.result, len(found.result.novelty)
+def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> SignalValue:
+    """Judge the deliberation behind an iteration.
+
+    Args:
+        facts: what the meter measured; None without a DR transcript.
+        iteration: the number of the entry.
+    """
+    transcript = f"DR transcript for iter-{iteration}"
+    any_transcript = "DR transcript for iter-N"
+
+    if facts is None:
+        return absent_signal(f"no {transcript}", f"no {any_transcript}")
+    if facts.result is None:
+        problem = cut(printable(" ".join(facts.problem.split())), REASON_WIDTH)
+        detail = f"cannot read {transcript}: {problem}"
+        return absent_signal(detail, f"cannot read {any_transcript}: …")
+
+    rounds = len(facts.result.novelty)
     if rounds < LEAST_ROUNDS:
         few = f"has {rounds} round; at least {LEAST_ROUNDS} needed"
-        return absent_signal(f"{transcript} {few}", f"{general} {few}")
-    if not any(new.claims for new in result.novelty):
-        return absent_signal(f"{transcript} has no claims", f"{general} has no claims")
-    new, ready = result.novelty[-1], result.readiness[-1]
-    detail = f"{result.signal}: novelty {new.rate:.3f} {new.level}, readiness {ready.value:.2f} {ready.level}"
-    detail += f", {rounds} rounds"
-    if result.rough_rounds and found.profile != PROFILE:
+        return absent_signal(f"{transcript} {few}", f"{any_transcript} {few}")
+    if not any(novelty.claims for novelty in facts.result.novelty):
+        return absent_signal(f"{transcript} has no claims", f"{any_transcript} has no claims")
+
+    sub_score = 0.0 if _is_stuck(facts.result, facts.profile) else facts.result.score
+    return present_signal(sub_score, _in_words(facts.result, facts.profile))
+
+
+def _is_stuck(result: "DRResult", profile: str) -> bool:
+    """Return whether the meter escalates or, since profile dr-2, the last round is blocked."""
+    if result.signal == "ESCALATE":
+        return True
+    return profile != PROFILE and result.readiness[-1].blocker is not None
+
+
+def _in_words(result: "DRResult", profile: str) -> str:
+    novelty = result.novelty[-1]
+    readiness = result.readiness[-1]
+
+    detail = (
+        f"{result.signal}: novelty {novelty.rate:.3f} {novelty.level},"
+        f" readiness {readiness.value:.2f} {readiness.level}, {len(result.novelty)} rounds"
+    )
+    if result.rough_rounds and profile != PROFILE:
         detail += ", claims cut out of text"
-    stuck = result.signal == "ESCALATE" or (found.profile != PROFILE and ready.blocker is not None)
-    return present_signal(0.0 if stuck else result.score, detail)
+    return detail

@@ -1,6 +1,10 @@
-"""Did the iteration's hook gates allow, advise, or remediate (``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes")."""
+"""Whether the iteration's hook gates allowed, advised, or remediated.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "hook_outcomes".
+"""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.beside import HookFacts, HookOutcome, hook_file_name
@@ -10,6 +14,9 @@ from scoring.signals.signal import Signal
 from scoring.signals.values import SignalValue, absent_signal, present_signal
 
 HOOK_OUTCOMES = SignalID("hook_outcomes")
+
+_SUB_SCORES = {"remediate": 0.0, "advise": 0.6, "allow": 1.0}
+"""By result, the most severe one first."""
 
 _SEVERITY = {"remediate": 3, "advise": 2, "allow": 1}
 
@@ -27,54 +34,77 @@ class HookOutcomes(Signal):
         return hook_value(facts.hooks, facts.record.iteration)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; a file that is there needs other content."""
+        """Return what would raise the score; a file that exists needs other content."""
         if not present and facts.hooks.failed:
-            return f"fix {facts.hooks.path}, or write it anew"
+            return f"fix {facts.hooks.path}, or write it again"
         if not present and facts.hooks.records is not None:
             return "let the hook gates record what they did: allow, advise or remediate"
         return super().advice(present, facts)
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+    def sources(
+        self,
+        facts: IterationFacts,
+        entry: EntryPlaces | None,  # noqa: ARG002 - it is read from no field of the entry
+    ) -> Iterator[str]:
         """Yield the file, where there is one."""
         if facts.hooks.records is not None or facts.hooks.failed:
             yield str(facts.hooks.path)
 
     def files(self, iteration: int) -> Iterator[str]:
-        """Yield the file."""
+        """Yield the name of the file."""
         yield hook_file_name(iteration)
 
 
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
-    """Return what the gates of an iteration did."""
+    """Judge what the hook gates of an iteration did."""
     if hooks.failed:
-        what = f"cannot {hooks.failed} hook-outcomes sidecar for iter-"
-        return absent_signal(f"{what}{iteration}: {hooks.problem}", f"{what}N: …")
+        failure = f"cannot {hooks.failed} hook-outcomes sidecar for iter-"
+        return absent_signal(f"{failure}{iteration}: {hooks.problem}", f"{failure}N: …")
     if hooks.records is None:
-        return absent_signal(
-            f"no hook-outcomes sidecar for iter-{iteration}", "no hook-outcomes sidecar for iter-N"
-        )
+        missing = "no hook-outcomes sidecar for iter-"
+        return absent_signal(f"{missing}{iteration}", f"{missing}N")
     if not hooks.records:
-        what = "(continuity_advice/observe_tool_result are deferred)"
-        kept = "no scored hook-outcome records for iter-"
-        return absent_signal(f"{kept}{iteration} {what}", f"{kept}N {what}")
-    results = _collapse(hooks.records)
-    for result, sub_score in (("remediate", 0.0), ("advise", 0.6), ("allow", 1.0)):
-        rules = [rule for rule, found in results if found == result]
+        none_scored = "no scored hook-outcome records for iter-"
+        deferred = "(continuity_advice/observe_tool_result are deferred)"
+        return absent_signal(f"{none_scored}{iteration} {deferred}", f"{none_scored}N {deferred}")
+
+    outcomes = _outcomes_of_gates(hooks.records)
+    for result, sub_score in _SUB_SCORES.items():
+        rules = [outcome.rule for outcome in outcomes if outcome.result == result]
         if rules:
-            names = ", ".join(
-                sorted(set(rules), key=lambda rule: rule.encode("utf-8", "surrogateescape"))
-            )
-            count = f" ({len(rules)} records)" if result == "allow" else ""
-            return present_signal(sub_score, f"{result}: {names}{count}")
+            detail = f"{result}: {', '.join(sorted(set(rules), key=_as_bytes))}"
+            if result == "allow":
+                detail += f" ({len(rules)} records)"
+            return present_signal(sub_score, detail)
+
     return absent_signal("hook-outcome records had no recognised result value")
 
 
-def _collapse(records: Iterable[HookOutcome]) -> list[tuple[str, str]]:
-    """Return (rule, result) per gate: records of one correlation and one rule are one, with the severest result."""
-    collapsed: dict[object, tuple[str, str]] = {}
-    for n, record in enumerate(records):
-        key: object = (record.correlation_id, record.rule_id) if record.correlation_id else n
-        _, held = collapsed.get(key, ("", ""))
-        if key not in collapsed or _SEVERITY.get(record.result, 0) > _SEVERITY.get(held, 0):
-            collapsed[key] = (record.rule_id, record.result)
-    return list(collapsed.values())
+def _as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+class _GateOutcome(NamedTuple):
+    rule: str
+    result: str
+
+
+def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[_GateOutcome]:
+    """Return one outcome for each time that a gate ran.
+
+    Records of one rule with one correlation id are of one time; the most severe result counts.
+    """
+    outcomes: dict[object, _GateOutcome] = {}
+    for index, record in enumerate(records):
+        key: object = index
+        if record.correlation_id:
+            key = (record.correlation_id, record.rule_id)
+
+        earlier = outcomes.get(key)
+        if earlier is None or _severity(record.result) > _severity(earlier.result):
+            outcomes[key] = _GateOutcome(record.rule_id, record.result)
+    return list(outcomes.values())
+
+
+def _severity(result: str) -> int:
+    return _SEVERITY.get(result, 0)

@@ -1,4 +1,7 @@
-"""human_label: how people judged the iteration, under a rubric that has it (``docs/LOG.md``, "Labels")."""
+"""How people judged the iteration, under a rubric that has this signal.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "human_label", and ``docs/LOG.md``, "Labels".
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -17,10 +20,11 @@ if TYPE_CHECKING:
 HUMAN_LABEL = SignalID("human_label")
 
 HALF = 0.5
-_SCOPE: dict[str | None, float] = {"on-target": 1.0, "partial": HALF, "breach": 0.0}
-_HALLUCINATION: dict[str | None, float] = {"none": 1.0, "minor": HALF, "major": 0.0}
-_BEST = 3
-_NEVER = -(2**63)
+_SCOPE = {"on-target": 1.0, "partial": HALF, "breach": 0.0}
+_HALLUCINATION = {"none": 1.0, "minor": HALF, "major": 0.0}
+_BEST_CORRECTNESS = 3
+
+_BEFORE_ALL_TIMES = -(2**63)
 _REASON_WIDTH = 200
 _NAME_WIDTH = 80
 
@@ -37,72 +41,118 @@ class HumanLabel(Signal):
         """Return the mean over people of what their latest labels say."""
         return label_value(facts.labels, facts.record.iteration)
 
-    def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:  # noqa: ARG002
+    def sources(
+        self,
+        facts: IterationFacts,
+        entry: EntryPlaces | None,  # noqa: ARG002 - it is read from no field of the entry
+    ) -> Iterator[str]:
         """Yield the file of labels, where there is one."""
         if facts.labels and (facts.labels.labels is not None or facts.labels.problem):
             yield str(facts.labels.path)
 
     def files(self, iteration: int) -> Iterator[str]:
-        """Yield the file."""
+        """Yield the name of the file."""
         yield label_file_name(iteration)
 
 
-def label_value(found: "LabelFacts | None", iteration: int) -> SignalValue:
-    """Judge the labels of an iteration; None where they were not asked for."""
-    if found is None or (found.labels is None and not found.problem):
-        return absent_signal(f"no labels for iter-{iteration}", "no labels for iter-N")
-    if found.labels is None:
-        problem = cut(printable(" ".join(found.problem.split())), _REASON_WIDTH)
-        return absent_signal(
-            f"cannot read labels for iter-{iteration}: {problem}",
-            "cannot read labels for iter-N: …",
-        )
-    counting = counting_labels(found.labels)
+def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
+    """Judge the labels of an iteration.
+
+    Args:
+        facts: its labels; None where they were not asked for.
+        iteration: the number of the entry.
+    """
+    here = f"iter-{iteration}"
+    if facts is None:
+        return absent_signal(f"no labels for {here}", "no labels for iter-N")
+    if facts.labels is None and not facts.problem:
+        return absent_signal(f"no labels for {here}", "no labels for iter-N")
+    if facts.labels is None:
+        problem = cut(printable(" ".join(facts.problem.split())), _REASON_WIDTH)
+        detail = f"cannot read labels for {here}: {problem}"
+        return absent_signal(detail, "cannot read labels for iter-N: …")
+
+    counting = counting_labels(facts.labels)
     if not counting:
-        why = general = "all of them are readonly" if found.labels else "there is none"
-        if found.notes and not found.labels:
-            why, general = cut(printable(found.notes[0]), _REASON_WIDTH), "…"
-        return absent_signal(
-            f"no label for iter-{iteration} counts: {why}", f"no label for iter-N counts: {general}"
-        )
-    overriding = any(label.overrides and value_of(label) is not None for label in counting)
-    values = {label.actor: value for label in counting if (value := value_of(label)) is not None}
+        return _no_label_counts(facts, here)
+
+    values: dict[str, float] = {}
+    is_overridden = False
+    for label in counting:
+        value = value_of(label)
+        if value is not None:
+            values[label.actor] = value
+            is_overridden = is_overridden or label.overrides
     if not values:
-        return absent_signal(
-            f"the labels for iter-{iteration} give no value", "the labels for iter-N give no value"
-        )
+        detail = f"the labels for {here} give no value"
+        return absent_signal(detail, "the labels for iter-N give no value")
+
     names = ", ".join(cut(printable(actor), _NAME_WIDTH) for actor in values)
-    said = (
-        f"admin override by {names}"
-        if overriding
-        else f"mean of {len(values)} latest label(s) by {names}"
+    detail = f"mean of {len(values)} latest label(s) by {names}"
+    if is_overridden:
+        detail = f"admin override by {names}"
+    return present_signal(sum(values.values()) / len(values), detail)
+
+
+def _no_label_counts(facts: "LabelFacts", here: str) -> SignalValue:
+    general = "there is none"
+    if facts.labels:
+        general = "all of them are readonly"
+
+    particular = general
+    if facts.notes and not facts.labels:
+        particular = cut(printable(facts.notes[0]), _REASON_WIDTH)
+        general = "…"
+
+    return absent_signal(
+        f"no label for {here} counts: {particular}", f"no label for iter-N counts: {general}"
     )
-    return present_signal(sum(values.values()) / len(values), said)
 
 
 def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
-    """Return the latest label of each person; where some override the others and give a value, only those."""
+    """Return the latest label of each person.
+
+    Where some labels override the others and give a value, only those are returned.
+    """
     overriding = [label for label in labels if label.overrides and value_of(label) is not None]
     return latest_labels(overriding) or latest_labels(labels)
 
 
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
-    """Return the label of each person that was updated last, or is last in the file; without the role readonly."""
+    """Return the label of each person that was updated last, by name.
+
+    Of labels updated at one time the last in the file counts, and those of the role readonly never.
+    """
     counting = [label for label in labels if label.role != "readonly"]
-    by_time = sorted(counting, key=lambda label: _NEVER if label.updated is None else label.updated)
-    latest = {label.actor: label for label in by_time}
-    return [
-        latest[actor]
-        for actor in sorted(latest, key=lambda a: a.encode("utf-8", "surrogateescape"))
-    ]
+    latest = {label.actor: label for label in sorted(counting, key=_update_time)}
+    return [latest[actor] for actor in sorted(latest, key=_as_bytes)]
+
+
+def _update_time(label: "LabelRecord") -> int:
+    return _BEFORE_ALL_TIMES if label.updated is None else label.updated
+
+
+def _as_bytes(actor: str) -> bytes:
+    return actor.encode("utf-8", "surrogateescape")
 
 
 def value_of(label: "LabelRecord") -> float | None:
-    """Return the mean of the values that the latest edit of a label gives, from 0 to 1; None when it gives none."""
+    """Return the mean of what the latest edit of a label says, from 0 to 1.
+
+    None when it gives no value.
+    """
     if label.latest is None:
         return None
+
     judgement = label.latest.judgement
-    correct = None if judgement.correctness is None else judgement.correctness / _BEST
-    votes = correct, _SCOPE.get(judgement.scope), _HALLUCINATION.get(judgement.hallucination)
-    given = [vote for vote in votes if vote is not None]
-    return sum(given) / len(given) if given else None
+    votes: list[float] = []
+    if judgement.correctness is not None:
+        votes.append(judgement.correctness / _BEST_CORRECTNESS)
+    if judgement.scope in _SCOPE:
+        votes.append(_SCOPE[judgement.scope])
+    if judgement.hallucination in _HALLUCINATION:
+        votes.append(_HALLUCINATION[judgement.hallucination])
+
+    if not votes:
+        return None
+    return sum(votes) / len(votes)

@@ -1,4 +1,7 @@
-"""scope: did the iteration stay within its declared write scope (``docs/EVIDENCE.md``, "Scope")."""
+"""Whether the iteration stayed within its declared write scope.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "scope", and ``docs/EVIDENCE.md``, "Scope".
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,10 +24,12 @@ from scoring.text import cut, lower, quote, short, some_of, trim
 
 SCOPE = SignalID("scope")
 
-_MOST_NAMED, _LONGEST_NAME = 3, 60
-_NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
-
 DECLARE = "declare write_scope for the task in .agents/workflow/plans/*/TASKS.yaml"
+
+_MOST_NAMED = 3
+_LONGEST_NAME = 60
+
+_SUB_SCORES_OF_NOTES = {"on-target": 1.0, "partial": 0.5, "scope-breach": 0.0}
 
 _UNKNOWN = {
     Unknown.NO_COMMIT: "no commit SHA on iteration entry",
@@ -36,7 +41,10 @@ _UNKNOWN = {
 
 
 class Scope(Signal):
-    """The share of the changed files inside the task's write scope; where that is unknown, what the agent says."""
+    """The share of the changed files inside the task's write scope.
+
+    Where git cannot measure that, it is what the agent says.
+    """
 
     id = SCOPE
     better = "every changed file is in the task's write_scope"
@@ -45,31 +53,36 @@ class Scope(Signal):
 
     def value(self, facts: IterationFacts) -> SignalValue:
         """Return what git measured, or else what the agent said."""
-        observed = self.seen(facts)
-        return observed if observed.present else scope_claim(facts.record)
+        measured = self.seen(facts)
+        if measured.present:
+            return measured
+        return scope_claim(facts.record)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return what git measured; the agent's note is a claim."""
+        """Return what git measured."""
         entries = facts.scope.entries if facts.scope else ()
         return counted_before(facts) or scope_value(facts.changed, entries, facts.record.task_id)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
         """Compare the agent's scope note with what git measured."""
-        yield ROLE_IMPL, scope_claim(facts.record), self.seen(facts)
+        yield Pair(ROLE_IMPL, scope_claim(facts.record), self.seen(facts))
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score: of a scope that is declared, what is missing beside it."""
+        """Return what would raise the score: a declared scope, or a commit that git can measure."""
+        missing = missing_commit(facts) if facts.scope else DECLARE
+
         if present and not self.seen(facts).present:
-            return f"{missing_commit(facts) if facts.scope else DECLARE}, so that git measures the scope"
+            return f"{missing}, so that git measures the scope"
         if present:
             return self.better
-        if facts.scope is None:
-            return self.supply if facts.observed is None else DECLARE
-        return missing_commit(facts)
+        if facts.scope is None and facts.observed is None:
+            return self.supply
+        return missing
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the commit and the plan that declares the scope, or else the scope note."""
-        if facts.scope and (self.seen(facts).present or not scope_claim(facts.record).present):
+        claims = scope_claim(facts.record).present
+        if facts.scope and (self.seen(facts).present or not claims):
             yield from commit_source(facts.landing, entry)
             yield f"write_scope in {facts.scope.plan}"
         else:
@@ -77,40 +90,51 @@ class Scope(Signal):
 
 
 def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> SignalValue:
-    """Measure the share of the changed files that are inside a task's declared scope, if it has ``entries``."""
-    sha = short(changed.sha or "")
+    """Measure the share of the changed files that are inside a task's declared scope.
+
+    Args:
+        changed: what the iteration changed.
+        entries: those of the scope; empty where the task declares none.
+        task_id: names the task.
+    """
     if changed.sha is not None and not entries:
         missing = "no write_scope declared for task"
         return absent_signal(f"{missing} {quote(task_id)}", f'{missing} "…"')
     if changed.unknown:
-        why = _UNKNOWN[changed.unknown]
-        return absent_signal(
-            why.format(field=short(changed.field), sha=sha), why.format(field="…", sha="…")
-        )
-    where = _range_words(changed)
+        words = _UNKNOWN[changed.unknown]
+        detail = words.format(field=short(changed.field), sha=short(changed.sha or ""))
+        return absent_signal(detail, words.format(field="…", sha="…"))
+
+    commits = _range_words(changed)
     if not changed.files:
-        return present_signal(1, f"{where} changed no files")
-    inside = path_scope(changed.rules, tuple(entries))
-    outside = [path for path in changed.files if path not in inside]
-    count = len(changed.files) - len(outside)
-    share = f"{count}/{len(changed.files)} changed files"
+        return present_signal(1, f"{commits} changed no files")
+
+    scope = path_scope(changed.rules, tuple(entries))
+    outside = [path for path in changed.files if path not in scope]
+    total = len(changed.files)
+    inside = total - len(outside)
+
+    detail = f"{inside}/{total} changed files"
     if changed.rules == "attributed":
-        share += f" of {where}"
-    detail = f"{share} within declared write_scope of task {quote(task_id)}"
-    fact = (
-        f"outside: {some_of([cut(path, _LONGEST_NAME) for path in outside], _MOST_NAMED)}"
-        if outside
-        else ""
-    )
-    return present_signal(count / len(changed.files), detail, fact=fact)
+        detail += f" of {commits}"
+    detail += f" within declared write_scope of task {quote(task_id)}"
+
+    fact = ""
+    if outside:
+        names = [cut(path, _LONGEST_NAME) for path in outside]
+        fact = f"outside: {some_of(names, _MOST_NAMED)}"
+    return present_signal(inside / total, detail, fact=fact)
 
 
 def _range_words(changed: Changed) -> str:
+    """Return the commits over which the change was measured, in words."""
     sha = short(changed.sha or "")
     if changed.since is not None:
         without = ", without the trunk's" if changed.without_trunk else ""
         return f"{short(changed.base)}..{sha} (since iteration {changed.since}{without})"
-    return f"merge {sha} against its first parent" if changed.merge else f"commit {sha}"
+    if changed.merge:
+        return f"merge {sha} against its first parent"
+    return f"commit {sha}"
 
 
 def scope_claim(record: IterationRecord) -> SignalValue:
@@ -118,8 +142,8 @@ def scope_claim(record: IterationRecord) -> SignalValue:
     note = lower(trim(record.impl.scope_note))
     if not note:
         return absent_signal("no scope_note in iteration log")
-    if note in _NOTES:
-        return claim_signal(_NOTES[note], f"scope_note: {note}")
+    if note in _SUB_SCORES_OF_NOTES:
+        return claim_signal(_SUB_SCORES_OF_NOTES[note], f"scope_note: {note}")
     if note.startswith("on-target"):
         return claim_signal(1, "scope_note: free-text with on-target prefix")
     return absent_signal("unrecognized free-text scope_note")

@@ -1,13 +1,16 @@
-"""tests: did the iteration's tests pass, as seen or as reported (``docs/OUTCOME_SCORING_RUBRIC.md``, "tests")."""
+"""Whether the iteration's tests passed, as observed or as reported.
 
-from collections.abc import Iterator
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
 from scoring.log.load import EntryPlaces
 from scoring.log.model import SCHEMA_FLAT, IterationRecord
-from scoring.signals import values
 from scoring.signals.signal import (
     Pair,
     Signal,
@@ -16,61 +19,79 @@ from scoring.signals.signal import (
     seen_source,
     unattributed,
 )
+from scoring.signals.values import (
+    ROLE_IMPL,
+    ROLE_VERIFIER,
+    SignalValue,
+    absent_signal,
+    claim_signal,
+    present_signal,
+)
 from scoring.signals.verifier import verifier_value
 from scoring.text import counted, cut, some_of
 
 TESTS = SignalID("tests")
 
-_MOST_NAMED, _LONGEST_NAME = 4, 40
-
-_RUN = "run the tests before the commit; the setting test-commands names a tool that da-score does not know"
-
 NO_VERDICT = "last run has no verdict"
 
-FAILED_CAP = "fair"  # the best band of an iteration in which the last test run failed
+FAILED_CAP = "fair"
+"""The best band of an iteration in which the last test run failed."""
+
+_RUN_TESTS = (
+    "run the tests before the commit;"
+    " the setting test-commands names a tool that da-score does not know"
+)
+
+_MOST_NAMED = 4
+_LONGEST_NAME = 40
 
 
 class Tests(Signal):
-    """The verdict of the last test run that was seen; where claims vote, the share of the reported flags."""
+    """The verdict of the last test run; where claims vote, the share of reported flags."""
 
     id = TESTS
     better = "every test flag of the entry is true"
     supply = "set impl.focused_tests_pass and impl.tests_total_pass in the entry"
     read_from_lines = True
 
-    def value(self, facts: IterationFacts) -> values.SignalValue:
+    def value(self, facts: IterationFacts) -> SignalValue:
         """Return what the entry reports."""
         return flags_claim(facts.record, facts.all_flags)
 
-    def seen(self, facts: IterationFacts) -> values.SignalValue:
+    def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the verdict of the last test run."""
         if facts.observed is None:
             return super().seen(facts)
         if facts.observed.documents:
-            why = "not applicable: the commit changed nothing but documents"
-            return values.SignalValue(False, 0.0, why, why, applicable=False)
+            detail = "not applicable: the commit changed nothing but documents"
+            return SignalValue(present=False, detail=detail, reason=detail, applicable=False)
         return tests_value(facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
-        """Compare the flags with the test runs that were seen, each role's own; else with what the verifiers found."""
-        record, observed = facts.record, facts.observed
-        if observed is None:
-            found = verifier_value(record, facts.statuses, facts.all_flags)
-            yield values.ROLE_IMPL, flags_claim(record, facts.all_flags), found
+        """Compare each role's flags with the test runs.
+
+        Where iterations have no lines of their own, flags are compared with the verifiers.
+        """
+        record = facts.record
+        if facts.observed is None:
+            verified = verifier_value(record, facts.statuses, facts.all_flags)
+            yield Pair(ROLE_IMPL, flags_claim(record, facts.all_flags), verified)
             return
+
         run = self.seen(facts)
-        yield values.ROLE_IMPL, _share_of(_impl_flags(record, facts.all_flags)), run
+        yield Pair(ROLE_IMPL, _share_of_true(_impl_flags(record, facts.all_flags)), run)
         if record.verifiers:
-            yield values.ROLE_VERIFIER, _share_of(_verifier_flags(record)), run
+            yield Pair(ROLE_VERIFIER, _share_of_true(_verifier_flags(record)), run)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; where lines are attributed, only a test run does."""
-        if present and facts.observed is not None:
-            return "the last test run before the commit passes, and no code is edited after it"
+        """Return what would raise the score: a test run, or a flag where flags vote."""
+        if facts.observed is not None:
+            if present:
+                return "the last test run before the commit passes, and no code is edited after it"
+            return _RUN_TESTS if facts.observed.method else super().advice(present, facts)
+
         if present:
             return self.better
-        if facts.observed is not None:
-            return _RUN if facts.observed.method else super().advice(present, facts)
         if facts.record.schema_version == SCHEMA_FLAT:
             return "set tests_total_pass in the entry"
         return self.supply if facts.all_flags else "set impl.focused_tests_pass in the entry"
@@ -80,86 +101,111 @@ class Tests(Signal):
         if facts.observed is not None and facts.observed.tests.runs:
             yield from seen_source(facts, "tests")
             return
-        flags = [f"verifiers.{n}.tests_total_pass" for n in range(len(facts.record.verifiers))]
-        total = ["impl.tests_total_pass"] if facts.all_flags else []
-        yield from named_fields(
-            entry, "impl.focused_tests_pass", "tests_total_pass", *total, *flags
-        )
+
+        names = ["impl.focused_tests_pass", "tests_total_pass"]
+        if facts.all_flags:
+            names.append("impl.tests_total_pass")
+        for index in range(len(facts.record.verifiers)):
+            names.append(f"verifiers.{index}.tests_total_pass")
+        yield from named_fields(entry, *names)
 
 
-def tests_value(observed: Observed) -> values.SignalValue:
-    """Judge the last test run: 0 failed, with a cap, 0.5 passed before code was edited, 1 passed after all edits."""
+def tests_value(observed: Observed) -> SignalValue:
+    """Judge the last test run.
+
+    It is 1 when it passed after all edits, 0.5 when it passed before code was edited again, and 0
+    when it failed, which caps the band too.
+    """
+    missing = unattributed(observed)
+    if missing:
+        return absent_signal(missing)
+
     tests = observed.tests
-    if missing := unattributed(observed):
-        return values.absent_signal(missing)
+    how = attribution(observed)
     if not tests.runs:
         calls = counted(observed.tool_calls, "tool call")
-        calls += (
-            f" but {tests.reviewing} of sub-agents that edited no code" if tests.reviewing else ""
-        )
-        return values.absent_signal(
-            f"no test run in {calls}{attribution(observed)}", "no test run in N tool calls"
-        )
+        if tests.reviewing:
+            calls += f" but {tests.reviewing} of sub-agents that edited no code"
+        return absent_signal(f"no test run in {calls}{how}", "no test run in N tool calls")
     if tests.last_passed is None:
-        return values.absent_signal(
-            f"{NO_VERDICT} ({_runs_in_words(tests)}){attribution(observed)}", NO_VERDICT
-        )
-    said = _in_words(tests)
-    fact = f"{tests.command or 'last test run'}: {'pass' if tests.last_passed else 'fail'}"
+        return absent_signal(f"{NO_VERDICT} ({_runs_in_words(tests)}){how}", NO_VERDICT)
+
+    detail = f"{_runs_in_words(tests)}; {_last_run_in_words(tests)}"
+    verdict = "pass" if tests.last_passed else "fail"
+    fact = f"{tests.command or 'last test run'}: {verdict}"
     if not tests.last_passed:
-        detail = f"{said}; caps the band at {FAILED_CAP}{attribution(observed)}"
-        return values.present_signal(0, detail, cap=FAILED_CAP, fact=fact)
-    return values.present_signal(
-        0.5 if tests.edited_after else 1, said + attribution(observed), fact=fact
-    )
+        detail += f"; caps the band at {FAILED_CAP}"
+        return present_signal(0, detail + how, cap=FAILED_CAP, fact=fact)
 
-
-def _in_words(tests: TestsSeen) -> str:
-    counts = [
-        f"{n} {what}"
-        for n, what in ((tests.failed_tests, "failed"), (tests.passed_tests, "passed"))
-        if n
-    ]
-    last = f"last {'passed' if tests.last_passed else 'failed'}"
-    last += f": {tests.command}" if tests.command else ""
-    last += f" ({', '.join(counts)})" if counts else ""
-    last += ", code edited after it" if tests.edited_after else ""
-    return f"{_runs_in_words(tests)}; {last}"
+    sub_score = 0.5 if tests.edited_after else 1
+    return present_signal(sub_score, detail + how, fact=fact)
 
 
 def _runs_in_words(tests: TestsSeen) -> str:
-    known = f", {tests.failed} failed" if tests.no_verdict < tests.runs else ""
-    unknown = f", {tests.no_verdict} without a verdict" if tests.no_verdict else ""
-    return f"{counted(tests.runs, 'test run')}{known}{unknown}"
+    text = counted(tests.runs, "test run")
+    if tests.no_verdict < tests.runs:
+        text += f", {tests.failed} failed"
+    if tests.no_verdict:
+        text += f", {tests.no_verdict} without a verdict"
+    return text
 
 
-def flags_claim(record: IterationRecord, all_flags: bool = False) -> values.SignalValue:
-    """Take the share of the reported test flags that are true; ``all_flags`` as in the facts."""
-    return _share_of(_impl_flags(record, all_flags) + _verifier_flags(record))
+def _last_run_in_words(tests: TestsSeen) -> str:
+    counts = []
+    if tests.failed_tests:
+        counts.append(f"{tests.failed_tests} failed")
+    if tests.passed_tests:
+        counts.append(f"{tests.passed_tests} passed")
+
+    text = "last passed" if tests.last_passed else "last failed"
+    if tests.command:
+        text += f": {tests.command}"
+    if counts:
+        text += f" ({', '.join(counts)})"
+    if tests.edited_after:
+        text += ", code edited after it"
+    return text
 
 
-def _impl_flags(record: IterationRecord, all_flags: bool) -> list[tuple[str, bool | None]]:
-    impl = record.impl
-    total = impl.total_flag if all_flags else impl.tests_total_pass
-    return [("focused tests", impl.focused_tests_pass), ("all tests", total)]
+class _Flag(NamedTuple):
+    """A test flag of an entry: what it is of, and its value, None when it is not reported."""
+
+    name: str
+    value: bool | None
 
 
-def _verifier_flags(record: IterationRecord) -> list[tuple[str, bool | None]]:
+def flags_claim(record: IterationRecord, all_flags: bool = False) -> SignalValue:
+    """Take the share of the reported test flags that are true.
+
+    Args:
+        record: the entry.
+        all_flags: whether ``impl.tests_total_pass`` of schema 2 is read.
+    """
+    return _share_of_true([*_impl_flags(record, all_flags), *_verifier_flags(record)])
+
+
+def _impl_flags(record: IterationRecord, all_flags: bool) -> list[_Flag]:
+    total = record.impl.total_flag if all_flags else record.impl.tests_total_pass
+    return [_Flag("focused tests", record.impl.focused_tests_pass), _Flag("all tests", total)]
+
+
+def _verifier_flags(record: IterationRecord) -> list[_Flag]:
     return [
-        (cut(v.type, _LONGEST_NAME) or "verifier", v.tests_total_pass) for v in record.verifiers
+        _Flag(cut(verifier.type, _LONGEST_NAME) or "verifier", verifier.tests_total_pass)
+        for verifier in record.verifiers
     ]
 
 
-def _share_of(flags: list[tuple[str, bool | None]]) -> values.SignalValue:
-    """Return the share of test flags, each with what it is of, that are true; those that are None do not count."""
-    reported = [flag for _, flag in flags if flag is not None]
+def _share_of_true(flags: Sequence[_Flag]) -> SignalValue:
+    reported = [flag for flag in flags if flag.value is not None]
     if not reported:
-        return values.absent_signal("no test-pass flags set in iteration log")
-    detail = f"{sum(reported)}/{len(reported)} test-pass flags true"
-    false = [name for name, flag in flags if flag is False]
-    said = (
-        f"{some_of(false, _MOST_NAMED)}: fail"
-        if false
-        else f"{counted(len(reported), 'flag')}: pass"
-    )
-    return values.claim_signal(sum(reported) / len(reported), detail, said)
+        return absent_signal("no test-pass flags set in iteration log")
+
+    false = [flag.name for flag in reported if not flag.value]
+    true = len(reported) - len(false)
+    fact = f"{counted(len(reported), 'flag')}: pass"
+    if false:
+        fact = f"{some_of(false, _MOST_NAMED)}: fail"
+
+    detail = f"{true}/{len(reported)} test-pass flags true"
+    return claim_signal(true / len(reported), detail, fact)

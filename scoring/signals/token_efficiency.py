@@ -1,4 +1,7 @@
-"""How well the iteration used the prompt cache (``docs/OUTCOME_SCORING_RUBRIC.md``, "token_efficiency")."""
+"""How well the iteration used the prompt cache.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "token_efficiency".
+"""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ TOKEN_EFFICIENCY = SignalID("token_efficiency")
 
 
 class TokenEfficiency(Signal):
-    """The cache hit rate, as the log captured it or the transcripts show it."""
+    """The cache hit rate, as the entry has it or the transcripts show it."""
 
     id = TOKEN_EFFICIENCY
     better = "more of the prompt is read from the cache"
@@ -28,84 +31,108 @@ class TokenEfficiency(Signal):
         return efficiency_value(facts.record.session_tokens, facts.transcripts, facts.observed)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
-        """Return the cache hit rate that the transcripts show; the entry's own is a claim."""
+        """Return the cache hit rate that the transcripts show."""
         return efficiency_value(None, facts.transcripts, facts.observed)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; without a window no transcript can."""
+        """Return what would raise the score; without a window of time no transcript can."""
         if present or facts.observed is not None:
             return super().advice(present, facts)
         if facts.window is None:
-            where = (
-                "as one that this repository has: its time decides which transcripts belong to it"
+            return (
+                "name the commit in the entry, as one that this repository has:"
+                " its time decides which transcripts belong to it"
             )
-            return f"name the commit in the entry, {where}"
+
         native = facts.record.session_tokens
         if native is not None and not math.isfinite(native.cache_hit_rate):
             return "write session_tokens.cache_hit_rate into the entry as a number from 0 to 1"
         return self.supply
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the iteration's lines where the tokens of all count for it; else the entry's field, or the window."""
-        if facts.record.session_tokens is not None and not (
-            facts.observed and facts.observed.lines
-        ):
+        """Yield where the tokens are: in the entry, or in lines that count for no other work."""
+        has_lines = facts.observed is not None and bool(facts.observed.lines)
+        if facts.record.session_tokens is not None and not has_lines:
             yield from named_fields(entry, "session_tokens.cache_hit_rate")
-        elif not (facts.observed and facts.observed.elsewhere):
+        elif facts.observed is None or not facts.observed.elsewhere:
             yield from work_source(facts)
 
 
 def efficiency_value(
     native: TokenUsage | None, facts: TranscriptFacts | None, observed: Observed | None = None
 ) -> SignalValue:
-    """Return the cache hit rate: the entry's own (``native``), or that of the window or the iteration's lines."""
-    if (
-        native is None
-        and observed
-        and not observed.checkpoint_tokens
-        and (missing := unattributed(observed))
-    ):
-        return absent_signal(missing)
+    """Return the cache hit rate of an iteration.
+
+    Args:
+        native: the tokens that the entry reports, which decide where there are any.
+        facts: what transcripts show; None where the iteration has no window of time.
+        observed: how the iteration's own lines were found; None where it has none.
+    """
+    if native is None and observed is not None and not observed.checkpoint_tokens:
+        missing = unattributed(observed)
+        if missing:
+            return absent_signal(missing)
+
     if facts is None:
         return absent_signal("commit time unresolvable; cannot window the transcript")
     if native is not None:
-        rate = native.cache_hit_rate
-        if not math.isfinite(rate):
-            return absent_signal("native session_tokens: cache_hit_rate is not a number")
-        said = f"cache hit rate {rate:.2f}, as the entry says"
-        return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", said)
+        return _native_value(native)
     if observed is not None and observed.checkpoint_tokens:
-        rate = facts.cache_hit_rate
-        detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
-        return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
+        return _checkpoint_value(facts, observed)
     if facts.measured > 0:
-        rate, by = facts.cache_hit_rate, _taking_part(facts)
-        if (
-            observed is None or observed.shared_with is None
-        ):  # tokens that are shared count for the other iteration
-            by += attribution(observed)
-        fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
-        turns = f"{facts.measured} transcript turn(s)"  # as the reference writes it
-        if observed is not None:
-            turns = counted(facts.measured, "transcript turn")
-        return present_signal(
-            rate, f"backfilled from {turns}: cache_hit_rate {rate:.3f}{by}", fact=fact
-        )
+        return _measured_value(facts, observed)
+    return _no_tokens(facts, observed)
+
+
+def _native_value(native: TokenUsage) -> SignalValue:
+    rate = native.cache_hit_rate
+    if not math.isfinite(rate):
+        return absent_signal("native session_tokens: cache_hit_rate is not a number")
+
+    fact = f"cache hit rate {rate:.2f}, as the entry says"
+    return claim_signal(rate, f"native session_tokens: cache_hit_rate {rate:.3f}", fact)
+
+
+def _checkpoint_value(facts: TranscriptFacts, observed: Observed) -> SignalValue:
+    rate = facts.cache_hit_rate
+    detail = f"from checkpoint totals: cache_hit_rate {rate:.3f}{attribution(observed)}"
+    return present_signal(rate, detail, fact=f"cache hit rate {rate:.2f} in checkpoint totals")
+
+
+def _measured_value(facts: TranscriptFacts, observed: Observed | None) -> SignalValue:
+    rate = facts.cache_hit_rate
+    # as the reference writes it
+    turns = f"{facts.measured} transcript turn(s)"
+    if observed is not None:
+        turns = counted(facts.measured, "transcript turn")
+
+    detail = f"backfilled from {turns}: cache_hit_rate {rate:.3f}{_harness_names(facts)}"
+    if observed is not None and observed.shared_with is None:
+        # tokens of shared lines count for the other iteration
+        detail += attribution(observed)
+
+    fact = f"cache hit rate {rate:.2f} over {counted(facts.measured, 'turn')}"
+    return present_signal(rate, detail, fact=fact)
+
+
+def _no_tokens(facts: TranscriptFacts, observed: Observed | None) -> SignalValue:
     if facts.unmeasured:
         turns = counted(facts.unmeasured, "turn")
-        return absent_signal(f"tokens unknown: {turns} that do not state them{_taking_part(facts)}")
-    if observed is not None and observed.shared_with is not None:
-        return absent_signal(
-            f"the tokens of its lines count for iteration {observed.shared_with}, which has them too"
-        )
-    return absent_signal(
-        "no transcript covers the iteration window" if observed is None else "no turns in its part"
-    )
+        names = _harness_names(facts)
+        return absent_signal(f"tokens unknown: {turns} that do not state them{names}")
+    if observed is None:
+        return absent_signal("no transcript covers the iteration window")
+    if observed.shared_with is not None:
+        other = f"iteration {observed.shared_with}, which has them too"
+        return absent_signal(f"the tokens of its lines count for {other}")
+    return absent_signal("no turns in its part")
 
 
-def _taking_part(facts: TranscriptFacts) -> str:
-    """Name the harnesses of the turns that were counted, where they are known: their rates do not compare."""
-    turns = [(harness.name, harness.turns) for harness in facts.harnesses if harness.turns]
-    if len(turns) < 2:
-        return "".join(f" ({name})" for name, _ in turns)
-    return f" ({', '.join(f'{name} {count}' for name, count in turns)})"
+def _harness_names(facts: TranscriptFacts) -> str:
+    """Return the harnesses of the turns in brackets, since their rates do not compare."""
+    with_turns = [harness for harness in facts.harnesses if harness.turns]
+    if not with_turns:
+        return ""
+    if len(with_turns) == 1:
+        return f" ({with_turns[0].name})"
+    return f" ({', '.join(f'{harness.name} {harness.turns}' for harness in with_turns)})"

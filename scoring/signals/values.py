@@ -1,4 +1,4 @@
-"""What signals make of facts: a value each, what was claimed beside it, and all of it for one iteration."""
+"""What signals make of facts: a value for each, claims, and all of it for one iteration."""
 
 import math
 from collections.abc import Mapping
@@ -8,25 +8,38 @@ from typing import Any, NewType
 from rubric import SignalID, Source
 from scoring.frozen import Frozen, PartlyCompared
 
-AgentRole = NewType("AgentRole", str)  # who made a claim: ``impl``, ``verifier`` or ``review``
+AgentRole = NewType("AgentRole", str)
+"""Who made a claim."""
 
-ROLE_IMPL, ROLE_VERIFIER, ROLE_REVIEW = map(AgentRole, ("impl", "verifier", "review"))
+ROLE_IMPL = AgentRole("impl")
+ROLE_VERIFIER = AgentRole("verifier")
+ROLE_REVIEW = AgentRole("review")
 
 
 class SignalValue(PartlyCompared, frozen=True):
-    """One signal of one iteration: present with a sub-score in [0, 1], or absent. Absent is not zero: it has no vote.
+    """The value of one signal for one iteration. Absent is not zero: it has no vote.
 
-    One that is not ``applicable`` is absent because the signal has nothing to say of such an iteration.
+    Attributes:
+        present: whether it has a value.
+        sub_score: the value, from 0 to 1; 0 when absent.
+        detail: what produced the value, or why it is absent; kept in sidecars.
+        reason: why it is absent, without what is particular to one iteration, so that reasons
+            can be counted.
+        source: whether a present value was observed or claimed.
+        applicable: whether the signal has anything to say of such an iteration; an absent signal
+            that has not counts in no coverage.
+        cap: the best band that the value allows; "" when it allows any.
+        fact: the key fact in a few words (``unit: fail``); "" where the detail says it.
     """
 
     present: bool
     sub_score: float = 0.0
-    detail: str = ""  # what produced the value, or why it is absent; persisted
-    reason: str = ""  # why it is absent without what is particular to one iteration, to be counted
-    source: Source | None = None  # whether a present value was observed or claimed
+    detail: str = ""
+    reason: str = ""
+    source: Source | None = None
     applicable: bool = True
-    cap: str = ""  # the best band that the value allows, "" when it allows any
-    fact: str = ""  # the key fact in a few words (``unit: fail``), "" where the detail says it
+    cap: str = ""
+    fact: str = ""
 
     _ignored = frozenset({"reason", "source", "fact"})
 
@@ -38,37 +51,45 @@ class SignalValue(PartlyCompared, frozen=True):
 def present_signal(
     sub_score: float, detail: str, source: Source = "observed", cap: str = "", fact: str = ""
 ) -> SignalValue:
-    """Build a present value, the sub-score clamped to [0, 1]. What is not a number cannot vote: it is absent."""
+    """Build a present value, with the sub-score clamped to 0 to 1.
+
+    What is not a number cannot vote, and is absent. The arguments are those of
+    :class:`SignalValue`.
+    """
     if math.isnan(sub_score):
         return absent_signal(detail)
+
+    clamped = min(sub_score, 1.0) if sub_score > 0 else 0.0
     return SignalValue(
-        True,
-        min(sub_score, 1.0) if sub_score > 0 else 0.0,
-        detail,
-        source=source,
-        cap=cap,
-        fact=fact,
+        present=True, sub_score=clamped, detail=detail, source=source, cap=cap, fact=fact
     )
 
 
 def claim_signal(sub_score: float, detail: str, fact: str = "") -> SignalValue:
-    """Build a present value that an agent claims of its own work; otherwise as :func:`present_signal`."""
+    """Build a present value that an agent claims of its own work, as :func:`present_signal`."""
     return present_signal(sub_score, detail, "claimed", fact=fact)
 
 
 def absent_signal(detail: str, reason: str = "") -> SignalValue:
-    """Build an absent value: ``detail`` says why, and ``reason`` too, if it differs, without the particulars."""
-    return SignalValue(False, 0.0, detail, reason or detail)
+    """Build an absent value.
+
+    Args:
+        detail: why it is absent.
+        reason: the same without particulars, where that differs.
+    """
+    return SignalValue(present=False, detail=detail, reason=reason or detail)
 
 
 class IterationObjectives(Frozen, frozen=True):
-    """Facts read off the transcripts that never vote: 1 seen, 0 not seen, absent where no transcript covers them."""
+    """Facts read from transcripts that never vote.
+
+    A check is 1 where the fact was seen, 0 where it was not, and absent where no transcript covers
+    the iteration. Those from ``ran_tests`` on are None where iterations have no lines of their own.
+    """
 
     ran_cli_command: SignalValue
     committed_after_tests: SignalValue
-    read_loop_state: (
-        SignalValue  # those after it are None where an iteration has no lines of its own
-    )
+    read_loop_state: SignalValue
     ran_tests: SignalValue | None = None
     tests_passed_last: SignalValue | None = None
     edited_after_tests: SignalValue | None = None
@@ -77,12 +98,12 @@ class IterationObjectives(Frozen, frozen=True):
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """Return plain data."""
-        checks = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return {name: check.as_dict() for name, check in checks if check is not None}
+        checks = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: check.as_dict() for name, check in checks.items() if check is not None}
 
 
 class IntegrityObservation(Frozen, frozen=True):
-    """A claim beside what was seen, for one signal, with the role that claimed it."""
+    """What one role claimed about a signal, and what was observed."""
 
     signal: SignalID
     role: AgentRole
@@ -96,13 +117,18 @@ class IntegrityObservation(Frozen, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither side is present: such a pair says nothing."""
-        return not (self.claimed.present or self.observed.present)
+        """Whether neither side is present, so that there is nothing to show."""
+        return not self.claimed.present and not self.observed.present
 
     @property
     def delta(self) -> float:
-        """Observed minus claimed, in [-1, 1]; below 0 is an over-claim. 0 when not comparable."""
-        return self.observed.sub_score - self.claimed.sub_score if self.comparable else 0.0
+        """Observed minus claimed, from -1 to 1; below 0 is an over-claim.
+
+        0 when the sides cannot be compared.
+        """
+        if not self.comparable:
+            return 0.0
+        return self.observed.sub_score - self.claimed.sub_score
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data."""
@@ -117,11 +143,18 @@ class IntegrityObservation(Frozen, frozen=True):
 
 
 class Deliberation(Frozen, frozen=True):
-    """What the diminishing-returns meter says of an iteration that has a DR transcript, and by which profile."""
+    """What the diminishing-returns meter says of an iteration with a DR transcript.
+
+    Attributes:
+        source: the DR transcript.
+        value: the value of the signal, where it votes.
+        meter: all output of the meter; None when the transcript cannot be read.
+        profile: the released profile that the meter went by.
+    """
 
     source: Path
-    value: SignalValue  # what the signal is where it votes
-    meter: Mapping[str, Any] | None = None  # all output, None when the transcript cannot be read
+    value: SignalValue
+    meter: Mapping[str, Any] | None = None
     profile: str = ""
 
     def as_dict(self) -> dict[str, object]:
@@ -135,40 +168,55 @@ class Deliberation(Frozen, frozen=True):
 
 
 class SignalSet(Frozen, frozen=True):
-    """Everything that was found out about one iteration: what votes, and beside it what was claimed and observed."""
+    """Everything that was found out about one iteration.
+
+    Attributes:
+        iteration: its number.
+        signals: what votes, by id.
+        objective: checks that never vote.
+        integrity: claims, and what was observed.
+        deliberation: what the diminishing-returns meter says; None without a DR transcript, and
+            where it was not asked for.
+        tool_calls: how many calls of tools were seen in its own lines of transcripts; None where
+            iterations have no lines of their own.
+    """
 
     iteration: int
     signals: Mapping[SignalID, SignalValue]
     objective: IterationObjectives
     integrity: tuple[IntegrityObservation, ...] = ()
-    deliberation: Deliberation | None = None  # None also where it was not asked for
-    tool_calls: int | None = (
-        None  # those seen in its own lines, None where iterations have no lines of their own
-    )
+    deliberation: Deliberation | None = None
+    tool_calls: int | None = None
 
     def value(self, signal_id: str) -> SignalValue:
         """Return the value of a signal; absent when the id is unknown."""
-        return self.signals.get(SignalID(signal_id)) or absent_signal(f"unknown signal {signal_id}")
+        value = self.signals.get(SignalID(signal_id))
+        if value is None:
+            return absent_signal(f"unknown signal {signal_id}")
+        return value
 
     def as_dict(self) -> dict[str, object]:
-        """Return plain data, as ``da-score log signals`` prints it."""
+        """Return plain data, as ``da-score signals`` prints it."""
         return {
             "iteration": self.iteration,
-            "signals": {
-                name: value.as_dict()
-                | {
-                    "source": value.source,
-                    "applicable": value.applicable,
-                    "fact": value.fact or None,
-                }
-                for name, value in self.signals.items()
-            },
+            "signals": {name: _row(value) for name, value in self.signals.items()},
             "integrity": [observation.as_dict() for observation in self.integrity],
             "objective": self.objective.as_dict(),
             **deliberation_dict(self.deliberation),
         }
 
 
+def _row(value: SignalValue) -> dict[str, object]:
+    return {
+        **value.as_dict(),
+        "source": value.source,
+        "applicable": value.applicable,
+        "fact": value.fact or None,
+    }
+
+
 def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:
-    """Return the key that a DR transcript adds to an iteration's data; nothing where there is none."""
-    return {} if deliberation is None else {"diminishing_returns": deliberation.as_dict()}
+    """Return the key that a DR transcript adds to an iteration's data; {} where there is none."""
+    if deliberation is None:
+        return {}
+    return {"diminishing_returns": deliberation.as_dict()}

@@ -1,7 +1,11 @@
-"""verifier: did the iteration's verification gates pass (``docs/OUTCOME_SCORING_RUBRIC.md``, "verifier")."""
+"""Whether the iteration's verification gates passed.
+
+Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "verifier".
+"""
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,12 +33,14 @@ from scoring.text import cut, lower, some_of, trim
 
 VERIFIER = SignalID("verifier")
 
-_MOST_NAMED, _LONGEST_NAME = 4, 40
-_STATUSES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
+_SUB_SCORES = {"pass": 1.0, "partial": 0.5, "fail": 0.0}
+
+_MOST_NAMED = 4
+_LONGEST_NAME = 40
 
 
 class Verifier(Signal):
-    """The mean status of the verifiers; without verifiers, the entry's total test flag is taken instead."""
+    """The mean status of the verifiers; without verifiers, the entry's total test flag."""
 
     id = VERIFIER
     better = "every verifier ends with status pass"
@@ -42,35 +48,30 @@ class Verifier(Signal):
     by_choice = read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the mean status; what an artifact says overrides what the entry says."""
+        """Return the mean status; an artifact overrides the entry."""
         return verifier_value(facts.record, facts.statuses, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
         """Return the mean status of the verifiers that were observed."""
-        return (
-            super().seen(facts) if facts.observed is None else verifier_seen(facts, facts.observed)
-        )
+        if facts.observed is None:
+            return super().seen(facts)
+        return verifier_seen(facts, facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
-        """Compare the claim that traces were linked with the status; each role's own claim with what was observed."""
+        """Compare the claim of linked traces with the status, and each role's own claim."""
         record = facts.record
         if facts.observed is None:
-            yield role_of(record, ROLE_VERIFIER), verifier_claim(record), self.value(facts)
+            role = role_of(record, ROLE_VERIFIER)
+            yield Pair(role, verifier_claim(record), self.value(facts))
             return
-        found = verifier_seen(facts, facts.observed)
-        yield ROLE_IMPL, verifier_claim(replace(record, verifiers=())), found
+
+        observed = verifier_seen(facts, facts.observed)
+        yield Pair(ROLE_IMPL, verifier_claim(replace(record, verifiers=())), observed)
         if record.verifiers:
-            claim = _mean_status(
-                [verifier.status for verifier in record.verifiers], record.verifiers
-            )
-            yield (
-                ROLE_VERIFIER,
-                claim if claim.present else verifier_claim(replace(record, impl=ImplBlock())),
-                found,
-            )
+            yield Pair(ROLE_VERIFIER, _claim_of_verifiers(record), observed)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; where lines are attributed, only a verifier that was seen to run does."""
+        """Return what would raise the score: a verifier that ran, or one that claims."""
         if present:
             return super().advice(present, facts)
         if facts.observed is not None:
@@ -80,107 +81,158 @@ class Verifier(Signal):
         return self.supply if facts.all_flags else "list verifiers with a status in the entry"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the status of each verifier, and its artifact."""
-        for n, verifier in enumerate(facts.record.verifiers):
-            yield from named_fields(entry, f"verifiers.{n}.status")
+        """Yield the status of each verifier, and its artifact; or else the total test flag."""
+        for index, verifier in enumerate(facts.record.verifiers):
+            yield from named_fields(entry, f"verifiers.{index}.status")
             if verifier.result_artifact:
                 yield f"artifact {verifier.result_artifact}"
+
         if not facts.record.verifiers:
-            yield from named_fields(
-                entry, "tests_total_pass", *(["impl.tests_total_pass"] if facts.all_flags else [])
-            )
+            yield from named_fields(entry, "tests_total_pass")
+            if facts.all_flags:
+                yield from named_fields(entry, "impl.tests_total_pass")
+
+
+class _Verdict(NamedTuple):
+    """A verifier, and the word for how it ended: one that has a sub-score, or any other."""
+
+    verifier: VerifierRecord
+    status: str
 
 
 def verifier_value(
-    record: IterationRecord, artifact_statuses: tuple[str, ...], all_flags: bool = False
+    record: IterationRecord, artifact_statuses: Sequence[str], all_flags: bool = False
 ) -> SignalValue:
-    """Take the mean status of the verifiers, or what the total test flag says instead. ``all_flags`` is as in facts."""
-    if not record.verifiers:
-        passed = record.impl.total_flag if all_flags else record.impl.tests_total_pass
-        if passed is None:
-            return absent_signal("no verifier records and no tests_total_pass proxy")
-        return claim_signal(
-            float(passed), f"no verifiers; tests_total_pass proxy: {'pass' if passed else 'fail'}"
-        )
-    pairs = zip(artifact_statuses, record.verifiers, strict=True)
-    return _mean_status(
-        [trim(recorded) or trim(verifier.status) for recorded, verifier in pairs], record.verifiers
-    )
+    """Take the mean status of the verifiers, or the total test flag instead.
+
+    Args:
+        record: the entry.
+        artifact_statuses: the statuses in the artifacts of its verifiers, "" for none.
+        all_flags: whether ``impl.tests_total_pass`` of schema 2 is read.
+    """
+    if record.verifiers:
+        verdicts = []
+        for verifier, recorded in zip(record.verifiers, artifact_statuses, strict=True):
+            verdicts.append(_Verdict(verifier, trim(recorded) or trim(verifier.status)))
+        return _mean_status(verdicts)
+
+    passed = record.impl.total_flag if all_flags else record.impl.tests_total_pass
+    if passed is None:
+        return absent_signal("no verifier records and no tests_total_pass proxy")
+    word = "pass" if passed else "fail"
+    return claim_signal(float(passed), f"no verifiers; tests_total_pass proxy: {word}")
 
 
-def _mean_status(words: list[str], verifiers: Sequence[VerifierRecord]) -> SignalValue:
-    """Take the mean of statuses. They are claims, be they in the entry or in a file: no run was observed."""
-    votes = [_STATUSES[status] for word in words if (status := lower(trim(word))) in _STATUSES]
-    if not votes:
+def _claim_of_verifiers(record: IterationRecord) -> SignalValue:
+    """Read what the verifiers say: their statuses, or whether they linked traces."""
+    statuses = _mean_status([_Verdict(verifier, verifier.status) for verifier in record.verifiers])
+    if statuses.present:
+        return statuses
+    return verifier_claim(replace(record, impl=ImplBlock()))
+
+
+def _mean_status(verdicts: Sequence[_Verdict]) -> SignalValue:
+    """Take the mean of statuses that no run was observed for, which makes it a claim."""
+    scored = _scored(verdicts)
+    if not scored:
         return absent_signal("verifier records carry no pass/fail/partial status")
-    detail = f"{len(votes)}/{len(words)} verifiers scored, mean status"
-    return claim_signal(sum(votes) / len(votes), detail, _each(zip(verifiers, words, strict=True)))
+
+    mean = sum(_SUB_SCORES[verdict.status] for verdict in scored) / len(scored)
+    detail = f"{len(scored)}/{len(verdicts)} verifiers scored, mean status"
+    return claim_signal(mean, detail, _in_words(scored))
 
 
-def _each(found: Iterable[tuple[VerifierRecord, str]]) -> str:
-    """Return each verifier with its status, those that did not pass first: ``unit: fail, lint: pass``."""
-    said = [
-        (lower(trim(word)), cut(trim(verifier.type), _LONGEST_NAME) or "verifier")
-        for verifier, word in found
-    ]
-    known = sorted((one for one in said if one[0] in _STATUSES), key=lambda one: _STATUSES[one[0]])
-    return some_of([f"{kind}: {status}" for status, kind in known], _MOST_NAMED)
+def _scored(verdicts: Sequence[_Verdict]) -> list[_Verdict]:
+    """Return the verdicts whose status has a sub-score, with that status as it is compared."""
+    plain = [_Verdict(verdict.verifier, lower(trim(verdict.status))) for verdict in verdicts]
+    return [verdict for verdict in plain if verdict.status in _SUB_SCORES]
+
+
+def _in_words(scored: Sequence[_Verdict]) -> str:
+    """Return each verifier with its status, the worst first: ``unit: fail, lint: pass``."""
+    words = []
+    for verifier, status in sorted(scored, key=lambda verdict: _SUB_SCORES[verdict.status]):
+        name = cut(trim(verifier.type), _LONGEST_NAME) or "verifier"
+        words.append(f"{name}: {status}")
+    return some_of(words, _MOST_NAMED)
 
 
 def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
-    """Take the mean status of the verifiers that were observed; without any, the detail says what is lacking."""
+    """Take the mean status of the verifiers that were observed to run."""
     verifiers = facts.record.verifiers
     if not verifiers:
         return absent_signal("no verifier records")
-    if missing := unattributed(observed):
+    missing = unattributed(observed)
+    if missing:
         return absent_signal(missing)
-    lacking = [_lacking(n, verifier, facts, observed) for n, verifier in enumerate(verifiers)]
-    counting = [(verifiers[n], facts.statuses[n]) for n, why in enumerate(lacking) if not why]
-    votes = [_STATUSES[lower(trim(status))] for _, status in counting]
-    why = next(filter(None, lacking), "")
-    if not votes:
-        none = f"none of {len(verifiers)} verifiers observed: "
-        return absent_signal(f"{none}{why}{attribution(observed)}", f"no verifier observed: {why}")
-    left_out = f"; not counted: {why}" if why else ""
-    detail = f"{len(votes)}/{len(verifiers)} verifiers observed, mean status{left_out}{attribution(observed)}"
-    return present_signal(sum(votes) / len(votes), detail, fact=_each(counting))
+
+    counting: list[_Verdict] = []
+    reasons: list[str] = []
+    for index, verifier in enumerate(verifiers):
+        reason = _why_not_observed(index, verifier, facts, observed)
+        if reason:
+            reasons.append(reason)
+        else:
+            counting.append(_Verdict(verifier, facts.statuses[index]))
+
+    how = attribution(observed)
+    if not counting:
+        detail = f"none of {len(verifiers)} verifiers observed: {reasons[0]}{how}"
+        return absent_signal(detail, f"no verifier observed: {reasons[0]}")
+
+    scored = _scored(counting)
+    mean = sum(_SUB_SCORES[verdict.status] for verdict in scored) / len(scored)
+    detail = f"{len(scored)}/{len(verifiers)} verifiers observed, mean status"
+    if reasons:
+        detail += f"; not counted: {reasons[0]}"
+    return present_signal(mean, detail + how, fact=_in_words(scored))
 
 
-def _lacking(n: int, verifier: VerifierRecord, facts: IterationFacts, observed: Observed) -> str:
+def _why_not_observed(
+    index: int, verifier: VerifierRecord, facts: IterationFacts, observed: Observed
+) -> str:
     """Return why the status of one verifier is no observation; "" when it is one."""
     path = trim(verifier.result_artifact)
-    if lower(trim(facts.statuses[n])) not in _STATUSES:
-        return "its artifact gives no status" if path else "a status without an artifact is a claim"
-    if _written({posixpath.normpath(path), *facts.artifacts[n : n + 1]} - {""}, observed.written):
+    if lower(trim(facts.statuses[index])) not in _SUB_SCORES:
+        if path:
+            return "its artifact gives no status"
+        return "a status without an artifact is a claim"
+
+    artifacts = set(facts.artifacts[index : index + 1])
+    names = {posixpath.normpath(path), *artifacts} - {""}
+    if _is_written(names, observed.written):
         return "the agent wrote its artifact itself"
-    if not observed.unsure.isdisjoint(facts.artifacts[n : n + 1]):
-        return "unknown whether the agent wrote its artifact: a command may have copied or written to it"
-    if not any(observed.ran[n : n + 1]):
+    if not observed.unsure.isdisjoint(artifacts):
+        return (
+            "unknown whether the agent wrote its artifact:"
+            " a command may have copied or written to it"
+        )
+    if not any(observed.ran[index : index + 1]):
         return "no command is seen that ran for it"
     return ""
 
 
-def _written(places: set[str], written: frozenset[str]) -> bool:
-    """Return whether one of some places was written; a path of a folder that is gone counts by its end."""
-    if places & {posixpath.normpath(path) for path in written}:
+def _is_written(names: set[str], written: frozenset[str]) -> bool:
+    """Return whether the agent wrote a file of one of these names.
+
+    A path in a folder that is gone counts by its end.
+    """
+    if names & {posixpath.normpath(path) for path in written}:
         return True
-    return any(
-        path.startswith("/") and path.endswith(tuple(f"/{place}" for place in places))
-        for path in written
-    )
+
+    ends = tuple(f"/{name}" for name in names)
+    return any(path.startswith("/") and path.endswith(ends) for path in written)
 
 
 def verifier_claim(record: IterationRecord) -> SignalValue:
     """Read whether the agent says that traces were linked to outcomes."""
-    verifiers = record.verifiers
-    if (
-        record.impl.self_assessment.linked_traces_to_outcomes
-        or any(v.self_assessment.linked_traces_to_outcomes for v in verifiers)
-        or any(v.linked_traces for v in verifiers)
-    ):
+    assessments = [record.impl.self_assessment]
+    assessments += [verifier.self_assessment for verifier in record.verifiers]
+    is_linked = any(assessment.linked_traces_to_outcomes for assessment in assessments)
+    if is_linked or any(verifier.linked_traces for verifier in record.verifiers):
         return claim_signal(1, "linked traces recorded")
-    if record.impl.self_assessment == SelfAssessment() and not any(
-        v.tests_added_by_kind for v in verifiers
-    ):
+
+    adds_tests = any(verifier.tests_added_by_kind for verifier in record.verifiers)
+    if record.impl.self_assessment == SelfAssessment() and not adds_tests:
         return absent_signal("no verification self-report")
     return claim_signal(0, "no linked traces recorded")

@@ -36,7 +36,7 @@ class Brevity(Signal):
         return present_signal(1 / files, f"{files} files")
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
-        yield ROLE_IMPL, present_signal(1, "always brief"), self.value(facts)
+        yield Pair(ROLE_IMPL, present_signal(1, "always brief"), self.value(facts))
 
     def sources(
         self,

@@ -24,8 +24,8 @@ from scoring.parity import (
 )
 from scoring.signals.diminishing_returns import deliberation_value
 from scoring.signals.landed import landed_claim
+from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import scope_claim
-from scoring.signals.table import objective_checks
 from scoring.signals.token_efficiency import efficiency_value
 from scoring.signals.values import SignalSet, SignalValue, absent_signal, present_signal
 from scoring.signals.verifier import verifier_value

@@ -30,7 +30,8 @@ from scoring.log.model import (
     TokenUsage,
     VerifierRecord,
 )
-from scoring.signals.table import objective_checks, signal_set
+from scoring.signals.objectives import objective_checks
+from scoring.signals.table import signal_set
 from scoring.signals.tests import TESTS
 from scoring.signals.values import IntegrityObservation, SignalValue
 

@@ -1,0 +1,99 @@
+"""Objective checks: facts of the transcripts of an iteration that never vote."""
+
+from typing import NamedTuple
+
+from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
+from scoring.evidence.transcripts.facts import COVERED, Observed, TranscriptFacts
+from scoring.signals.signal import attribution, unattributed
+from scoring.signals.values import (
+    IterationObjectives,
+    SignalValue,
+    absent_signal,
+    present_signal,
+)
+from scoring.text import counted
+
+
+class _Words(NamedTuple):
+    """What a check says where something was seen, and where it was not."""
+
+    seen: str
+    not_seen: str
+
+
+_REFERENCE_COMMAND = _Words("Bash tool invoked", "no Bash tool invocation in window")
+_COMMAND = _Words("command tool invoked", "no command run in window")
+_TEST = _Words("test command invoked before commit", "no test command in window")
+_LOOP_STATE = _Words("loop-state.md was read", "loop-state.md not read in window")
+
+
+def objective_checks(
+    facts: TranscriptFacts | None, observed: Observed | None = None
+) -> IterationObjectives:
+    """Check what the transcripts of an iteration show.
+
+    Args:
+        facts: what they show; None where the iteration has no window of time.
+        observed: what was seen in the iteration's own lines; None where it has none.
+    """
+    transcripts = facts or TranscriptFacts()
+    # only the reference's rules do not tell harnesses apart
+    command = _COMMAND if transcripts.harnesses else _REFERENCE_COMMAND
+    own_checks = _checks_of_own_lines(observed) if observed else {}
+
+    return IterationObjectives(
+        ran_cli_command=_check_flag(transcripts, BASH, command),
+        committed_after_tests=_check_flag(transcripts, TESTS, _TEST),
+        read_loop_state=_check_flag(transcripts, LOOP_STATE, _LOOP_STATE),
+        **own_checks,
+    )
+
+
+def _check_flag(transcripts: TranscriptFacts, flag: int, words: _Words) -> SignalValue:
+    if not transcripts.flags & COVERED:
+        return absent_signal("no transcript coverage in window")
+
+    is_seen = bool(transcripts.flags & flag)
+    wanted = flag if is_seen else COVERED
+    names = [harness.name for harness in transcripts.harnesses if harness.flags & wanted]
+
+    detail = words.seen if is_seen else words.not_seen
+    if names:
+        detail += f" ({', '.join(names)})"
+    return present_signal(float(is_seen), detail)
+
+
+def _checks_of_own_lines(observed: Observed) -> dict[str, SignalValue]:
+    tests = observed.tests
+    corrections = observed.corrections
+    how = attribution(observed)
+    missing = unattributed(observed)
+
+    no_verdict = missing
+    if not missing and tests.last_passed is None:
+        no_verdict = "no last test run with a verdict"
+
+    def check(absent_because: str, is_seen: bool, detail: str) -> SignalValue:
+        if absent_because:
+            return absent_signal(absent_because)
+        return present_signal(float(is_seen), detail + how)
+
+    verdict = "passed" if tests.last_passed else "failed"
+    edit = "an edit" if tests.edited_after else "no edit"
+    return {
+        "ran_tests": check(missing, tests.runs > 0, counted(tests.runs, "test run")),
+        "tests_passed_last": check(
+            no_verdict, bool(tests.last_passed), f"the last test run {verdict}"
+        ),
+        "edited_after_tests": check(
+            no_verdict, tests.edited_after, f"{edit} of code seen after the last test run"
+        ),
+        "user_interrupted": check(
+            missing,
+            corrections.interrupts > 0,
+            f"{counted(corrections.interrupts, 'interruption')} by the user",
+        ),
+        "reverted_own_work": check(
+            missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"
+        ),
+    }
