@@ -137,7 +137,7 @@ def landed_value(landing: Landing) -> SignalValue:
 
     stayed = landing.landed and not landing.reverted_by
     in_words = reference_detail if landing.rules == "reference" else observed_detail
-    return present_signal(float(stayed), in_words(landing))
+    return present_signal(int(stayed), in_words(landing))
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:

@@ -60,7 +60,7 @@ def _check_flag(transcripts: TranscriptFacts, flag: int, words: _Words) -> Signa
     detail = words.seen if is_seen else words.not_seen
     if names:
         detail += f" ({', '.join(names)})"
-    return present_signal(float(is_seen), detail)
+    return present_signal(int(is_seen), detail)
 
 
 def _checks_of_own_lines(observed: Observed) -> dict[str, SignalValue]:
