@@ -1,4 +1,4 @@
-"""Fleets on a real cluster of processes: what is killed, poisoned or lost costs a retry, and no row is there twice."""
+"""Fleets on a real cluster: what is killed or lost costs a retry, and no row comes twice."""
 
 import asyncio
 import contextlib

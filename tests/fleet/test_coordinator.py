@@ -51,7 +51,7 @@ class Given:
 
 
 class OneWorker:
-    """A cluster of one worker. A repository that is ``poisoned`` ends it, and all that waits there."""
+    """A cluster of one worker. A ``poisoned`` repository ends it, and all that waits there."""
 
     status = "running"
     scheduler = None

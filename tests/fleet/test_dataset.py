@@ -1,4 +1,4 @@
-"""The data set: a row is there once or not at all, whatever ends in the middle, and one fleet at a time writes."""
+"""The data set: whatever ends in the middle, a row is there once or not at all."""
 
 import json
 import shutil
@@ -285,7 +285,10 @@ class TestCommands:
     def test_query_asks_the_rows(self, fleet: Path, da_score: DaScore) -> None:
         score_here(fleet)
         where = str(fleet.parent / "results")
-        sql = "select count(*) n, count(distinct repository) r, min(rubric) v, min(month) m from iterations"
+        sql = (
+            "select count(*) n, count(distinct repository) r, min(rubric) v, min(month) m"
+            " from iterations"
+        )
         found = da_score("query", "--fleet", where, sql, "--json")
         assert found.json == [{"n": 18, "r": 2, "v": "3.1.0", "m": "2026-03"}]
         for table in ("signals", "integrity", "outcomes", "provenance"):

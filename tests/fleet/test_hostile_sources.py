@@ -1,4 +1,4 @@
-"""FLEET.toml and archives that mean harm, or are only wrong: one line, nothing outside, nothing run."""
+"""FLEET.toml and archives that mean harm, or are wrong: one line, nothing outside, nothing run."""
 
 import os
 import subprocess
@@ -118,7 +118,7 @@ def test_a_glob_passes_over_what_is_no_repository(tmp_path: Path) -> None:
 
 
 def reason(tmp_path: Path, archive: Path, extra: str = "") -> str:
-    """Return why an archive cannot be scored, and make sure that nothing is left behind or written elsewhere."""
+    """Return why an archive cannot be scored; nothing may be left or written elsewhere."""
     scratch = tmp_path / "scratch"
     head = f'results = "results"\nscratch = "{scratch}"\n'
     path = write_fleet(tmp_path, f'{head}[[source]]\nurl = "file://{archive}"\n{extra}')
@@ -207,7 +207,8 @@ def test_a_bare_repository_runs_nothing(tmp_path: Path) -> None:
     with open(folder / "demo.git/config", "a") as f:
         f.write(f'[core]\n\tfsmonitor = "touch {touched}"\n\tsshCommand = "touch {touched}"\n')
         f.write(
-            f'[uploadpack]\n\tpackObjectsHook = "touch {touched}"\n[filter "x"]\n\tsmudge = "touch {touched}"\n'
+            f'[uploadpack]\n\tpackObjectsHook = "touch {touched}"\n'
+            f'[filter "x"]\n\tsmudge = "touch {touched}"\n'
         )
     for name in ("post-checkout", "post-index-change", "reference-transaction"):
         hook = folder / f"demo.git/hooks/{name}"

@@ -1,4 +1,4 @@
-"""Sources and results in an object store: a real server that speaks S3, on a port of this machine."""
+"""Sources and results in an object store: a real S3 server on a port of this machine."""
 
 import subprocess
 import sys
@@ -53,7 +53,10 @@ def fleet(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, value)
     bucket = f"fleet-{tmp_path.name.replace('_', '-')}"[:60].rstrip("-")
     storage = f'[storage.s3]\nendpoint_url = "{server}"\n'
-    text = f'results = "s3://{bucket}/scores"\nrubric = "3.1.0"\n[[source]]\nurl = "s3://{bucket}/in/*"\n{storage}'
+    text = (
+        f'results = "s3://{bucket}/scores"\nrubric = "3.1.0"\n'
+        f'[[source]]\nurl = "s3://{bucket}/in/*"\n{storage}'
+    )
     path = write_fleet(tmp_path, text)
     fs, _ = file_system(f"s3://{bucket}", read_fleet(path).storage)
     fs.mkdir(bucket)

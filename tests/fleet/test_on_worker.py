@@ -75,7 +75,10 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
     assert {"zanzibar", "quokka"} <= said
     known = {c.name for columns in FLEET_TABLES.values() for c in columns}
     entries = " ".join(p.read_text() for p in (root / "repo" / DEFAULT_LOG_DIR).glob("*.yaml"))
-    own = "observed claimed passed failed codex claude master main time commit subject true false window head message"
+    own = (
+        "observed claimed passed failed codex claude master main time commit subject true false"
+        " window head message"
+    )
     ours = {
         w.lower() for w in WORD.findall(" ".join([entries, *known, str(fleet), "sandbox", own]))
     }
@@ -100,7 +103,7 @@ def test_no_word_of_a_transcript_is_in_the_data_set(fleet: Path) -> None:
 def test_an_archive_gives_the_rows_of_its_directory(
     tmp_path: Path, bare: bool, packed: bool
 ) -> None:
-    """But for what is only in a work tree and not committed: there are no artifacts in the archive."""
+    """An archive does not have what is only in a work tree and not committed, such as artifacts."""
     seed = build_demo(tmp_path / "seed")
     folder = archive_of(seed.root, tmp_path / "archives/demo", bare)
     if packed:

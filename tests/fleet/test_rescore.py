@@ -1,4 +1,4 @@
-"""Scores made of what is kept: to the bit those of the scorer, and refused where evidence is read otherwise."""
+"""Scores from kept rows: equal to the scorer's, and refused where evidence is read otherwise."""
 
 from pathlib import Path
 

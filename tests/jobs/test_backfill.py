@@ -1,4 +1,4 @@
-"""The batch job: which logs it finds, what it scores and why, what it leaves alone, and what it says."""
+"""The batch job: which logs it finds, what it scores and why, and what it leaves alone."""
 
 import json
 import os
@@ -94,7 +94,8 @@ class TestFindLogs:
             ("/dev", "is a system folder; da-score does not look for logs there"),
             (
                 "empty",
-                "no iteration log here; name a repository with .agents/active/iteration-log, a folder of such "
+                "no iteration log here; name a repository with .agents/active/iteration-log,"
+                " a folder of such "
                 "repositories, or a log directory",
             ),
         ],
@@ -155,7 +156,8 @@ def backfill(project: Project, **how: Any) -> LogReport:
 Change = Callable[[Project], object]
 
 TURN = (
-    '{"type":"assistant","timestamp":"%s","message":{"role":"assistant","usage":{"input_tokens":9,"output_tokens":9,'
+    '{"type":"assistant","timestamp":"%s","message":{"role":"assistant",'
+    '"usage":{"input_tokens":9,"output_tokens":9,'
     '"cache_read_input_tokens":0,"cache_creation_input_tokens":90000},"content":[]}}\n'
 )
 

@@ -1,4 +1,4 @@
-"""The hook that a harness runs after a task: what it scores, what it reads, and that it never holds an agent up."""
+"""The hook that a harness runs after a task: what it scores and reads, and how soon it ends."""
 
 import contextlib
 import functools
@@ -367,7 +367,8 @@ class TestHarness:
         said = (json.dumps(codex_notify(project)),)
         found = hook(*(said + number if first else number + said))
         wanted = "iteration 8  score 0.845" if number else "iteration 9  score 0.704"
-        assert found == Outcome(0, f"{wanted}  good  → {project.sidecar(8 if number else 9)}\n", "")
+        sidecar = project.sidecar(8 if number else 9)
+        assert found == Outcome(0, f"{wanted}  good  → {sidecar}\n", "")
 
     def test_is_overruled_by_the_command_line(
         self, project: Project, hook: Hook, repo: Repo
@@ -607,7 +608,7 @@ FAILURES: dict[str, tuple[Broken, str]] = {
 
 
 class TestFailure:
-    """Whatever happens: status 0, nothing but JSON on standard output, and one line on standard error."""
+    """Whatever happens: status 0, only JSON on standard output, and one line on standard error."""
 
     @pytest.mark.parametrize(("make", "said"), FAILURES.values(), ids=FAILURES)
     def test_is_a_warning_and_with_strict_an_error(
@@ -677,7 +678,7 @@ def is_alive(process: int) -> bool:
 
 @pytest.fixture
 def hanging_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Put a git on the path that never answers, and return the file in which it notes its processes."""
+    """Put a git on the path that never answers, and return the file with its processes."""
     pids, folder = tmp_path / "pids", tmp_path / "bin"
     folder.mkdir()
     (folder / "git").write_text(FAKE_GIT.format(pids=pids))

@@ -1,4 +1,4 @@
-"""Entries where there are none: which commits get one, what it says, and that nothing else is touched."""
+"""Derived entries: which commits get one, what it says, and that nothing else is changed."""
 
 import json
 from collections.abc import Mapping
@@ -56,7 +56,8 @@ class Work:
         return sha
 
     def derive(self, *options: str) -> dict[str, Any]:
-        return self.da_score("derive", "--json", "--no-cache", *options).json  # type: ignore[no-any-return]
+        data: dict[str, Any] = self.da_score("derive", "--json", "--no-cache", *options).json
+        return data
 
     def entries(self) -> dict[str, bytes]:
         return {
@@ -66,7 +67,8 @@ class Work:
         }
 
     def entry(self, n: int) -> dict[str, Any]:
-        return yaml.safe_load((self.log / f"iter-{n}.yaml").read_bytes())  # type: ignore[no-any-return]
+        data: dict[str, Any] = yaml.safe_load((self.log / f"iter-{n}.yaml").read_bytes())
+        return data
 
 
 @pytest.fixture
@@ -452,7 +454,7 @@ class TestNotLanded:
     def test_one_that_was_amended_is_one(
         self, work: Work, kept: bool, messages: list[str], shown: bool, pushed: bool, count: int
     ) -> None:
-        """What git has of the former commit, what it was called and who changed it makes no difference."""
+        """It does not matter what git has of the former commit, its subject, or who changed it."""
         work.repo.branch("try")
         start = work.repo.clock - START + STEP
         session = work.session()

@@ -1,4 +1,4 @@
-"""The hook in a harness's settings: put in, shown, taken out; and whatever else stands there stays as it was."""
+"""The hook in a harness's settings: put in, shown, taken out, while everything else stays."""
 
 import functools
 import json

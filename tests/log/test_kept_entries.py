@@ -1,4 +1,4 @@
-"""Entries kept between runs: what is opened again, what is never trusted, and that a record is what its file says."""
+"""Entries in the store: which files are opened again, and what is never trusted."""
 
 import os
 import random
@@ -133,7 +133,10 @@ def test_order_duplicates_and_the_archive_are_as_without_a_store(log: Path, cach
     (log / "iter-99.yaml").write_text(entry(5, "wins"))
     (log / "iter-100.yaml").write_text(entry(-7, "first"))
     (log / "historical.yaml").write_text(
-        "iterations:\n  - {iteration: 5, wave: hidden}\n  - {iteration: 50, wave: once}\n  - {iteration: 50}\n"
+        "iterations:\n"
+        "  - {iteration: 5, wave: hidden}\n"
+        "  - {iteration: 50, wave: once}\n"
+        "  - {iteration: 50}\n"
     )
     expected = load_iteration_log(log)
     assert [record.wave for record in expected if record.iteration in (-7, 2, 5, 50)] == [
@@ -165,7 +168,7 @@ def test_a_broken_entry_stops_a_strict_rubric_and_is_left_out_under_a_lenient_on
 
 
 def test_the_format_goes_up_with_the_records() -> None:
-    """What is kept is a record's fields: a change of these sets FORMAT of the store up, and the numbers here."""
+    """The store keeps a record's fields: if these change, raise its FORMAT and the numbers here."""
     models = (IterationRecord, ImplBlock, VerifierRecord, SelfAssessment)
     assert scoring.store.FORMAT == 11
     assert [len(fields(model)) for model in models] == [18, 9, 11, 15]

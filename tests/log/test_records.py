@@ -1,4 +1,4 @@
-"""The iteration log: which files are entries, which one wins, what stops the load, and the normal form of a record."""
+"""The iteration log: which files are entries, which one wins, and what stops the load."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def entry(iteration: int, wave: str = "") -> str:
 
 
 def loaded(directory: Path) -> dict[int, str]:
-    """Return the waves of a log's records by iteration: the wave says which file a record came from."""
+    """Return the waves of a log's records by iteration; a wave says which file a record is from."""
     return {record.iteration: record.wave for record in load_iteration_log(directory)}
 
 
@@ -55,7 +55,10 @@ class TestNormalForm:
         traces = "verifiers: [{linked_traces: [{trace_ref: a, outcome_ref: b}]}]"
         text = f"schema_version: 2\nagent: {{session_id: s, harness: h, model: m}}\n{traces}\n"
         data = parse_iteration_record(text).as_dict()
-        names = "schema_version iteration date wave task_id commit files_changed lines_added lines_removed first_commit"
+        names = (
+            "schema_version iteration date wave task_id commit"
+            " files_changed lines_added lines_removed first_commit"
+        )
         assert list(data)[:10] == names.split()
         assert list(data)[10:] == [
             "checkpoint_at",
@@ -95,9 +98,12 @@ class TestSchemaVersion:
         assert str(caught.value).startswith(reason)
 
 
-OTHERS = """iter-1.yml iter-1.YAML iter-1.yaml.bak iter-1.score.yaml iter-1.hook-outcomes.yaml iter-1.dr.json iter-.yaml
-    iter--1.yaml iter-+1.yaml iter-1a.yaml iter-\u0661.yaml iter-\uff11.yaml iter-\u00b2.yaml x-iter-1.yaml Iter-1.yaml
-    iter_1.yaml session-iter-1.score.yaml notes.yaml Historical.yaml historical.yml historical.yaml.bak"""
+OTHERS = """
+    iter-1.yml iter-1.YAML iter-1.yaml.bak iter-1.score.yaml iter-1.hook-outcomes.yaml
+    iter-1.dr.json iter-.yaml iter--1.yaml iter-+1.yaml iter-1a.yaml iter-\u0661.yaml
+    iter-\uff11.yaml iter-\u00b2.yaml x-iter-1.yaml Iter-1.yaml iter_1.yaml
+    session-iter-1.score.yaml notes.yaml Historical.yaml historical.yml historical.yaml.bak
+"""
 """Files of a log that are neither an entry nor the archive."""
 
 
@@ -139,7 +145,10 @@ class TestDirectory:
 
     def test_in_no_work_tree_says_that_first(self, tmp_path: Path) -> None:
         missing = tmp_path / DEFAULT_LOG_DIR
-        said = f"{tmp_path}: not a git work tree; run da-score in a repository, or name it with --repo-dir; "
+        said = (
+            f"{tmp_path}: not a git work tree; run da-score in a repository,"
+            " or name it with --repo-dir; "
+        )
         assert refusal(missing) == f"{said}{missing}: no such file or directory"
         (tmp_path / ".git").mkdir()
         assert (
@@ -201,7 +210,8 @@ class TestArchive:
         write(
             tmp_path,
             "historical.yaml",
-            "iterations: [{iteration: 3, wave: old}, {iteration: 2, wave: old}, {iteration: 1, wave: old}]",
+            "iterations:"
+            " [{iteration: 3, wave: old}, {iteration: 2, wave: old}, {iteration: 1, wave: old}]",
         )
         assert loaded(tmp_path) == {1: "old", 2: "file", 3: "old"}
 

@@ -28,7 +28,7 @@ def _in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True)
 class Key:
-    """A setting: its attribute, and two texts for it with what they mean, as options and variables give them.
+    """A setting: its attribute, and two texts with their values, for options and variables.
 
     What is personal cannot be set by the files of a repository.
     """
@@ -149,7 +149,7 @@ class TestPrecedence:
 
 
 class TestWorktrees:
-    """Globs are compared with whole folders, so one that is relative is below the repository or the current one."""
+    """Globs match whole folders: a relative one is below the repository or the current folder."""
 
     @pytest.mark.parametrize(
         ("text", "found"),
@@ -176,7 +176,7 @@ OPTION = {"transcript-dir": ("/o",)}
 
 
 class TestTranscripts:
-    """Folders and ``transcripts`` say the same thing in two ways, so the stronger source decides on both."""
+    """Folders and ``transcripts`` answer one question, so the stronger source decides on both."""
 
     @pytest.mark.parametrize(
         ("file", "environment", "options", "folders", "way"),
@@ -278,7 +278,7 @@ class TestTranscripts:
 
 
 class TestRepository:
-    """The repository is named by an option or a variable, and its files are the ones that are read."""
+    """An option or a variable names the repository, and its files are the ones that are read."""
 
     @pytest.fixture
     def elsewhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -445,7 +445,10 @@ class TestFiles:
         where = self.write(file, 'cache-dir = "cache"\n')
         with pytest.raises(SettingsError) as raised:
             resolve_settings({"cache-dir": "/mine"}, {})
-        message = f"{where}: cache-dir cannot be set by a repository; use --cache-dir or an environment variable"
+        message = (
+            f"{where}: cache-dir cannot be set by a repository;"
+            " use --cache-dir or an environment variable"
+        )
         assert str(raised.value) == message
 
     @pytest.mark.parametrize("key", ["rubrics", "iter_log_dir", "JSON", "no-write", '""', "branch"])
@@ -501,7 +504,7 @@ class TestFiles:
 
 
 class TestPyproject:
-    """A project's pyproject.toml belongs to others; without our table it is none of our business."""
+    """A project's pyproject.toml belongs to others; without our table it sets nothing."""
 
     @pytest.mark.parametrize("text", tables.cases("settings", "of other tools"))
     def test_without_our_settings_sets_nothing_and_without_our_name_may_be_broken(
