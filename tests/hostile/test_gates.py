@@ -223,7 +223,7 @@ TABLE = {
     for line in SECTION.splitlines()
     if len(row := line.split("|")) == 6
 }
-WORDS = next(row for row in TABLE if row.startswith("words of an entry"))
+WORDS = next(row for row in TABLE if row.startswith("fields of an entry that lead to"))
 ATTACKS: dict[str, Callable[[Repo], None]] = {
     "entries, `historical.yaml`": lambda _: None,
     WORDS: brings_words,
