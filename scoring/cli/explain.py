@@ -3,9 +3,10 @@
 import click
 
 from scoring.cli.completion import complete_iterations
+from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, reply
-from scoring.cli.reading import exit_if_broken, iteration_named, log_view, meaning_of
+from scoring.cli.reading import exit_if_broken, log_view, meaning_of
 from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.selection import Selection

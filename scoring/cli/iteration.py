@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from rubric import find_rubric, rubric_behind
 from scoring.cli.completion import complete_iterations
+from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import SCORING_OPTIONS, prepared_settings, shared_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import (
     exit_if_broken,
-    iteration_named,
     meaning_of,
     report_broken_entries,
     silent_view,

@@ -11,6 +11,7 @@ import click
 
 from scoring.cli.completion import complete_iterations
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
+from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import (
     LOG_OPTIONS,
     PATH,
@@ -20,7 +21,7 @@ from scoring.cli.options import (
     settings_options,
 )
 from scoring.cli.output import complain, on_terminal, reply, say, show, warn, write, write_json
-from scoring.cli.reading import iteration_named, log_view
+from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text

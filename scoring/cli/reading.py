@@ -12,18 +12,14 @@ from rubric import Rubric, find_rubric, rubric_behind
 from scoring.cli.group import BROKEN_ENTRIES
 from scoring.cli.options import prepared_settings
 from scoring.cli.output import complain, warn
-from scoring.errors import GitError, LogError, NotFoundError, SettingsError, Warn, silent
+from scoring.errors import GitError, LogError, Warn, silent
 from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of
 from scoring.log.find import FoundLog, find_logs
-from scoring.log.load import load_iteration_log
-from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
-from scoring.text import short
 
 if TYPE_CHECKING:
     from scoring.evidence.facts import IterationFacts
-    from scoring.evidence.git.repository import GitRepository
     from scoring.examine import LogView
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.sidecars.meaning import Meaning
@@ -31,13 +27,6 @@ if TYPE_CHECKING:
     from scoring.views.columns import DataRow
 
 _EVERYTHING = Selection()
-
-_FEWEST_SHA_DIGITS = 7
-"""Fewer digits than this do not name a commit."""
-
-_MOST_SESSIONS_NAMED = 5
-"""How many session ids a message lists."""
-
 
 # Settings
 
@@ -201,92 +190,6 @@ def exit_if_broken(log_dir: Path, iteration: int) -> None:
     for text in context.meta.get(BROKEN_ENTRIES, {}):
         if about_entry.match(text):
             context.exit(1)
-
-
-# Iterations by name
-
-
-def iteration_named(text: str, settings: Settings) -> int:
-    """Return the iteration that a user means.
-
-    Args:
-        text: a number, which need not be in the log; or "last", the SHA of a commit, another
-            name of a commit such as ``HEAD~2``, or the beginning of a session id.
-        settings: the settings, which name log and repository.
-
-    Raises:
-        NotFoundError: the log has nothing of this name.
-        SettingsError: several sessions begin with the text.
-    """
-    if re.fullmatch(r"-?[0-9]+", text):
-        return int(text)
-
-    from scoring.evidence.git.repository import GitRepository
-
-    records = load_iteration_log(settings.iter_log_dir, broken=report_broken_entries)
-    repository = GitRepository(settings.repo_dir)
-    sha_by_name = repository.resolve([*(record.commit.strip() for record in records), text])
-
-    if text == "last" and records:
-        return _newest_iteration(records, sha_by_name, repository)
-
-    sha = sha_by_name[text]
-    if sha is not None and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
-        sha = None
-    if sha is not None:
-        for record in records:  # of several with this commit it counts for the lowest
-            if sha_by_name[record.commit.strip()] == sha:
-                return record.iteration
-
-    iteration = _last_iteration_of_session(text, records)
-    if iteration is not None:
-        return iteration
-
-    if sha is not None:
-        problem = f"commit {short(sha)} has no entry here"
-    else:
-        problem = f"no iteration, commit or session is called {text!r}"
-    raise NotFoundError(
-        f"{settings.iter_log_dir}: {problem}; name one by number, last, SHA, branch or session"
-    )
-
-
-def _newest_iteration(
-    records: Sequence[IterationRecord],
-    sha_by_name: Mapping[str, str | None],
-    repository: "GitRepository",
-) -> int:
-    """Return the iteration with the newest commit.
-
-    Without any commit that git has, it is the highest iteration.
-    """
-    from scoring.evidence.git.walk import named_commits
-
-    commits = named_commits(repository, [sha for sha in sha_by_name.values() if sha])
-
-    def age(record: IterationRecord) -> tuple[int, int]:
-        commit = commits.get(sha_by_name[record.commit.strip()] or "")
-        time = commit.time if commit else None
-        return time or 0, record.iteration
-
-    return max(records, key=age).iteration
-
-
-def _last_iteration_of_session(text: str, records: Sequence[IterationRecord]) -> int | None:
-    """Return the last iteration of the session with an id that begins with a text."""
-    last_iterations: dict[str, int] = {}
-    for record in records:
-        if record.agent.session_id.startswith(text):
-            last_iterations[record.agent.session_id] = record.iteration
-
-    if text in last_iterations:
-        return last_iterations[text]
-    if len(last_iterations) > 1:
-        names = ", ".join(list(last_iterations)[:_MOST_SESSIONS_NAMED])
-        raise SettingsError(f"several sessions begin with {text!r}: {names}")
-    for iteration in last_iterations.values():
-        return iteration
-    return None
 
 
 # Views of logs
