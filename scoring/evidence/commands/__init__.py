@@ -1,1 +1,4 @@
-"""What command lines of agents do and how test runs ended; knows nothing of transcripts."""
+"""What command lines of agents do and how test runs ended.
+
+The modules of this package know nothing of transcripts.
+"""

@@ -1,4 +1,7 @@
-"""Recognizes claims that tests pass in what an agent says; the forms are in ``claims.toml``."""
+"""Recognizes claims that tests pass in what an agent says.
+
+The forms are in ``claims.toml``.
+"""
 
 import re
 from functools import cache

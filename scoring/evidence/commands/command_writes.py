@@ -41,7 +41,10 @@ def folder_after(commands: Iterable[ShellCommand], folder: str) -> str:
 
 
 def with_folders(commands: Iterable[ShellCommand], folder: str) -> Iterator[PlacedCommand]:
-    """Yield each command with the folder that it runs in; the first one runs in ``folder``."""
+    """Yield each command with the folder that it runs in.
+
+    The first one runs in ``folder``.
+    """
     for command in commands:
         yield PlacedCommand(command, folder)
         folder = folder_after((command,), folder)

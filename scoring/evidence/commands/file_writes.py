@@ -278,7 +278,10 @@ def _targets_of_copy(call: ProgramCall, named: Sequence[str]) -> list[str]:
 
 
 def _destination(call: ProgramCall, named: Sequence[str]) -> str:
-    """Return where a copy goes; "" where the command does not say."""
+    """Return where a copy goes.
+
+    It is "" where the command does not say.
+    """
     if named:
         return named[0]
     if len(call.operands) > 1 or any("$" in operand for operand in call.operands):

@@ -118,7 +118,10 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[_GitCommand]:
 
 
 def _reset_of(command: _GitCommand) -> Reset | None:
-    """Return what a command of git takes back; None for nothing."""
+    """Return what a command of git takes back.
+
+    Return None where it takes nothing back.
+    """
     subcommand = command.subcommand
     arguments = command.arguments
 

@@ -54,7 +54,10 @@ def command_flags(command: str) -> int:
 
 
 def _shows_loop_state(command: str) -> bool:
-    """Return whether a single command shows the loop state; ``sed -i`` writes it."""
+    """Return whether a single command shows the loop state.
+
+    ``sed -i`` writes it.
+    """
     reader = ""
     for word in _WORD.findall(command):
         program = word.rpartition("/")[2]

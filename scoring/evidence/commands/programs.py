@@ -67,7 +67,10 @@ class OptionRule(Frozen, frozen=True):
 
 
 def patterns_of(row: Mapping[str, str], names: Iterable[str]) -> dict[str, re.Pattern[str]]:
-    """Return the patterns among the values of a row, compiled; names that it lacks are left out."""
+    """Return the patterns among the values of a row, compiled.
+
+    Names that it lacks are left out.
+    """
     return {name: re.compile(row[name], re.DOTALL) for name in names if name in row}
 
 

@@ -80,7 +80,10 @@ def folder_of(
 
 
 def _folder_by_cd(commands: Sequence[ShellCommand], index: int) -> str | None:
-    """Return the folder in which the commands before one leave it; groups restore theirs."""
+    """Return the folder in which the commands before one leave it.
+
+    A ``cd`` in a group holds up to the end of the group.
+    """
     scopes = [_ScopedFolder(0, "")]
     for number, command in enumerate(commands[: index + 1]):
         while scopes[-1].depth > command.outer_depth:
@@ -97,7 +100,10 @@ def _folder_by_cd(commands: Sequence[ShellCommand], index: int) -> str | None:
 
 
 def _joined(folder: str | None, other: str) -> str | None:
-    """Return a folder from another one; None where no plain word says it."""
+    """Return a folder from another one.
+
+    Return None where no plain word says it.
+    """
     if folder is None or other in ("", "-") or "$" in other or "`" in other:
         return None
     return other if other.startswith("~") else posixpath.join(folder, other)
@@ -155,7 +161,8 @@ def script_of(words: Sequence[str]) -> Script:
             return Script("", "")
         index = script_index
 
-    path, argument = (*words[index : index + 2], "", "")[:2]
+    path = _word_at(words, index)
+    argument = _word_at(words, index + 1)
     if len(path) > _PATH_LIMIT or not (is_run_by_shell or "/" in path):
         return Script("", "")
     if not _PLAIN_WORD.fullmatch(argument):
@@ -163,8 +170,15 @@ def script_of(words: Sequence[str]) -> Script:
     return Script(path, argument)
 
 
+def _word_at(words: Sequence[str], index: int) -> str:
+    return words[index] if index < len(words) else ""
+
+
 def _script_index(words: Sequence[str]) -> int | None:
-    """Return where the script of a shell is; None where it reads none, or runs a text."""
+    """Return where the script of a shell is.
+
+    Return None where it reads none, or runs a text.
+    """
     index = 1
     while index < len(words) and words[index].startswith(("-", "+")):
         word = words[index]

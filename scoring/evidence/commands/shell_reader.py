@@ -101,7 +101,10 @@ class _Draft:
     pieces: list[str] = field(default_factory=list)
 
     def end_word(self) -> None:
-        """Make a word of the pieces, if there are any; an empty piece makes an empty word."""
+        """Make a word of the pieces, if there are any.
+
+        An empty piece makes an empty word.
+        """
         if self.pieces:
             self.words.append("".join(self.pieces))
             self.pieces = []
@@ -186,7 +189,10 @@ class _Reader:
         return self.events
 
     def _read_plain(self, run: str) -> None:
-        """Read blanks and words without special characters; the last word may go on after it."""
+        """Read blanks and words without special characters.
+
+        The last word may go on after it.
+        """
         starts_in_word = not run[0].isspace()
         ends_in_word = not run[-1].isspace()
         words = run.split()
@@ -204,7 +210,12 @@ class _Reader:
         draft.words += words
 
     def _read_mark(self, mark: str, position: int) -> int:
-        """Read what :data:`_SPECIAL` matched; ``position`` is where it ends."""
+        """Read what :data:`_SPECIAL` matched.
+
+        Args:
+            mark: what it matched.
+            position: where that ends.
+        """
         separator = _SEPARATORS.get(mark)
         if separator is not None:
             self._complete_command()
@@ -290,7 +301,10 @@ class _Reader:
         return position
 
     def _open_substitution(self, closed_by: str, *, in_double_quotes: bool) -> None:
-        """Begin a substitution; the command that it is part of goes on when it closes."""
+        """Begin a substitution.
+
+        The command that it is part of goes on when it closes.
+        """
         self.draft.pieces.append(_SUBSTITUTED)
         group = _Group(
             closed_by,
@@ -507,7 +521,10 @@ class _Reader:
 
 
 def _escaped_character(escape: re.Match[str]) -> str:
-    """Return the character that an escape means; "?" for one by its code."""
+    """Return the character that an escape means.
+
+    A character that is given by its code is "?".
+    """
     character: str | None = escape[1]
     return character or "?"
 

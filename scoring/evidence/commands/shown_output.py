@@ -42,7 +42,9 @@ _DEFAULT_LINES_OF_HEAD = 10
 
 
 class LineRule(OptionRule, frozen=True):
-    """How a program shows lines of its input, or of files; see ``output_readers.toml``.
+    """How a program shows lines of its input, or of files.
+
+    See ``output_readers.toml``.
 
     Attributes:
         first: matches the first operand, where that is a pattern and not a file.
@@ -169,7 +171,10 @@ def _files_of_runs(commands: Sequence[ShellCommand], run_indices: Collection[int
 
 
 def _words_printed_by(commands: Sequence[ShellCommand], line: str) -> list[frozenset[str]]:
-    """Return the words that each command may print; with a variable in it those of the line."""
+    """Return the words that each command may print.
+
+    A command with a variable may print any word of the line.
+    """
     words_of_line = frozenset(PRINTED_WORD.findall(line))
 
     printed: list[frozenset[str]] = []
@@ -230,7 +235,10 @@ def _changes_folder(command: ShellCommand, program: str, index: int, files: _Run
 
 
 def _files_shown_by(command: ShellCommand, rule: LineRule) -> list[str] | None:
-    """Return the files of which a command shows whole lines; None where it may show other text."""
+    """Return the files of which a command shows whole lines.
+
+    Return None where it may show other text.
+    """
     words = command.words
     operands = [
         word

@@ -45,7 +45,7 @@ class Starter(NamedTuple):
     def command_index(self, words: Sequence[str], index: int) -> int | None:
         """Return where the command begins that the program at an index starts.
 
-        None where it starts none: it has another subcommand, only answers, or no word follows.
+        Return None where it starts none: it has another subcommand, only answers, or no word follows.
         """
         position = self._after_subcommands(words, index + 1)
         if position is None:
@@ -65,7 +65,10 @@ class Starter(NamedTuple):
         return position
 
     def _after_subcommands(self, words: Sequence[str], position: int) -> int | None:
-        """Return the position after options and subcommands; None where a subcommand differs."""
+        """Return the position after options and subcommands.
+
+        Return None where a subcommand differs.
+        """
         position = self._after_options(words, position)
         for names in self.subcommands:
             if position >= len(words) or words[position] not in names:

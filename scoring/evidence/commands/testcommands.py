@@ -65,7 +65,9 @@ def find_test_command(
     table: ToolTable,
     own_commands: Sequence[tuple[str, ...]],
 ) -> TestCommand | None:
-    """Return what tests a command line runs; None when it runs none.
+    """Return what tests a command line runs.
+
+    Return None when it runs none.
 
     Args:
         commands: the commands of the line.
@@ -156,7 +158,10 @@ def _defined_names(commands: Sequence[ShellCommand]) -> set[tuple[str, ...]]:
 def _tool_of(
     command: ShellCommand, table: ToolTable, own_commands: Sequence[tuple[str, ...]]
 ) -> str:
-    """Return the name of the tool that a simple command runs; "" when it runs none."""
+    """Return the name of the tool that a simple command runs.
+
+    It is "" when the command runs none.
+    """
     words: Sequence[str] = command.words
     if not words:
         return ""
@@ -201,7 +206,10 @@ def _tools_of_others(
 def _hooks_in(
     commands: Sequence[ShellCommand], first_run_index: int, table: ToolTable
 ) -> Literal["", "before", "after"]:
-    """Return where hooks run: before the first test run, or after; "" where none do."""
+    """Return where hooks run: before the first test run, or after.
+
+    It is "" where none run.
+    """
     for index, command in enumerate(commands):
         if _runs_hooks(command, table.hooks):
             return "before" if index < first_run_index else "after"

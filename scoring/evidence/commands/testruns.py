@@ -27,7 +27,9 @@ class TestTools:
         return any(program in line for program in self._own_programs)
 
     def run_of(self, commands: Sequence[ShellCommand], line: str) -> TestCommand | None:
-        """Return what tests a command line runs; None when it runs none.
+        """Return what tests a command line runs.
+
+        Return None when it runs none.
 
         Args:
             commands: the commands of the line.
@@ -38,7 +40,9 @@ class TestTools:
     def verdict(
         self, command: TestCommand | None, output: str, failed: bool | None
     ) -> TestVerdict | None:
-        """Return how a test run ended; None where no test can have run.
+        """Return how a test run ended.
+
+        Return None where no test can have run.
 
         Args:
             command: the command line; None where only its result is known.

@@ -150,7 +150,9 @@ def _by_status(
 
 
 def _summary(output: _Output, tools: Iterable[TestTool], *, passed: bool) -> TestVerdict | None:
-    """Return what the summaries of passing, or of failing, runs say; None without any.
+    """Return what the summaries of passing, or of failing, runs say.
+
+    Return None where there are none.
 
     Where several tools have one, that with the most numbers counts.
     """
@@ -258,7 +260,10 @@ def _lines_with_numbers(text: str, tool: TestTool, *, passed: bool) -> list[str]
 
 
 def _number(pattern: re.Pattern[str], lines: Iterable[str]) -> int | None:
-    """Return the sum of what a pattern finds; a word counts 1. None where it finds nothing."""
+    """Return the sum of what a pattern finds.
+
+    A word counts 1. Return None where the pattern finds nothing.
+    """
     total: int | None = None
     for line in lines:
         for match in pattern.finditer(line):

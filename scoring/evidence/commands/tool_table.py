@@ -92,7 +92,9 @@ class CommandStart(NamedTuple):
     valued_options: frozenset[str]
 
     def length_in(self, words: Sequence[str]) -> int:
-        """Return how many words of a command this beginning takes; 0 when it begins otherwise.
+        """Return how many words of a command this beginning takes.
+
+        Return 0 when the command begins otherwise.
 
         Options between the words are passed over.
         """
@@ -118,7 +120,10 @@ class CommandStart(NamedTuple):
         *,
         passes_words: bool,
     ) -> int | None:
-        """Return where a word of the beginning comes next; None where another word comes first."""
+        """Return where a word of the beginning comes next.
+
+        Return None where another word comes first.
+        """
         while position < len(words):
             word = words[position]
             if _is_wanted(wanted, word):
@@ -270,7 +275,12 @@ def tool_table() -> ToolTable:
 
 
 def _tool_of(row: Mapping[str, Any], never: Iterable[str]) -> TestTool:
-    """Return a tool of the data; ``never`` are words with which no tool runs a test."""
+    """Return a tool of the data.
+
+    Args:
+        row: the entry of the tool.
+        never: words with which no tool runs a test.
+    """
     numbers = {
         key: _pattern(row[key].replace(r"(\d+)", r"(?<!\d)(\d+)"))
         for key in _NUMBER_KEYS

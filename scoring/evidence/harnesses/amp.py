@@ -123,7 +123,10 @@ def _span_of(thread: dict[str, Any]) -> LineSpan:
 
 
 def _path_of(uri: str) -> str:
-    """Return the path that the URI of a file names; "" of any other."""
+    """Return the path that the URI of a file names.
+
+    It is "" for any other URI.
+    """
     try:
         parts = urlsplit(uri)
     except ValueError:

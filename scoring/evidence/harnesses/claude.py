@@ -149,7 +149,10 @@ class _Edit(_Replacement, gc=False):
 
     @property
     def hashes(self) -> Hashes:
-        """The lines that it adds and takes away; those of the whole content where it has that."""
+        """The lines that it adds and takes away.
+
+        These are the lines of the whole content where the edit has that.
+        """
         if self.content is not None:
             return lines_added(self.content)
 
@@ -219,7 +222,10 @@ class ClaudeReader(JsonReader):
         self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
 
     def take(self, lines: Sequence[_Line]) -> list[int]:
-        """Take some lines; those with a ``payload`` are another harness's."""
+        """Take some lines.
+
+        Lines with a ``payload`` are those of another harness.
+        """
         foreign: list[int] = []
         for position, line in enumerate(lines):
             if self._opens is None and line.parentUuid is not UNSET:
@@ -236,7 +242,13 @@ class ClaudeReader(JsonReader):
         return foreign
 
     def _take_line(self, position: int, time: int, line: _Line) -> None:
-        """Take a line; ``position`` is that among the lines that are taken."""
+        """Take a line.
+
+        Args:
+            position: that among the lines that are taken.
+            time: when it was written, in nanoseconds since 1970.
+            line: the line.
+        """
         if line.type == "progress" and self._seen.looks:
             line = _repeated_line(line)
 
@@ -322,7 +334,10 @@ class ClaudeReader(JsonReader):
                 self._take_user_text(_text_of(item.text), is_by_person=is_by_person)
 
     def _take_user_text(self, text: str, *, is_by_person: bool) -> None:
-        """Take a text that is written as the user's; the harness and a parent agent write some."""
+        """Take a text that is written as the user's.
+
+        The harness and a parent agent write such texts too.
+        """
         self._seen.asked()
         if text.startswith(INTERRUPTED):
             self._seen.interrupted()
@@ -442,7 +457,10 @@ class ClaudeReader(JsonReader):
 
 
 def _repeated_line(line: _Line) -> _Line:
-    """Return what a line repeats of a sub-agent as a line of its own; any other line as it is."""
+    """Return what a line repeats of a sub-agent as a line of its own.
+
+    Return any other line as it is.
+    """
     progress: _Progress = value_of(line.data, _progress_decoder, _Progress())
     repeated = progress.message
     if repeated is None or repeated.message is None:
@@ -498,7 +516,10 @@ def _tokens_of(response: Response) -> "tuple[int, ...]":
 
 @lru_cache(256)  # lines of one response say the same
 def _for_an_hour(creation: bytes) -> int:
-    """Return how many of the tokens written to the cache are kept for an hour; 0 if not stated."""
+    """Return how many of the tokens written to the cache are kept for an hour.
+
+    Return 0 where that is not stated.
+    """
     if b"1h" not in creation:
         return 0
     tokens: _Creation = value_of(creation, _creation_decoder, _Creation())
@@ -506,7 +527,10 @@ def _for_an_hour(creation: bytes) -> int:
 
 
 def _input_of(item: _Item) -> _Input:
-    """Return the input of a call; one that is not a plain object is empty."""
+    """Return the input of a call.
+
+    An input that is not a plain object is empty.
+    """
     call_input: _Input = value_of(item.input, _input_decoder, _Input())
     return call_input
 

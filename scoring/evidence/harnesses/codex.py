@@ -119,7 +119,10 @@ class CodexReader(JsonReader):
         self._programs: set[str | None] = set()  # calls that succeed whatever their commands do
 
     def take(self, lines: Sequence[CodexLine]) -> list[int]:
-        """Take some lines; those without a ``payload`` are another harness's."""
+        """Take some lines.
+
+        Lines without a ``payload`` are those of another harness.
+        """
         foreign: list[int] = []
         for position, line in enumerate(lines):
             payload = line.payload
@@ -142,7 +145,13 @@ class CodexReader(JsonReader):
         return foreign
 
     def _note_line(self, position: int, time: int, line: CodexLine) -> None:
-        """Note a line; ``position`` is that among the lines that are taken."""
+        """Note a line.
+
+        Args:
+            position: that among the lines that are taken.
+            time: when it was written, in nanoseconds since 1970.
+            line: the line.
+        """
         number = self.number + position
         if self._own_from is not None and line.type != "session_meta":
             self._begin_own_lines(number, line, self._own_from)
@@ -383,7 +392,13 @@ class CodexReader(JsonReader):
         self.counted[CallResult].append(result)
 
     def _take_result(self, number: int, payload: CodexPayload, failed: bool | None) -> None:
-        """Take the result of a call; ``failed`` is what it states, or None."""
+        """Take the result of a call.
+
+        Args:
+            number: the number of the line.
+            payload: the result.
+            failed: whether it states that the call failed; None where it states nothing.
+        """
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
         if self._seen.looks:
@@ -473,7 +488,10 @@ class CodexReader(JsonReader):
 
 
 def _milliseconds_of_uuid(name: str) -> int:
-    """Return the milliseconds since 1970 that a UUID of version 7 carries; -1 for another name."""
+    """Return the milliseconds since 1970 that a UUID of version 7 carries.
+
+    Return -1 for another name.
+    """
     uuid = _UUID7.fullmatch(name)
     return int(uuid[1] + uuid[2], 16) if uuid else -1
 

@@ -19,7 +19,10 @@ class CountKind(IntEnum):
 
 
 class TokenNumbers(NamedTuple):
-    """Numbers of tokens, -1 for those that are left out; see :class:`TokenCount`."""
+    """Numbers of tokens, -1 for those that are left out.
+
+    See :class:`TokenCount`.
+    """
 
     input: int
     cached_input: int
@@ -30,7 +33,9 @@ class TokenNumbers(NamedTuple):
 
 
 class TokenCount(Event, frozen=True):
-    """A count of tokens as the transcript states it; -1 for what it leaves out.
+    """A count of tokens as the transcript states it.
+
+    A number that it leaves out is -1.
 
     Attributes:
         kind: what the numbers are.

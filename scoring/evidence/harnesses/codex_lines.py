@@ -64,7 +64,10 @@ class CodexPayload(msgspec.Struct, gc=False):
 
 
 class CodexLine(msgspec.Struct, gc=False):
-    """A line of a rollout; one without a payload is another harness's."""
+    """A line of a rollout.
+
+    A line without a payload is that of another harness.
+    """
 
     type: str | None = None
     timestamp: str | None = None
@@ -73,7 +76,10 @@ class CodexLine(msgspec.Struct, gc=False):
 
 
 def field_value(raw: RawField) -> Any:
-    """Return what a field holds; None without it. Raises what :data:`BROKEN` lists."""
+    """Return what a field holds.
+
+    Return None where the field is missing. Raises what :data:`BROKEN` lists.
+    """
     return None if raw is UNSET else decoded(_anything, raw)
 
 
@@ -84,7 +90,10 @@ def field_text(raw: RawField) -> str:
 
 
 def parsed(text: str) -> Any:
-    """Return the value of a JSON text; None where it is broken."""
+    """Return the value of a JSON text.
+
+    Return None where it is broken.
+    """
     try:
         return msgspec.json.decode(text)
     except BROKEN:

@@ -116,7 +116,10 @@ def _first_texts(items: Iterable[Any]) -> Iterator[str]:
 
 
 def _header_says_failed(text: str) -> bool | None:
-    """Return whether a header has the status of a program that failed; None without any."""
+    """Return whether a header has the status of a program that failed.
+
+    Return None where it has none.
+    """
     if not text.startswith(_HEADER):
         return None
 

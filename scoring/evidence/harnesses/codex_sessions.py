@@ -44,7 +44,10 @@ def is_forked(own: LineSpan) -> bool:
 
 
 def folders_of(spans: Sequence[LineSpan]) -> list[str]:
-    """Return for each span the folder in which the work was done; "" where it names none."""
+    """Return for each span the folder in which the work was done.
+
+    It is "" where a span names none.
+    """
     folders: list[str] = []
     folder = ""
     own = introduction_of(spans)
@@ -288,7 +291,10 @@ class CodexCounter(TranscriptCounter):
         return key_of(session)
 
     def _count(self, file: _CountedFile, end: _ReplayEnd) -> None:
-        """Count what comes after a replay; what is before only sets the totals."""
+        """Count what comes after a replay.
+
+        What comes before only sets the totals.
+        """
         self._cover(file, end)
         self._count_turns(file, end)
         self._count_calls(file, end)

@@ -312,7 +312,10 @@ class CopilotReader(EventReader):
 
 
 def _stated_tokens(usage: Any) -> _ModelTokens | None:
-    """Return the tokens that a model used; None where output or input is not stated."""
+    """Return the tokens that a model used.
+
+    Return None where output or input is not stated.
+    """
     output = count_in(usage, "outputTokens")
     given = count_in(usage, "inputTokens")
     if output is None or given is None:

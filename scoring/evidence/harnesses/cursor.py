@@ -75,7 +75,10 @@ class CursorReader(EventReader):
             self._take_waiting()
 
     def _note_time(self, prompt: str) -> None:
-        """Note the time that a prompt states; it never goes back."""
+        """Note the time that a prompt states.
+
+        It never goes back.
+        """
         stated = _time_in(prompt)
         if stated is not None:
             self._time = max(stated, self._time or stated)

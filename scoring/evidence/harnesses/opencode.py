@@ -237,7 +237,10 @@ def _text_of(parts: Sequence[dict[str, Any]]) -> str:
 
 
 def _tokens_of_steps(info: dict[str, Any], parts: Sequence[dict[str, Any]]) -> list[_Tokens]:
-    """Return the tokens of each step of a response; of a single step the message states them."""
+    """Return the tokens of each step of a response.
+
+    The message states those of a single step.
+    """
     stated = [part.get("tokens") for part in parts if part.get("type") == "step-finish"]
     if len(stated) < 2:
         stated = [info.get("tokens")]
@@ -261,7 +264,10 @@ def _tokens_of(tokens: Any) -> _Tokens:
 
 
 def _has_failed(tool: str, state: Any) -> bool | None:
-    """Return whether a call that was completed failed; None where a shell states no status."""
+    """Return whether a call that was completed failed.
+
+    Return None where a shell states no status.
+    """
     if tool not in TOOLS.shells:
         return tool == "invalid"
     exit_code = member(state, "metadata", "exit")
@@ -325,7 +331,9 @@ class OpenCode(Harness):
 
 
 class Kilo(OpenCode):
-    """The same in folders of its own; exports are those of OpenCode.
+    """The same in folders of its own.
+
+    Exports are those of OpenCode.
 
     It must come before OpenCode in the table, which has wider patterns.
     """
@@ -373,7 +381,9 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
 
 
 def _lines_of_database(path: Path) -> Iterator[Any]:
-    """Yield the head of each session in a database, and then its messages; nothing of others'.
+    """Yield the head of each session in a database, and then its messages.
+
+    Yield nothing of a database of another program.
 
     Raises:
         OSError: it cannot be read.

@@ -111,7 +111,10 @@ class PiReader(EventReader):
             self.unknown(role)
 
     def _take_response(self, line: dict[str, Any], message: dict[str, Any]) -> None:
-        """Take a response of the model; one that was stopped before it began does not count."""
+        """Take a response of the model.
+
+        One that was stopped before it began does not count.
+        """
         content = items_in(message, "content")
         stopped = message.get("stopReason") == _STOPPED
         if content or not stopped:

@@ -175,7 +175,10 @@ class QwenCode(Harness):
         return isinstance(member(value_of(line), "message", "parts"), list)
 
     def lines_of(self, path: Path) -> Iterable[bytes]:
-        """Yield the lines of a chat; one of an older version is a document."""
+        """Yield the lines of a chat.
+
+        One of an older version is a document.
+        """
         if path.suffix == ".json":
             return document_of(path)
         return lines_behind({}, path)

@@ -117,7 +117,10 @@ class ReferenceHistory(GitFacts):
         return None
 
     def match_subject(self, text: str) -> str | None:
-        """Return the newest trunk commit with a subject, in any case; None for an empty one."""
+        """Return the newest trunk commit with a subject, in any case.
+
+        Return None for an empty one.
+        """
         return self._subjects.get(fold(trim(text)))
 
     @cached_property

@@ -203,7 +203,10 @@ def _flags_of_call(tool: Any, arguments: Any) -> int:
 
 
 def _argument(arguments: Any, name: str) -> str:
-    """Return an argument of a call; "" where it is not a text."""
+    """Return an argument of a call.
+
+    It is "" where the argument is not a text.
+    """
     try:
         return _ARGUMENTS[name](arguments, None).get(name) or ""
     except WrongTypeError:
@@ -271,7 +274,10 @@ class ReferenceReader(JsonReader):
         self._lines: list[LineContent] = []
 
     def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
-        """Read some whole lines; the block ends with a line break."""
+        """Read some whole lines.
+
+        The block ends with a line break.
+        """
         for line in block.split(b"\n"):
             self._take(line)
         return ()

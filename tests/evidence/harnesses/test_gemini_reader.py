@@ -56,7 +56,10 @@ def call(
 
 
 def shell(command: str, printed: str = "", code: int | str = 0, name: str = "c1") -> Line:
-    answer = f"Command: {command}\nDirectory: (root)\nOutput: {printed}\nError: (none)\nExit Code: {code}\nSignal: 0"
+    answer = (
+        f"Command: {command}\nDirectory: (root)\nOutput: {printed}\nError: (none)\n"
+        f"Exit Code: {code}\nSignal: 0"
+    )
     return call("run_shell_command", answer, name=name, command=command)
 
 

@@ -1,4 +1,4 @@
-"""The samples of harnesses that are beside the project: what is found in each is what its page says is in it."""
+"""The samples of harnesses next to the project: each holds what its page says."""
 
 from pathlib import Path
 from typing import Any

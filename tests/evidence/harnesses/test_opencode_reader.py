@@ -131,14 +131,16 @@ def database(path: Path, *sessions: Line, close: bool = True) -> sqlite3.Connect
     found = sqlite3.connect(path, isolation_level=None)
     found.execute("PRAGMA journal_mode = wal")
     found.execute(
-        "CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, version text, revert text,"
-        " time_created integer)"
+        "CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text,"
+        " version text, revert text, time_created integer)"
     )
     found.execute(
-        "CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text)"
+        "CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer,"
+        " data text)"
     )
     found.execute(
-        "CREATE TABLE part (id text, message_id text, session_id text, time_created integer, data text)"
+        "CREATE TABLE part (id text, message_id text, session_id text, time_created integer,"
+        " data text)"
     )
     for session in sessions:
         add(found, session)
@@ -174,7 +176,10 @@ def add(found: sqlite3.Connection, session: Line) -> None:
 
 
 def files(storage: Path, session: Line, old: bool = False) -> Path:
-    """Write a session as versions before 1.2 do, a file a message and a part; up to 0.5 in other folders."""
+    """Write a session as versions before 1.2 do: one file a message and a part.
+
+    Versions up to 0.5 have other folders.
+    """
     top, own = storage / "session" if old else storage, session["info"]["id"]
     for number, message in enumerate(session["messages"]):
         mid = f"msg_{number:03}"
@@ -371,7 +376,7 @@ class TestDatabase:
             assert self.written(path.parent) == before
 
     def written(self, folder: Path) -> dict[str, bytes]:
-        """Of the index, which processes that have the database open share, only that it is there."""
+        """The index is shared by processes with the database open: only its existence counts."""
         return {
             one.name: b"" if one.name.endswith("-shm") else one.read_bytes()
             for one in folder.iterdir()

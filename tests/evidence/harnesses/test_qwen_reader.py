@@ -83,7 +83,10 @@ def written(step: Step) -> list[Line]:
     if step.what == "refused":
         said, status = REFUSED, "cancelled"
     elif shell:
-        said = f"Command: {step.text}\nOutput: {said}\nError: (none)\nExit Code: {step.code}\nSignal: (none)"
+        said = (
+            f"Command: {step.text}\nOutput: {said}\nError: (none)\n"
+            f"Exit Code: {step.code}\nSignal: (none)"
+        )
     return [
         line(step.second, "assistant", asked, **counts),
         telemetry,
