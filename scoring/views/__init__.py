@@ -1,1 +1,1 @@
-"""What can be made of scores once they are there: tables, gates, pictures, answers in words; no log is written."""
+"""A log shown in some way: tables, explanations, gates, comparisons, reports. No log is written."""

@@ -8,6 +8,7 @@ block with a line for each column.
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -17,6 +18,8 @@ from rich.text import Text
 
 from scoring.text import show_hidden, visible
 from scoring.views.table import AnyCell, Block, Cell, Line, Table, TableRow, as_cell
+
+T = TypeVar("T")
 
 _GAP = 2  # spaces between columns
 _BELOW = 4  # spaces before what is shown below a row
@@ -68,51 +71,77 @@ def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
 
 def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table in the first form that has room."""
-    heads = []
-    if table.heads:
-        heads = [Text(visible(column.head), "bold") for column in table.columns]
-    texts = [[_text(cell, row.style) for cell in row.cells] for row in table.table_rows()]
+    heads = _heads(table)
+    texts = _texts(table)
 
     whole = _with_notes(table, heads, texts)
     if _total(_widths(whole)) <= width:
         yield from _aligned(table, whole)
-    elif not table.heads:
+        return
+    if not table.heads:
         yield from _folded_pairs(table, texts, width)
+        return
+
+    _take_brief_texts(table, heads, texts, width)
+    shown = _columns_with_room(table, _widths([heads, *texts]), width)
+    if shown:
+        yield from _with_columns_below(table, heads, texts, shown, width)
     else:
-        _take_brief_texts(table, heads, texts, width)
-        shown = _columns_with_room(table, _widths([heads, *texts]), width)
-        if shown:
-            yield from _with_columns_below(table, heads, texts, shown, width)
-        else:
-            yield from _blocks(table, heads, width)
+        yield from _blocks(table, heads, width)
+
+
+def _heads(table: Table) -> list[Text]:
+    if not table.heads:
+        return []
+    return [Text(visible(column.head), "bold") for column in table.columns]
+
+
+def _texts(table: Table) -> list[list[Text]]:
+    """Return the whole texts of all rows."""
+    texts = []
+    for row in table.table_rows():
+        texts.append([_text(cell, row.style) for cell in row.cells])
+    return texts
 
 
 def _with_notes(
     table: Table, heads: Sequence[Text], texts: Sequence[Sequence[Text]]
 ) -> list[list[Text]]:
     """Return the lines of a table, with the notes of its rows as the last column."""
-    lines = [list(heads), *map(list, texts)] if table.heads else [list(row) for row in texts]
     rows = table.table_rows()
-    if not any(row.notes for row in rows):
-        return lines
+    has_notes = any(row.notes for row in rows)
 
-    notes = [Text("\n".join(map(visible, row.notes)), row.style) for row in rows]
+    lines = []
     if table.heads:
-        notes.insert(0, Text(table.notes, "bold"))
-    return [[*line, note] for line, note in zip(lines, notes, strict=True)]
+        lines.append(list(heads))
+        if has_notes:
+            lines[0].append(Text(table.notes, "bold"))
+
+    for row, row_texts in zip(rows, texts, strict=True):
+        line = list(row_texts)
+        if has_notes:
+            notes = "\n".join(visible(note) for note in row.notes)
+            line.append(Text(notes, row.style))
+        lines.append(line)
+    return lines
 
 
 def _aligned(table: Table, lines: Sequence[Sequence[Text]]) -> Iterator[RenderableType]:
     if not lines:
         return
 
+    right = [column.right for column in table.columns]
+    right.append(False)  # of the notes
     aligned = RichTable.grid(padding=(0, _GAP, 0, 0))
-    for index, width in enumerate(_widths(lines)):
-        is_right = index < len(table.columns) and table.columns[index].right
-        aligned.add_column(justify="right" if is_right else "left", width=width, no_wrap=True)
+    for width, is_right in zip(_widths(lines), right, strict=False):
+        aligned.add_column(justify=_justify(is_right), width=width, no_wrap=True)
     for line in lines:
         aligned.add_row(*line)
     yield aligned
+
+
+def _justify(is_right: bool) -> Literal["left", "right"]:
+    return "right" if is_right else "left"
 
 
 def _folded_pairs(
@@ -150,7 +179,11 @@ def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[
 
 
 def _fits(widths: Sequence[int], shown: Sequence[int], width: int) -> bool:
-    return _total([widths[index] for index in shown]) <= width
+    return _total(_picked(widths, shown)) <= width
+
+
+def _picked(items: Sequence[T], indices: Sequence[int]) -> list[T]:
+    return [items[index] for index in indices]
 
 
 def _with_columns_below(
@@ -161,24 +194,31 @@ def _with_columns_below(
     width: int,
 ) -> Iterator[RenderableType]:
     """Yield a table with some of its columns in rows, and the others below each row."""
-    all_widths = _widths([heads, *texts])
-    widths = [all_widths[index] for index in shown]
-    right = [table.columns[index].right for index in shown]
+    widths = _picked(_widths([heads, *texts]), shown)
+    right = [column.right for column in _picked(table.columns, shown)]
 
-    yield _row([heads[index] for index in shown], widths, right)
+    yield _row(_picked(heads, shown), widths, right)
     for row, line in zip(table.table_rows(), texts, strict=True):
-        yield _row([line[index] for index in shown], widths, right)
-
-        below = []
-        for index, text in enumerate(line):
-            if index in shown or text.plain in ("", "-"):
-                continue
-            if not table.columns[index].prose:
-                text = Text.assemble((f"{heads[index]} ", "dim"), text)
-            below.append(text)
-        if below:
-            yield _below(Text(" " * _GAP).join(below), width)
+        yield _row(_picked(line, shown), widths, right)
+        moved = _moved_texts(table, heads, line, shown)
+        if moved:
+            yield _below(Text(" " * _GAP).join(moved), width)
         yield from _notes_below(row, width)
+
+
+def _moved_texts(
+    table: Table, heads: Sequence[Text], line: Sequence[Text], shown: Sequence[int]
+) -> list[Text]:
+    """Return the texts of the columns below a row, with their headings unless they are prose."""
+    moved = []
+    for index, column in enumerate(table.columns):
+        text = line[index]
+        if index in shown or text.plain in ("", "-"):
+            continue
+        if not column.prose:
+            text = Text.assemble((f"{heads[index]} ", "dim"), text)
+        moved.append(text)
+    return moved
 
 
 def _blocks(table: Table, heads: Sequence[Text], width: int) -> Iterator[RenderableType]:
@@ -210,13 +250,18 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool] = ()) -> Text:
-    """Return one line of a table; columns without a word in ``right`` are aligned to the left."""
+def _row(texts: Sequence[Text], widths: Sequence[int], right: Sequence[bool]) -> Text:
+    """Return one line of a table.
+
+    Args:
+        texts: the texts of its cells.
+        widths: the widths of its columns, and perhaps of further ones.
+        right: whether a column is aligned to the right.
+    """
     aligned = []
-    for index, text in enumerate(texts):
-        is_right = index < len(right) and right[index]
+    for text, width, is_right in zip(texts, widths, right, strict=False):
         padded = text.copy()
-        padded.align("right" if is_right else "left", widths[index])
+        padded.align(_justify(is_right), width)
         aligned.append(padded)
     return Text(" " * _GAP).join(aligned)
 
@@ -226,15 +271,17 @@ def _last_folded(
 ) -> Iterator[RenderableType]:
     """Yield a row with its last text folded to the right of the others, or below them."""
     *others, last = texts
-    room = width - _total([*widths[: len(others)], 0])
+    used = _total([*widths[: len(others)], 0])
+    room = width - used
+    row = _row(others, widths, [False] * len(others))
 
     words_fit = _words_fit(last, room) or not _words_fit(last, width - _BELOW)
     if room >= _LEAST_WIDTH and words_fit:
-        yield _side_by_side(_row(others, widths), width - room, last)
+        yield _side_by_side(row, used, last)
         return
 
     if others:
-        yield _row(others, widths)
+        yield row
     yield _below(last, width)
 
 

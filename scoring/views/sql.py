@@ -35,7 +35,7 @@ VIEWS = {
 """The views that sum up ``work`` (docs/TABLES.md, "Ready to plot")."""
 
 _Z = 1.959963984540054
-"""Of the normal distribution, for 95 %; the intervals are those of :func:`scoring.statistics.wilson`."""
+"""Of the normal distribution, for intervals of 95 % as in :func:`scoring.statistics.wilson`."""
 
 _WILSON = """
 CREATE MACRO wilson(k, n, side) AS CASE WHEN n > 0 THEN greatest(0.0, least(1.0, (

@@ -5,7 +5,7 @@ byte for byte the reference's where the reference has such a table (docs/COMMAND
 pipe"). Control characters in texts are always shown as escapes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
@@ -133,27 +133,33 @@ class Table(NamedTuple):
         Only a table whose columns all have a fixed width pads the last cell of a line.
         """
         table = self._for_pipe()
-        lines = [table._pipe_cells(row) for row in table.table_rows()]
         heads = [column.head for column in table.columns]
+        lines = [table._pipe_cells(row) for row in table.table_rows()]
 
-        widths = table._pipe_widths([heads, *lines] if self.heads else lines)
-        keeps_trailing_spaces = not self.full and all(
-            column.width is not None for column in table.columns
-        )
+        with_heads = lines
+        if self.heads:
+            with_heads = [heads, *lines]
+        widths = table._pipe_widths(with_heads)
 
-        def line(cells: Sequence[str]) -> str:
-            padded = [f"{cell:<{width}}" for cell, width in zip(cells[:-1], widths, strict=False)]
-            text = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
-            return text if keeps_trailing_spaces else text.rstrip(" ")
-
-        notes_margin = " " * (self.indent + self.notes_indent)
         text = []
         if self.heads:
-            text.append(line(heads))
+            text.append(table._pipe_line(heads, widths))
+        margin = " " * (self.indent + self.notes_indent)
         for row, cells in zip(table.table_rows(), lines, strict=True):
-            text.append(line(cells))
-            text.extend(notes_margin + printable(note) for note in row.notes)
-        return "".join(f"{shown}\n" for shown in text)
+            text.append(table._pipe_line(cells, widths))
+            for note in row.notes:
+                text.append(margin + printable(note))
+        return "".join(f"{line}\n" for line in text)
+
+    def _pipe_line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+        padded = []
+        for cell, width in zip(cells[:-1], widths, strict=False):
+            padded.append(cell.ljust(width))
+
+        line = " " * self.indent + _GAP.join([*padded, *cells[-1:]])
+        if self.full or any(column.width is None for column in self.columns):
+            return line.rstrip(" ")
+        return line
 
     def _for_pipe(self) -> "Table":
         if self.full:
@@ -188,27 +194,38 @@ class Table(NamedTuple):
         Columns without any text are left out if ``full`` is among the places.
         """
         rows = self.table_rows()
-        indices = [n for n, column in enumerate(self.columns) if column.only in places]
-        if "full" in places and rows:
-            indices = [n for n in indices if any(as_cell(row.cells[n]).shown() for row in rows)]
+        indices = []
+        for index, column in enumerate(self.columns):
+            is_empty = "full" in places and rows and not _has_text(rows, index)
+            if column.only in places and not is_empty:
+                indices.append(index)
 
-        return self._replace(
-            columns=[self.columns[n] for n in indices],
-            rows=[row._replace(cells=[row.cells[n] for n in indices]) for row in rows],
-        )
+        chosen_rows = []
+        for row in rows:
+            cells = [row.cells[index] for index in indices]
+            chosen_rows.append(row._replace(cells=cells))
+        columns = [self.columns[index] for index in indices]
+        return self._replace(columns=columns, rows=chosen_rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
-        return [dict(self._keyed_values(row)) for row in self.table_rows()]
+        return [self._row_as_json(row) for row in self.table_rows()]
 
-    def _keyed_values(self, row: TableRow) -> Iterator[tuple[str, Any]]:
+    def _row_as_json(self, row: TableRow) -> dict[str, Any]:
+        values = {}
         for column, cell in zip(self.columns, row.cells, strict=True):
             if column.key:
-                yield column.key, as_cell(cell).value
+                values[column.key] = as_cell(cell).value
+        return values
 
     def table_rows(self) -> list[TableRow]:
         """Return the rows, each as a :class:`TableRow`."""
         return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
+
+
+def _has_text(rows: Sequence[TableRow], index: int) -> bool:
+    """Return whether any row has a text in a column."""
+    return any(as_cell(row.cells[index]).shown() for row in rows)
 
 
 class Line(NamedTuple):

@@ -166,27 +166,37 @@ def tokens_of(unit: Unit, hide_cache_writes: Collection[str]) -> dict[str, int |
         unit: the unit.
         hide_cache_writes: the harnesses whose transcripts do not say what the cache was given.
     """
+    tokens: dict[str, int | None] = dict.fromkeys(
+        ("input", "output", "cache_read", "cache_creation")
+    )
     counted = unit.counted
-    harnesses = counted.harnesses if counted else ()
-    measured = [harness for harness in harnesses if harness.turns > harness.unmeasured]
-    with_writes = [harness for harness in measured if harness.name not in hide_cache_writes]
-    with_output = [harness for harness in harnesses if harness.output_tokens or harness in measured]
+    if not counted:
+        return tokens
 
-    fresh_input = sum(harness.input_tokens for harness in measured)
-    cache_writes = sum(harness.cache_creation_tokens for harness in with_writes)
-    if counted and len(with_writes) == len(measured):
+    every_harness_states_writes = True
+    for harness in counted.harnesses:
+        is_measured = harness.turns > harness.unmeasured
+        if is_measured or harness.output_tokens:
+            _add(tokens, "output", harness.output_tokens)
+        if not is_measured:
+            continue
+
+        _add(tokens, "input", harness.input_tokens)
+        _add(tokens, "cache_read", harness.cache_read_tokens)
+        if harness.name in hide_cache_writes:
+            every_harness_states_writes = False
+        else:
+            _add(tokens, "cache_creation", harness.cache_creation_tokens)
+
+    if every_harness_states_writes and tokens["input"] is not None:
         # The responses say it more exactly, also of one for which nothing was written.
-        fresh_input = sum(spent.input_tokens for spent in counted.spent)
-        cache_writes = sum(spent.cache_write_tokens for spent in counted.spent)
+        tokens["input"] = sum(spent.input_tokens for spent in counted.spent)
+        tokens["cache_creation"] = sum(spent.cache_write_tokens for spent in counted.spent)
+    return tokens
 
-    outputs = sum(harness.output_tokens for harness in with_output)
-    cache_reads = sum(harness.cache_read_tokens for harness in measured)
-    return {
-        "input": fresh_input if measured else None,
-        "output": outputs if with_output else None,
-        "cache_read": cache_reads if measured else None,
-        "cache_creation": cache_writes if with_writes else None,
-    }
+
+def _add(tokens: dict[str, int | None], kind: str, count: int) -> None:
+    tokens[kind] = (tokens[kind] or 0) + count
 
 
 def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:

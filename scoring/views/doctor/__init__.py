@@ -227,17 +227,20 @@ def _survey_repository(
     without a name is used.
     """
     path = Path(sources.repo_dir)
-    votes = (meter_profile(rubric), labels_vote(rubric))
+    profile = meter_profile(rubric)
+    labels = labels_vote(rubric)
     trunk_problem = ""
     try:
         try:
-            evidence = Evidence(records, log_dir, sources, scan, None, *votes)
+            evidence = Evidence(records, log_dir, sources, scan, profile=profile, labels=labels)
         except GitError as e:
             if sources.trunk is None or isinstance(e, NotARepositoryError):
                 raise
             trunk_problem = str(e)
             without_trunk = msgspec.structs.replace(sources, trunk=None)
-            evidence = Evidence(records, log_dir, without_trunk, scan, None, *votes)
+            evidence = Evidence(
+                records, log_dir, without_trunk, scan, profile=profile, labels=labels
+            )
         return _described(path, evidence, records, trunk_problem), evidence
     except GitError as e:
         return RepositorySurvey(path, problem=str(e), trunk_problem=trunk_problem), None

@@ -35,19 +35,19 @@ IterationReasons: TypeAlias = Callable[[Any, ExaminedIteration], Iterator[str]]
 LogReasons: TypeAlias = Callable[[Any, Sequence[PersistedScore]], Iterator[str]]
 
 
-def _no_reasons(demanded: Any, iteration: ExaminedIteration) -> Iterator[str]:  # noqa: ARG001
+def _no_reasons(_: Any, __: ExaminedIteration) -> Iterator[str]:
     yield from ()
 
 
-def _no_log_reasons(demanded: Any, scores: Sequence[PersistedScore]) -> Iterator[str]:  # noqa: ARG001
+def _no_log_reasons(_: Any, __: Sequence[PersistedScore]) -> Iterator[str]:
     yield from ()
 
 
-def _every_iteration(demanded: Any, iteration: ExaminedIteration) -> bool:  # noqa: ARG001
+def _every_iteration(_: Any, __: ExaminedIteration) -> bool:
     return True
 
 
-def _value_as_given(value: Any, log: LogView) -> Any:  # noqa: ARG001
+def _value_as_given(value: Any, _: LogView) -> Any:
     return value
 
 

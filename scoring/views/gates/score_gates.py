@@ -11,11 +11,11 @@ from scoring.sidecars.scores import PersistedScore
 from scoring.views.gates.gate import Gate, GateOption, is_enough, mean_score, weakest
 
 
-def _has_enough(demanded: object, iteration: ExaminedIteration) -> bool:  # noqa: ARG001
+def _has_enough(_: object, iteration: ExaminedIteration) -> bool:
     return is_enough(iteration.score)
 
 
-def _has_score(demanded: object, iteration: ExaminedIteration) -> bool:  # noqa: ARG001
+def _has_score(_: object, iteration: ExaminedIteration) -> bool:
     return iteration.score.scored
 
 

@@ -72,7 +72,7 @@ class ReportedClaim(NamedTuple):
 
 
 class TranscriptLines(NamedTuple):
-    """The lines of an iteration in one transcript: its path, and the first and last line, from 1."""
+    """The lines of an iteration in one transcript: its path, the first and last line, from 1."""
 
     path: str
     first: int
