@@ -43,7 +43,7 @@ def agents_named(message: str) -> tuple[str, ...]:
 
 
 def _agent_of(coauthor: _CoAuthor) -> str:
-    """Return the agent that wrote a line; "" for a person."""
+    """Return the agent that wrote a line, or "" for a person."""
     for agent in _agents():
         if agent.has_email(coauthor.email) or agent.has_name(coauthor.name):
             return agent.name

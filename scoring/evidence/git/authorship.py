@@ -294,7 +294,7 @@ class AttributedHistory(TrunkHistory):
     def _amended_after_push(
         self, commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]
     ) -> str:
-        """Return the last amendment of a commit that a branch still has; "" without one."""
+        """Return the last amendment of a commit that a branch still has, or "" without one."""
         if not commit.parents:
             return ""
 
@@ -356,7 +356,12 @@ class AttributedHistory(TrunkHistory):
             tips.pop(symbolic, None)
 
         wanted = list(dict.fromkeys(tips.values()))
-        lines = lines_off_trunk(self._repository, shas=[], tips=wanted, trunk=self.trunk.commit)
+        lines = lines_off_trunk(
+            self._repository,
+            shas=[],
+            tips=wanted,
+            trunk=self.trunk.commit,
+        )
         parents = dict(lines)
 
         branches: dict[str, str] = {}
@@ -408,13 +413,13 @@ class AttributedHistory(TrunkHistory):
 
     @property
     def tip_time(self) -> int | None:
-        """When the tip of the trunk was committed, in seconds since 1970; None without a trunk."""
+        """The committer time of the trunk's tip in seconds since 1970, or None without a trunk."""
         if self.trunk.commit not in self._walk:
             return None
         return self._walk[self.trunk.commit].time
 
     def trunk_at(self, time: float) -> str:
-        """Return the commit that was the tip of the trunk at a time; "" where there was none.
+        """Return the commit that was the tip of the trunk at a time, or "".
 
         Args:
             time: seconds since 1970.
@@ -478,7 +483,7 @@ class AttributedHistory(TrunkHistory):
         return ask_in_batches(ask, shas)
 
     def callers_names(self) -> tuple[str, str]:
-        """Return the name and the address of the caller's commits; "" where git has none."""
+        """Return the name and the address of the caller's commits, or "" where git has none."""
         email = self._repository.callers_setting("--get", "user.email").strip()
         return self._repository.user_name, email
 
@@ -552,7 +557,7 @@ class AttributedHistory(TrunkHistory):
 
 
 def _successor(commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]) -> str:
-    """Return the last commit with an identity of another one; "" without one.
+    """Return the last commit with an identity of another one, or "" without one.
 
     Of a commit with the same subject and one with the same parent, the first counts.
     """

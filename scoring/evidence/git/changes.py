@@ -64,7 +64,9 @@ def net_changes(
 
 
 def changes(
-    repository: GitRepository, pairs: Iterable[CommitPair], renames: str = "--no-renames"
+    repository: GitRepository,
+    pairs: Iterable[CommitPair],
+    renames: str = "--no-renames",
 ) -> dict[CommitPair, tuple[Change, ...]]:
     """Return what changed over each pair, without the pairs that git cannot compare.
 

@@ -61,7 +61,7 @@ def check_out(source: Path, directory: Path) -> None:
 
 
 def _copy_bare_repository(source: Path, git: Git) -> str:
-    """Copy objects and refs, and return the branch that ``HEAD`` names; "" when it names none."""
+    """Copy objects and refs, and return the branch that ``HEAD`` names, or "" without one."""
     _init(git, _object_format(source))
 
     copy = git.directory / ".git"
@@ -85,7 +85,7 @@ def _copy_bare_repository(source: Path, git: Git) -> str:
 
 
 def _unpack_bundle(source: Path, git: Git) -> str:
-    """Unpack a bundle, and return the branch to check out; "" when it has none."""
+    """Unpack a bundle, and return the branch to check out, or "" when it has none."""
     heads = git.run("bundle", "list-heads", os.fspath(source)).decode(errors="replace")
     shas: dict[str, str] = {}
     for line in heads.splitlines():

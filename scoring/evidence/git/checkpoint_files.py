@@ -76,7 +76,11 @@ def branches_with_checkpoints(repository: GitRepository, *, only_trusted: bool) 
     return list(dict.fromkeys(tips[name] for name in names))
 
 
-def files_on_branch(repository: GitRepository, tip: str, warn: Warn) -> list[CheckpointFiles]:
+def files_on_branch(
+    repository: GitRepository,
+    tip: str,
+    warn: Warn,
+) -> list[CheckpointFiles]:
     """Return the files of the checkpoints at a commit, by ascending id of the checkpoint.
 
     Files with other names are ignored.
@@ -198,7 +202,9 @@ def _parse_tree(content: bytes, oid: str) -> Iterator[tuple[str, str]]:
 
 
 def sizes_in_clone(
-    repository: GitRepository, roots: Sequence[str], oids: Collection[str]
+    repository: GitRepository,
+    roots: Sequence[str],
+    oids: Collection[str],
 ) -> dict[str, int]:
     """Return the sizes in bytes of objects, without those that are not in this clone.
 

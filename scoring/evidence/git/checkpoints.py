@@ -132,7 +132,9 @@ def is_in_git(path: str) -> bool:
 
 
 def read_checkpoints(
-    repository: GitRepository, warn: Warn = silent, trusted: bool = False
+    repository: GitRepository,
+    warn: Warn = silent,
+    trusted: bool = False,
 ) -> Mapping[str, Checkpoint]:
     """Return the checkpoints of a repository by ascending id.
 
@@ -157,7 +159,11 @@ def _extent(checkpoint: Checkpoint) -> tuple[int, int, int]:
     return len(complete), total_size, len(checkpoint.sessions)
 
 
-def _read_everywhere(repository: GitRepository, warn: Warn, trusted: bool) -> list[Checkpoint]:
+def _read_everywhere(
+    repository: GitRepository,
+    warn: Warn,
+    trusted: bool,
+) -> list[Checkpoint]:
     tips = branches_with_checkpoints(repository, only_trusted=trusted)
     trees = trees_of_refs(repository, warn)
 
@@ -179,7 +185,9 @@ def _read_everywhere(repository: GitRepository, warn: Warn, trusted: bool) -> li
 
 
 def _read_metadata(
-    repository: GitRepository, listed: Iterable[CheckpointFiles], sizes: Mapping[str, int]
+    repository: GitRepository,
+    listed: Iterable[CheckpointFiles],
+    sizes: Mapping[str, int],
 ) -> dict[str, Metadata]:
     """Return the metadata of checkpoints and sessions, by object ids, up to the limits."""
     wanted: dict[str, None] = {}
@@ -207,7 +215,9 @@ def _parse_metadata(content: bytes) -> Metadata:
 
 
 def _checkpoint(
-    files: CheckpointFiles, sizes: Mapping[str, int], metadata: Mapping[str, Metadata]
+    files: CheckpointFiles,
+    sizes: Mapping[str, int],
+    metadata: Mapping[str, Metadata],
 ) -> Checkpoint:
     folders = files.folders
     numbers = sorted(
@@ -263,14 +273,20 @@ def _with_session_of_own_folder(
         for index, session in enumerate(sessions):
             if not session.blobs:
                 completed = session._replace(
-                    path=top.path, blobs=top.blobs, size=top.size, missing=top.missing
+                    path=top.path,
+                    blobs=top.blobs,
+                    size=top.size,
+                    missing=top.missing,
                 )
                 return [*sessions[:index], completed, *sessions[index + 1 :]]
     return [top, *sessions]
 
 
 def _session(
-    location: str, metadata: Metadata, folder: OidByName, sizes: Mapping[str, int]
+    location: str,
+    metadata: Metadata,
+    folder: OidByName,
+    sizes: Mapping[str, int],
 ) -> CheckpointSession:
     names = _transcript_names(folder)
     blobs = tuple(folder[name] for name in names)

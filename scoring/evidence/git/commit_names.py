@@ -31,7 +31,7 @@ def without_number(subject: str) -> str:
 
 
 def request_of(message: str) -> int | None:
-    """Return the number of the pull or merge request that a commit brought in; None without one."""
+    """Return the number of the pull or merge request that a commit brought, or None."""
     first_line = trim(message.partition("\n")[0])
     match = _NUMBERED.fullmatch(first_line) or _MERGED_REQUEST.search(message)
     if not match:

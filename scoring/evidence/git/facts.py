@@ -145,7 +145,7 @@ class Landing(Frozen, frozen=True):
 
     @property
     def method(self) -> str:
-        """How it was decided, in the one word that provenance keeps; "" when it is unknown."""
+        """The word for how it was decided, which provenance keeps, or "" when it is unknown."""
         return REVERTED if self.reverted_by else self.found_by
 
     @property
@@ -195,7 +195,7 @@ class GitFacts(ABC):
     _resolved: Mapping[str, str | None]
 
     def resolve(self, name: str) -> str | None:
-        """Return the SHA of a commit field, exactly as written or trimmed; None for no commit."""
+        """Return the SHA of a commit field, as written or trimmed, or None for no commit."""
         return self._resolved[name]
 
     def committed(self, name: str) -> int | None:
@@ -208,7 +208,7 @@ class GitFacts(ABC):
 
     @abstractmethod
     def _time_of(self, sha: str) -> int | None:
-        """Return the committer time of a commit; None when git cannot read it or has none."""
+        """Return the committer time of a commit, or None when git cannot read it or has none."""
 
     @abstractmethod
     def landing(self, record: IterationRecord) -> Landing:

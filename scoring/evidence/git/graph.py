@@ -80,7 +80,7 @@ class CommitGraph:
         return sha in self.parents
 
     def first_parent(self, sha: str) -> str:
-        """Return the first parent of a commit; "" when it has none."""
+        """Return the first parent of a commit, or "" when it has none."""
         return next(iter(self.parents[sha]), "")
 
     def is_merge(self, sha: str) -> bool:
@@ -227,12 +227,12 @@ class CommitGraph:
 
     @cached_property
     def mainline_index(self) -> dict[str, int]:
-        """The index of a commit on the mainline; the tip has 0."""
+        """The index of a commit on the mainline, counted from the tip."""
         return {sha: index for index, sha in enumerate(self.mainline)}
 
     @cached_property
     def newest_mainline(self) -> dict[str, int]:
-        """The newest mainline commit that a commit contains, as its index; missing when none."""
+        """The index of the newest mainline commit that each commit contains, if any."""
         newest: dict[str, int] = {}
         for sha in reversed(self._order):
             if sha in self.mainline_index:
@@ -340,7 +340,9 @@ class CommitGraph:
 
 
 def _ancestors(
-    start: Iterable[str], parents: Mapping[str, tuple[str, ...]], stop: Container[str]
+    start: Iterable[str],
+    parents: Mapping[str, tuple[str, ...]],
+    stop: Container[str],
 ) -> set[str]:
     """Return commits and their ancestors, without those in ``stop`` and beyond."""
     reached = set(start)

@@ -223,7 +223,10 @@ class TrunkHistory(GitFacts):
         return self._landings_of(self._graph, self._named, self._first_iterations)
 
     def _landings_of(
-        self, graph: CommitGraph, commits: Mapping[str, Commit], numbers: Mapping[str, int]
+        self,
+        graph: CommitGraph,
+        commits: Mapping[str, Commit],
+        numbers: Mapping[str, int],
     ) -> Landings:
         """Return what decides whether commits landed.
 
@@ -278,7 +281,7 @@ class TrunkHistory(GitFacts):
         return ranges
 
     def _files_over(self, measured: ScopeRange) -> tuple[str, ...] | None:
-        """Return the files that changed over a range; None when git cannot say.
+        """Return the files that changed over a range, or None when git cannot say.
 
         The first question asks git about one range, and the second about all of them: most
         commands ask about one iteration only.

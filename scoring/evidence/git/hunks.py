@@ -161,7 +161,9 @@ def read_split(
 
 
 def _parse_patches(
-    lines: Iterable[bytes], counts: PathFilter, line_key: LineKey | None = None
+    lines: Iterable[bytes],
+    counts: PathFilter,
+    line_key: LineKey | None = None,
 ) -> Iterator[list[PatchedFile]]:
     """Yield the files under each header.
 
@@ -200,7 +202,10 @@ def _parse_patches(
 
 
 def _parse_hunk(
-    header: bytes, remaining: Iterator[bytes], is_counted: bool, line_key: LineKey | None
+    header: bytes,
+    remaining: Iterator[bytes],
+    is_counted: bool,
+    line_key: LineKey | None,
 ) -> Hunk:
     match = _HUNK.match(header)
     assert match
@@ -239,7 +244,7 @@ def _parse_raw_line(line: bytes) -> PatchedFile:
 
 
 def _path_in_header(line: bytes) -> str:
-    """Return the path in a line before the hunks; "" for a deleted file."""
+    """Return the path in a line before the hunks, or "" for a deleted file."""
     name = line[4:].rstrip(b"\t")  # git adds a tab where the path has blanks
     if name == b"/dev/null":
         return ""

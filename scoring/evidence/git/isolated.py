@@ -73,7 +73,10 @@ def git_version(git: Git) -> tuple[int, int]:
 
 
 def merged_trees(
-    isolated: Git, version: tuple[int, int], tip: str, shas: Sequence[str]
+    isolated: Git,
+    version: tuple[int, int],
+    tip: str,
+    shas: Sequence[str],
 ) -> dict[str, str]:
     """Return the tree that merging each commit into another one would make.
 
@@ -95,7 +98,11 @@ def merged_trees(
     return ask_in_batches(ask, shas)
 
 
-def _merged_in_batch(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
+def _merged_in_batch(
+    isolated: Git,
+    tip: str,
+    shas: Sequence[str],
+) -> dict[str, str] | None:
     questions = as_lines(f"{tip} {sha}" for sha in shas)
     answer = isolated.ask(*_MERGE_TREE, "--stdin", stdin=questions)
     if answer.returncode:
@@ -103,7 +110,11 @@ def _merged_in_batch(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, 
     return dict(zip(shas, _parse_merges(answer.stdout), strict=True))
 
 
-def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str, str] | None:
+def _merged_one_by_one(
+    isolated: Git,
+    tip: str,
+    shas: Sequence[str],
+) -> dict[str, str] | None:
     trees = {}
     for sha in shas:
         answer = isolated.ask(*_MERGE_TREE, "-z", tip, sha)
@@ -117,7 +128,7 @@ def _merged_one_by_one(isolated: Git, tip: str, shas: Sequence[str]) -> dict[str
 
 
 def _parse_merges(output: bytes) -> Iterator[str]:
-    """Yield the tree of each merge; "" for a conflict.
+    """Yield the tree of each merge, or "" for a conflict.
 
     A merge has a status, a tree, and names in conflict up to an empty one.
     """

@@ -91,7 +91,7 @@ class Landings:
 
     @cached_property
     def _times(self) -> dict[str, int]:
-        """The committer times of trunk commits, in seconds since 1970; 0 where git has none."""
+        """The committer times of trunk commits in seconds since 1970, or 0 where git has none."""
         return {commit.sha: commit.time or 0 for commit in self._walk}
 
     def _messages(self, walk: Iterable[Commit]) -> Iterator[TrunkMessage]:
@@ -333,7 +333,10 @@ class Landings:
         return landings
 
     def _by_later(
-        self, sha: str, tips: Iterable[Tip], landings: Mapping[str, Landing | None]
+        self,
+        sha: str,
+        tips: Iterable[Tip],
+        landings: Mapping[str, Landing | None],
     ) -> Landing | None:
         """Return the landing of a commit by one that contains it and landed.
 
@@ -377,7 +380,7 @@ class Landings:
         return all(change.path in changed_paths for change in self._files(sha))
 
     def _base(self, sha: str) -> str:
-        """Return the newest merge base of a commit and the trunk; "" where there is none."""
+        """Return the newest merge base of a commit and the trunk, or "" without one."""
         return next(iter(self._graph.merge_bases(sha)), "")
 
     def _trunk_since(self, base: str, landed: str | None) -> CommitPair:
@@ -454,7 +457,7 @@ class Landings:
         return CommitPair(sha, self._graph.first_parent(sha))
 
     def _files(self, sha: str) -> tuple[Change, ...]:
-        """Return what a commit changed against its first parent; nothing where git cannot say."""
+        """Return what a commit changed against its first parent, as far as git can say."""
         return self._changes.get(self._own_pair(sha), ())
 
     def _ask_changes(self, pairs: Iterable[CommitPair]) -> None:

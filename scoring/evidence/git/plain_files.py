@@ -62,7 +62,11 @@ def refuse_pipes_in(repository: Path) -> None:
 
 
 def refuse_pipes_below(folder: Path) -> None:
-    """Check all files below a folder; GitError for a pipe."""
+    """Check that no file below a folder is a pipe.
+
+    Raises:
+        GitError: a pipe or device is in place of one.
+    """
     for parent, _, names in os.walk(folder):
         for name in names:
             _refuse_pipe(Path(parent, name))

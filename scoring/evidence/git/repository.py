@@ -125,18 +125,18 @@ class GitRepository(Git):
 
     @property
     def branch(self) -> str:
-        """The branch that is checked out; "" without one."""
+        """The branch that is checked out, or "" without one."""
         answer = self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
         return as_text(answer.stdout).removesuffix("\n")
 
     @property
     def user_name(self) -> str:
-        """The name that commits here get from the caller's own settings; "" without one."""
+        """The name that commits here get from the caller's own settings, or "" without one."""
         return self.callers_setting("--get", "user.name").strip()
 
     @property
     def work_tree_tops(self) -> list[str]:
-        """The tops of all work trees, as git names them; some may be gone."""
+        """The tops of all work trees, as git names them. Some may be gone."""
         answer = self.ask("worktree", "list", "--porcelain", "-z")
         end = b"\0"
         if answer.returncode:  # git older than 2.36 does not know -z
@@ -189,7 +189,7 @@ class GitRepository(Git):
 
     @property
     def remote_urls(self) -> dict[str, str]:
-        """The URLs of the remotes by their names; of several URLs the first."""
+        """The URLs of the remotes by their names. The first of several URLs counts."""
         urls: dict[str, str] = {}
         for key, url in reversed(self.remotes):
             if key.endswith(".url"):
@@ -227,7 +227,12 @@ class GitRepository(Git):
 
         return resolved
 
-    def files_at(self, sha: str, folder: str, is_wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    def files_at(
+        self,
+        sha: str,
+        folder: str,
+        is_wanted: Callable[[str], bool],
+    ) -> dict[str, bytes]:
         """Return the contents of files that are directly in a folder of a commit, by name.
 
         Args:

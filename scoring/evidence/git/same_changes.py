@@ -101,7 +101,9 @@ def same_changes(
 
 
 def _trunk_shapes(
-    repository: GitRepository, graph: CommitGraph, shas: Iterable[str]
+    repository: GitRepository,
+    graph: CommitGraph,
+    shas: Iterable[str],
 ) -> dict[str, str]:
     """Return the shapes of the trunk commits that not all of some commits contain, newest first.
 
@@ -120,7 +122,7 @@ def _trunk_shapes(
 
 
 def _shape(changed: Iterable[Change]) -> str:
-    """Return a digest of which paths changed in which way; equal for equal patches."""
+    """Return a digest of which paths changed in which way, equal for equal patches."""
     fields: list[str] = []
     for change in changed:
         fields += (change.status, change.path)

@@ -39,7 +39,11 @@ class ScopeRange(NamedTuple):
         return CommitPair(self.commit, self.base)
 
 
-def scope_range(graph: CommitGraph, commit: str, earlier: EarlierIteration | None) -> ScopeRange:
+def scope_range(
+    graph: CommitGraph,
+    commit: str,
+    earlier: EarlierIteration | None,
+) -> ScopeRange:
     """Find the range of an iteration.
 
     Args:
@@ -69,7 +73,11 @@ def scope_range(graph: CommitGraph, commit: str, earlier: EarlierIteration | Non
     )
 
 
-def _newest_from_trunk(graph: CommitGraph, commit: str, base: str) -> int | None:
+def _newest_from_trunk(
+    graph: CommitGraph,
+    commit: str,
+    base: str,
+) -> int | None:
     """Return the newest mainline commit that came in from the trunk, as its index.
 
     None means that the work was done on the trunk itself.
@@ -89,7 +97,10 @@ def _newest_from_trunk(graph: CommitGraph, commit: str, base: str) -> int | None
 
 
 def _commits_of_branch(
-    graph: CommitGraph, commit: str, base: str, trunk_commit: str
+    graph: CommitGraph,
+    commit: str,
+    base: str,
+    trunk_commit: str,
 ) -> tuple[str, ...]:
     """Return the commits of a range that did not come in from the trunk.
 
@@ -107,7 +118,9 @@ def _commits_of_branch(
 
 
 def changed_files(
-    repository: GitRepository, graph: CommitGraph, ranges: Sequence[ScopeRange]
+    repository: GitRepository,
+    graph: CommitGraph,
+    ranges: Sequence[ScopeRange],
 ) -> dict[ScopeRange, tuple[str, ...]]:
     """Return the files that changed over each range, by their new paths.
 

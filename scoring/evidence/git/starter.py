@@ -59,7 +59,12 @@ class Git:
         self.settings = tuple(settings)
         self.variables: dict[str, str] = {}  # more variables for git's environment
 
-    def ask(self, *arguments: str, stdin: bytes = b"", timeout: float | None = None) -> Answer:
+    def ask(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        timeout: float | None = None,
+    ) -> Answer:
         """Run git and return its output and exit status.
 
         Args:
@@ -116,9 +121,12 @@ class Git:
             )
 
     def lines(
-        self, *arguments: str, stdin: bytes = b"", end: bytes = b"\n"
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        end: bytes = b"\n",
     ) -> Generator[bytes, None, None]:
-        """Yield what git prints line by line, without the ``end`` of each; see :meth:`chunks`."""
+        """Yield each line that git prints, without its ``end``. See :meth:`chunks`."""
         unfinished: list[bytes] = []
         with contextlib.closing(self.chunks(*arguments, stdin=stdin)) as chunks:
             for chunk in chunks:
@@ -151,7 +159,7 @@ class Git:
             yield _ObjectReader(start).read
 
     def callers_setting(self, *question: str) -> str:
-        """Return what ``git config`` answers from the caller's own settings; "" for nothing."""
+        """Return what ``git config`` answers from the caller's own settings, or "" for nothing."""
         environment = {
             name: value
             for name, value in self._environment().items()
@@ -177,12 +185,12 @@ def as_lines(questions: Iterable[str]) -> bytes:
 
 
 def as_text(raw: bytes) -> str:
-    """Return what git printed; bytes that are not UTF-8 become surrogate escapes."""
+    """Return what git printed. Bytes that are not UTF-8 become surrogate escapes."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def message_of(answer: Answer) -> str:
-    """Return what git printed about an error, on one line; "" when it printed nothing."""
+    """Return what git printed about an error, on one line, or "" when it printed nothing."""
     return " ".join(answer.stderr.decode(errors="replace").split())
 
 
@@ -195,7 +203,12 @@ def time_limit() -> float:
     return DEFAULT_TIMEOUT
 
 
-def _run(command: list[str], stdin: bytes, timeout: float, environment: dict[str, str]) -> Answer:
+def _run(
+    command: list[str],
+    stdin: bytes,
+    timeout: float,
+    environment: dict[str, str],
+) -> Answer:
     with _started(command, environment, stderr=subprocess.PIPE) as process:
         try:
             stdout, stderr = process.communicate(stdin, timeout=timeout)
@@ -226,7 +239,11 @@ class _ObjectReader:
             raise
 
 
-def _content_of(oid: str, process: _Process, next_chunk: _NextChunk) -> Iterator[bytes]:
+def _content_of(
+    oid: str,
+    process: _Process,
+    next_chunk: _NextChunk,
+) -> Iterator[bytes]:
     """Yield the content of an object from a running ``cat-file --batch``.
 
     Git prints a line with the size, the content, and a line end.
@@ -261,7 +278,10 @@ def _content_of(oid: str, process: _Process, next_chunk: _NextChunk) -> Iterator
 
 
 def _chunk_reader(process: _Process) -> _NextChunk:
-    """Return a function that reads what git prints as soon as it comes; b"" at the end."""
+    """Return a function that reads what git prints as soon as it comes.
+
+    At the end of the output it returns b"".
+    """
     assert process.stdout is not None
     output = process.stdout.fileno()
     timeout = time_limit()
@@ -278,7 +298,11 @@ def _chunk_reader(process: _Process) -> _NextChunk:
 
 @contextlib.contextmanager
 def _started(
-    command: list[str], environment: dict[str, str], *, stdin: Any = subprocess.PIPE, stderr: int
+    command: list[str],
+    environment: dict[str, str],
+    *,
+    stdin: Any = subprocess.PIPE,
+    stderr: int,
 ) -> Iterator[_Process]:
     """Start git, and end it when the block fails.
 

@@ -35,7 +35,7 @@ class Branches(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """The full name of a branch, and why it is the trunk; "" and why there is none."""
+    """The full name of the trunk and how it was found, or "" and why it was not."""
 
     ref: str
     how: str
@@ -63,7 +63,11 @@ def _deciding_remote(repository: GitRepository) -> str:
     return remotes[0] if len(remotes) == 1 else ""
 
 
-def choose_trunk(repository: GitRepository, branches: Branches, wanted: str | None = None) -> Trunk:
+def choose_trunk(
+    repository: GitRepository,
+    branches: Branches,
+    wanted: str | None = None,
+) -> Trunk:
     """Find the trunk.
 
     Args:
@@ -89,7 +93,11 @@ def choose_trunk(repository: GitRepository, branches: Branches, wanted: str | No
     return Trunk(choice.ref, short_name(choice.ref), commit, choice.how, repository.is_shallow)
 
 
-def _named(repository: GitRepository, branches: Branches, wanted: str) -> _Choice:
+def _named(
+    repository: GitRepository,
+    branches: Branches,
+    wanted: str,
+) -> _Choice:
     how = "named by --trunk"
 
     is_full_name = wanted in branches.tips or f"{_REMOTES}{wanted}" in branches.tips
@@ -139,7 +147,10 @@ def _found(repository: GitRepository, branches: Branches) -> _Choice:
 
 
 def _newer_of_pair(
-    repository: GitRepository, branches: Branches, remote_branch: str, how: str
+    repository: GitRepository,
+    branches: Branches,
+    remote_branch: str,
+    how: str,
 ) -> _Choice:
     """Choose the local branch of the same name where it holds all of the remote branch."""
     name = remote_branch.removeprefix(branches.of_remote(""))
@@ -153,14 +164,22 @@ def _newer_of_pair(
     return _Choice(remote_branch, f"{how}; the local branch {name} does not hold all of it")
 
 
-def _holds(repository: GitRepository, sha: str, commit: str) -> bool:
+def _holds(
+    repository: GitRepository,
+    sha: str,
+    commit: str,
+) -> bool:
     """Return whether a commit is another one or contains it."""
     if sha == commit:
         return True
     return repository.ask("merge-base", "--is-ancestor", commit, sha).returncode == 0
 
 
-def _hint_of_rename(repository: GitRepository, branches: Branches, target: str) -> str:
+def _hint_of_rename(
+    repository: GitRepository,
+    branches: Branches,
+    target: str,
+) -> str:
     """Return a hint where the default branch may have been renamed since the clone was made."""
     if target.removeprefix(branches.of_remote("")) not in USUAL_NAMES:
         return ""

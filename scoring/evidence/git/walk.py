@@ -56,7 +56,11 @@ class ShownCommit(NamedTuple):
     files: tuple[str, ...] | None
 
 
-def trunk_commits(repository: GitRepository, tip: str, *options: str) -> list[Commit]:
+def trunk_commits(
+    repository: GitRepository,
+    tip: str,
+    *options: str,
+) -> list[Commit]:
     """Return a commit and its ancestors, newest first.
 
     Messages are kept only where they may name a revert, a checkpoint or a co-author.
@@ -81,7 +85,9 @@ def trunk_commits(repository: GitRepository, tip: str, *options: str) -> list[Co
 
 
 def named_commits(
-    repository: GitRepository, shas: Iterable[str], most_failures: int = MOST_FAILURES
+    repository: GitRepository,
+    shas: Iterable[str],
+    most_failures: int = MOST_FAILURES,
 ) -> dict[str, Commit]:
     """Return commits by their SHAs, without those that git cannot read.
 
@@ -156,7 +162,10 @@ def newest_by_subject(commits: Iterable[Commit]) -> dict[str, str]:
 
 
 def lines_off_trunk(
-    repository: GitRepository, shas: Sequence[str], tips: Sequence[str], trunk: str | None
+    repository: GitRepository,
+    shas: Sequence[str],
+    tips: Sequence[str],
+    trunk: str | None,
 ) -> list[CommitWithParents]:
     """Return commits and their ancestors down to the trunk, children first.
 

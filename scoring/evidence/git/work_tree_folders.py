@@ -25,7 +25,7 @@ class WorkTreeFolders:
 
     @cached_property
     def tops(self) -> list[str]:
-        """The tops of the work trees, as git names them; some may be gone."""
+        """The tops of the work trees, as git names them. Some may be gone."""
         return self._repository.work_tree_tops
 
     @cached_property
@@ -57,7 +57,7 @@ class WorkTreeFolders:
         return False
 
     def _owner_of_top(self, folder: str) -> bool | None:
-        """Return whether the work tree with this top is the repository's; None if it is not a top."""
+        """Return whether the repository has the work tree with this top, or None for no top."""
         git = os.path.join(folder, ".git")
         if os.path.isdir(git):
             is_repository = os.path.exists(os.path.join(git, "HEAD"))
