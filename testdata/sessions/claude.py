@@ -1,17 +1,20 @@
 """What Claude Code leaves on disk.
 
-``projects/<slug>/<session>.jsonl`` holds a session, the slug being the folder it was started in with everything but
-letters and digits as ``-``; ``<session>/subagents/agent-<id>.jsonl`` (and deeper; older versions: beside the session)
-holds a sub-agent. A line is one JSON object:
+``projects/<slug>/<session>.jsonl`` holds a session. The slug is the folder that it was started in,
+with ``-`` for everything but letters and digits. ``<session>/subagents/agent-<id>.jsonl`` holds a
+sub-agent; it may be deeper, and older versions have it next to the session. A line is one JSON
+object:
 
-- ``user`` and ``assistant``: ``parentUuid isSidechain userType cwd sessionId version gitBranch type message uuid
-  timestamp``, for a sub-agent also ``agentId``, for an API response also ``requestId``. ``message`` is the API's:
-  ``id model role content usage {input_tokens cache_creation_input_tokens cache_read_input_tokens cache_creation
-  {ephemeral_5m_input_tokens ephemeral_1h_input_tokens} output_tokens server_tool_use service_tier iterations}``. A
-  response takes a line per content block, each with the same id and usage. Tool results are ``user`` lines with
-  ``toolUseResult`` beside the message.
-- ``system`` with a ``subtype`` (``compact_boundary``, ``api_error`` …), ``summary``, ``file-history-snapshot``,
-  ``queue-operation``, ``progress``: the harness's own, without usage of their own, whatever stands inside.
+- ``user`` and ``assistant``: ``parentUuid isSidechain userType cwd sessionId version gitBranch type
+  message uuid timestamp``, for a sub-agent also ``agentId``, for an API response also
+  ``requestId``. ``message`` is the API's: ``id model role content usage {input_tokens
+  cache_creation_input_tokens cache_read_input_tokens cache_creation {ephemeral_5m_input_tokens
+  ephemeral_1h_input_tokens} output_tokens server_tool_use service_tier iterations}``. A response
+  takes a line per content block, each with the same id and usage. Tool results are ``user`` lines
+  with ``toolUseResult`` beside the message.
+- ``system`` with a ``subtype`` (``compact_boundary``, ``api_error`` …), ``summary``,
+  ``file-history-snapshot``, ``queue-operation``, ``progress``: lines of the harness, without usage
+  of their own, whatever is inside.
 """
 
 import copy
@@ -86,7 +89,7 @@ def slug(folder: Path) -> str:
 
 
 class ClaudeSession:
-    """A session, or with ``agent`` a sub-agent's part of one, that writes a transcript while it works."""
+    """A session, or a sub-agent's part of one, that writes a transcript while it works."""
 
     def __init__(
         self,
@@ -110,7 +113,10 @@ class ClaudeSession:
             path: where the transcript goes, when not where the harness would put it.
             version: of the harness.
         """
-        self.world, self.cwd, self.agent, self.version = world, cwd or world.repo, agent, version
+        self.world = world
+        self.cwd = cwd or world.repo
+        self.agent = agent
+        self.version = version
         self.session_id = session_id or world.uuid4()
         self.sidechain = agent is not None
         project = (home or world.claude) / "projects" / slug(self.cwd)
@@ -126,7 +132,12 @@ class ClaudeSession:
         self._context = world.rng.randint(9_000, 20_000)
 
     def subagent(self, *, below: str = "", beside: bool = False) -> "ClaudeSession":
-        """Begin a sub-agent of this session, deeper by ``below``, or ``beside`` the session as in older versions."""
+        """Begin a sub-agent of this session.
+
+        Args:
+            below: the folder that its file is deeper by.
+            beside: whether its file is next to the session's, as in older versions.
+        """
         agent = f"{self.world.rng.getrandbits(32):08x}"
         name = f"agent-{agent}.jsonl"
         folder = self.path.parent if beside else self.path.with_suffix("") / "subagents" / below
@@ -199,17 +210,21 @@ class ClaudeSession:
         Args:
             blocks: its content.
             usage: its tokens in the end.
-            outputs: the output count on each line, where it grows while streaming; the largest one is true.
-            counted: False for what is no response of the API. Whether work lies where it lies, it does not tell.
+            outputs: the output count on each line, where it grows while streaming; the largest one
+                is true.
+            counted: False for what is not a response of the API. It does not show whether work
+                was done then.
             message: keys of the message to set.
             without: keys of the line or the message to leave out.
-            split: how long the stream stalls after its first block, in milliseconds; time is marked there.
+            split: how long the stream stalls after its first block, in milliseconds; time is marked
+                there.
             more: further keys of the line.
 
         Returns:
             The true usage.
         """
-        world, without = self.world, set(without)
+        world = self.world
+        without = set(without)
         usage = usage or self.usage()
         if outputs:
             usage = usage._replace(output=max(outputs))
@@ -252,7 +267,10 @@ class ClaudeSession:
         return usage
 
     def result(self, use: Block, *, failed: bool = False, plain: bool = True, **more: Any) -> None:
-        """Write the result of a tool use. ``plain`` leaves ``is_error`` out of one that did not fail, as often seen."""
+        """Write the result of a tool use.
+
+        ``plain`` leaves ``is_error`` out of one that did not fail, as often seen.
+        """
         self.results([use], [failed], plain=plain, **more)
 
     def results(
@@ -285,7 +303,10 @@ class ClaudeSession:
         self._enter(stamp, Totals(tool_calls=len(uses), tool_errors=sum(failed)))
 
     def work(self, turns: int = 3, *, checks: bool = False) -> None:
-        """Do what sessions mostly do: think, use a tool, look at its result. ``checks`` has all checks met."""
+        """Think, use a tool and look at its result, as sessions mostly do.
+
+        ``checks`` meets all checks.
+        """
         rng = self.world.rng
         self.ask()
         for turn in range(turns):
@@ -314,16 +335,19 @@ class ClaudeSession:
         self._add(kind, **keys)
 
     def bare(self, line: Mapping[str, Any]) -> None:
-        """Write a line without the keys that the lines of a thread have, and without a time at its top."""
+        """Write a line without the keys of a thread's lines and without a time at its top."""
         self.lines.append(dict(line))
 
     def repeat(self, lines: Iterable[Line], *, restamp: bool = False, **changed: Any) -> None:
-        """Write lines of another session again, as resuming and forking do. Nothing new happens by that.
+        """Write lines of another session again, as resuming and forking do.
+
+        Nothing new happens by that.
 
         Args:
             lines: what is repeated.
             restamp: the copies carry the time of now instead of their own.
-            changed: keys of the line that differ in the copies; a callable gives a value per response or line.
+            changed: keys of the line that differ in the copies; a callable gives a value per
+                response or line.
         """
         values: dict[tuple[str, Any], Any] = {}
         for old in lines:

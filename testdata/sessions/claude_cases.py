@@ -28,7 +28,10 @@ def plain(root: Path, seed: int = 0, *, turns: int = 5) -> Truth:
 
 
 def streaming(root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "same") -> Truth:
-    """Responses of several lines; output counts are the ``same``, ``rising`` or ``falling``: the largest is true."""
+    """Responses of several lines.
+
+    Their output counts are the ``same``, ``rising`` or ``falling``. The largest one is true.
+    """
     world = World(root, seed)
     session = ClaudeSession(world)
     for _ in range(4):
@@ -47,7 +50,7 @@ def streaming(root: Path, seed: int = 0, *, blocks: int = 4, outputs: str = "sam
 
 
 def stalled_stream(root: Path, seed: int = 0) -> Truth:
-    """A response whose lines lie on both sides of a window's end belongs where its first line lies."""
+    """A response with lines on both sides of a window's end belongs where its first line is."""
     world = World(root, seed)
     session = ClaudeSession(world)
     session.ask()
@@ -58,7 +61,7 @@ def stalled_stream(root: Path, seed: int = 0) -> Truth:
 
 
 def shuffled(root: Path, seed: int = 0) -> Truth:
-    """A file whose lines stand in any order: stalled streams, results, and copies that carry a later time."""
+    """A file with lines in any order: stalled streams, results, and copies with a later time."""
     world = World(root, seed)
     session = ClaudeSession(world)
     for _ in range(3):
@@ -74,7 +77,10 @@ def shuffled(root: Path, seed: int = 0) -> Truth:
 
 
 def on_the_boundary(root: Path, seed: int = 0) -> Truth:
-    """A response in the last millisecond of a window belongs to it; one a millisecond later does not."""
+    """A response in the last millisecond of a window belongs to it.
+
+    One a millisecond later does not.
+    """
     world = World(root, seed)
     session = ClaudeSession(world)
     session.pace = (0, 0)
@@ -90,9 +96,12 @@ def on_the_boundary(root: Path, seed: int = 0) -> Truth:
 
 
 def subagents(root: Path, seed: int = 0, *, beside: bool = False) -> Truth:
-    """Sub-agents in files of their own, two levels deep; ``beside`` the session as older versions do.
+    """Sub-agents in files of their own, two levels deep.
 
-    The parent's line about a finished agent states the agent's tokens and usage again: they are the agent's.
+    With ``beside`` the files are next to the session's, as in older versions.
+
+    The parent's line about a finished agent states the agent's tokens and usage again: they are the
+    agent's.
     """
     world = World(root, seed)
     session = ClaudeSession(world)
@@ -141,13 +150,14 @@ def sidechain_in_main(root: Path, seed: int = 0) -> Truth:
 
 
 def sidechain_replay(root: Path, seed: int = 0, *, cut: str = "") -> Truth:
-    """A sub-agent's file begins with the parent's responses, with the same message ids and new request ids.
+    """A sub-agent's file begins with the parent's responses: same message ids, new request ids.
 
     Args:
         root: where to write.
         seed: of everything random.
-        cut: whose copy was taken while it streamed, and so has a smaller output count: "parent", "agent" or nobody's.
-            When nobody's was, the two copies differ in what was read from the cache, and the parent's is right.
+        cut: whose copy was taken while it streamed, and so has a smaller output count: "parent",
+            "agent" or nobody's. When nobody's was, the two copies differ in what was read from the
+            cache, and the parent's is right.
     """
     world = World(root, seed)
     session = ClaudeSession(world)
@@ -182,7 +192,7 @@ def sidechain_replay(root: Path, seed: int = 0, *, cut: str = "") -> Truth:
 
 
 def resumed(root: Path, seed: int = 0, *, restamp: bool = False, times: int = 2) -> Truth:
-    """A session taken up again: each time a new file begins with all earlier lines, tool results with them."""
+    """A session that is resumed: each new file begins with all earlier lines and tool results."""
     world = World(root, seed)
     session = ClaudeSession(world, version="1.0.24")
     session.work(3, checks=True)
@@ -218,7 +228,10 @@ def forked(root: Path, seed: int = 0, *, branches: int = 3) -> Truth:
 
 
 def compaction(root: Path, seed: int = 0) -> Truth:
-    """A session compacted twice, by itself and by hand; the summary tells what happened and is no new work."""
+    """A session compacted twice, by itself and by hand.
+
+    The summary tells what happened and is no new work.
+    """
     world = World(root, seed)
     session = ClaudeSession(world)
     for trigger in ("auto", "manual"):
@@ -246,7 +259,10 @@ def compaction(root: Path, seed: int = 0) -> Truth:
 
 
 def api_errors(root: Path, seed: int = 0) -> Truth:
-    """Errors of the API and what the harness makes up itself: no responses, whatever usage they state."""
+    """Errors of the API and messages of the harness, which are not responses.
+
+    It does not matter what usage they state.
+    """
     world = World(root, seed)
     session = ClaudeSession(world)
     session.work(1)
@@ -279,7 +295,7 @@ def api_errors(root: Path, seed: int = 0) -> Truth:
 
 
 def without_ids(root: Path, seed: int = 0, *, requests: bool = True) -> Truth:
-    """Responses without a message id, which count each; and with an id but no request id, written several times."""
+    """Responses without a message id, which all count, and repeated ones without a request id."""
     world = World(root, seed)
     session = ClaudeSession(world, version="0.2.105")
     session.ask()
@@ -326,7 +342,7 @@ def repeated_results(root: Path, seed: int = 0) -> Truth:
 
 
 def harness_lines(root: Path, seed: int = 0) -> Truth:
-    """Everything that the harness writes for itself, with counts inside that are none of this session's."""
+    """Everything that the harness writes for itself, with counts that are not this session's."""
     world = World(root, seed)
     session = ClaudeSession(world, version="2.1.20")
     snapshot = {
@@ -368,7 +384,10 @@ def harness_lines(root: Path, seed: int = 0) -> Truth:
 
 
 def shared_ids(root: Path, seed: int = 0) -> Truth:
-    """Requests outside of sidechains that share a message id are two responses; a sidechain's copy is none."""
+    """Requests outside of sidechains that share a message id are two responses.
+
+    A copy in a sidechain is not a response.
+    """
     world = World(root, seed)
     session = ClaudeSession(world)
     shared = world.token("msg_01")
@@ -390,7 +409,10 @@ def shared_ids(root: Path, seed: int = 0) -> Truth:
 
 
 def sparse_usage(root: Path, seed: int = 0) -> Truth:
-    """Usage as gateways state it: counts that are null or missing are 0, no usage is no response."""
+    """Usage as gateways state it.
+
+    Counts that are null or missing are 0. A line without usage is not a response.
+    """
     world = World(root, seed)
     session = ClaudeSession(world)
     for gone in (
@@ -417,7 +439,7 @@ def sparse_usage(root: Path, seed: int = 0) -> Truth:
 
 
 def compressed(root: Path, seed: int = 0) -> Truth:
-    """Transcripts that somebody has compressed: one alone, one beside a plain file, which alone counts then."""
+    """Two compressed transcripts, one of them with a plain file, which alone counts then."""
     world = World(root, seed)
     for beside in (False, True):
         session = ClaudeSession(world)

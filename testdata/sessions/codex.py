@@ -1,19 +1,21 @@
 """What Codex leaves on disk.
 
-``sessions/YYYY/MM/DD/rollout-<local time>-<id>.jsonl`` holds a thread; an older one may be compressed to
-``.jsonl.zst``, and a closed one moved to ``archived_sessions/``. A line is ``{timestamp type payload}``:
+``sessions/YYYY/MM/DD/rollout-<local time>-<id>.jsonl`` holds a thread. An older one may be
+compressed to ``.jsonl.zst``, and a closed one moved to ``archived_sessions/``. A line is
+``{timestamp type payload}``:
 
-- ``session_meta``: ``id timestamp cwd originator cli_version source model_provider git``; of a fork also
-  ``forked_from_id``; of a spawned thread ``source`` is ``{subagent: {thread_spawn: {parent_thread_id depth}}}``. A
-  fork's file then holds the parent's lines again (its session_meta too), stamped with the time of the fork.
-- ``turn_context``: ``turn_id cwd approval_policy sandbox_policy model effort summary``; the turn id is a UUIDv7, in
-  older versions missing or a small number.
-- ``response_item``: ``message``, ``reasoning``, ``function_call {name arguments call_id}``, ``local_shell_call {call_id
-  action}``, ``custom_tool_call {name input call_id}``, and ``function_call_output``, ``custom_tool_call_output``
-  ``{call_id output}``.
-- ``event_msg``: ``token_count {info {total_token_usage last_token_usage model_context_window} rate_limits}``, where
-  info may be null, ``user_message``, ``agent_message``, ``patch_apply_end``, ``mcp_tool_call_end``,
-  ``exec_command_end`` …
+- ``session_meta``: ``id timestamp cwd originator cli_version source model_provider git``; of a fork
+  also ``forked_from_id``; of a spawned thread ``source`` is ``{subagent: {thread_spawn:
+  {parent_thread_id depth}}}``. A fork's file then holds the parent's lines again (its session_meta
+  too), stamped with the time of the fork.
+- ``turn_context``: ``turn_id cwd approval_policy sandbox_policy model effort summary``; the turn id
+  is a UUIDv7, in older versions missing or a small number.
+- ``response_item``: ``message``, ``reasoning``, ``function_call {name arguments call_id}``,
+  ``local_shell_call {call_id action}``, ``custom_tool_call {name input call_id}``, and
+  ``function_call_output``, ``custom_tool_call_output`` ``{call_id output}``.
+- ``event_msg``: ``token_count {info {total_token_usage last_token_usage model_context_window}
+  rate_limits}``, where info may be null, ``user_message``, ``agent_message``, ``patch_apply_end``,
+  ``mcp_tool_call_end``, ``exec_command_end`` …
 - ``compacted``: a summary, with the items it replaces.
 """
 
@@ -42,7 +44,10 @@ Line = dict[str, Any]
 
 
 class Tokens(NamedTuple):
-    """Token counts as Codex keeps them; ``given`` includes what was cached, ``written`` may not be stated."""
+    """Token counts as Codex keeps them.
+
+    ``given`` includes ``cached``. Some versions do not state ``written``.
+    """
 
     given: int = 0
     cached: int = 0
@@ -54,7 +59,10 @@ class Tokens(NamedTuple):
         return Tokens(*(one + two for one, two in zip(self, other, strict=True)))
 
     def as_json(self, *, writes: bool) -> Line:
-        """Return the counts as Codex states them; ``writes`` says whether cache writes are stated."""
+        """Return the counts as Codex states them.
+
+        ``writes`` says whether cache writes are stated.
+        """
         stated = {
             "input_tokens": self.given,
             "cached_input_tokens": self.cached,
@@ -68,7 +76,10 @@ class Tokens(NamedTuple):
         return stated
 
 
-OUTPUT = "collected 3 items\n\nExit code: 1\nProcess exited with code 2\nScript failed\nOutput:\nExit code: 3\n"
+OUTPUT = (
+    "collected 3 items\n\nExit code: 1\nProcess exited with code 2\nScript failed\n"
+    "Output:\nExit code: 3\n"
+)
 """Program output that looks like headers."""
 
 
@@ -85,13 +96,19 @@ def exit_code(code: int, output: str = OUTPUT) -> str:
 def exited(code: int, output: str = OUTPUT) -> str:
     """Return a result of the unified exec tool whose process has ended."""
     said = f"Process exited with code {code}"
-    return f"Chunk ID: 8f4f21\nWall time: 0.0512 seconds\n{said}\nOriginal token count: 31\nOutput:\n{output}"
+    return (
+        f"Chunk ID: 8f4f21\nWall time: 0.0512 seconds\n{said}\n"
+        f"Original token count: 31\nOutput:\n{output}"
+    )
 
 
 def running(output: str = OUTPUT) -> str:
     """Return a result of the unified exec tool whose process still runs."""
     said = "Process running with session ID 48211"
-    return f"Chunk ID: 1b20aa\nWall time: 10.0 seconds\n{said}\nOriginal token count: 31\nOutput:\n{output}"
+    return (
+        f"Chunk ID: 1b20aa\nWall time: 10.0 seconds\n{said}\n"
+        f"Original token count: 31\nOutput:\n{output}"
+    )
 
 
 def script(verdict: str, output: str = OUTPUT) -> list[Line]:
@@ -132,17 +149,17 @@ class CodexRollout:
             writes: whether cache writes are stated.
             version: of the harness.
             archived: whether it was put into the archive.
-            contexts: whether turns begin with a line that says where they work, as they did not at first.
+            contexts: whether turns begin with a line that says where they work, as they did not at
+                first.
             begun: False leaves the first line to who makes a fork.
         """
-        self.world, self.cwd, self.v7, self.writes, self.version = (
-            world,
-            cwd or world.repo,
-            v7,
-            writes,
-            version,
-        )
-        self.source, self.contexts = source, contexts
+        self.world = world
+        self.cwd = cwd or world.repo
+        self.v7 = v7
+        self.writes = writes
+        self.version = version
+        self.source = source
+        self.contexts = contexts
         world.tick()
         self.id = world.uuid7()
         self.lines: list[Line] = []
@@ -255,11 +272,13 @@ class CodexRollout:
         """Make a tool call, write its output, and enter it in the book.
 
         Args:
-            output: what the harness wrote as the output; None: the call was interrupted, and there is none.
+            output: what the harness wrote as the output; None: the call was interrupted, and there
+                is none.
             failed: the verdict; None when nothing on disk says how it ended.
             tool: the tool, in its harness's spelling.
             command: the command, where the tool takes one.
-            checks: the bits that the call is evidence of (default: those of a command that runs no tests).
+            checks: the bits that the call is evidence of (default: those of a command that runs no
+                tests).
             ends: events about its end, written before the output.
 
         Returns:
@@ -301,7 +320,10 @@ class CodexRollout:
         )
 
     def work(self, turns: int = 2, *, checks: bool = False) -> None:
-        """Do what threads mostly do: reason, call tools, count tokens. ``checks`` has all checks met."""
+        """Reason, call tools and count tokens, as threads mostly do.
+
+        ``checks`` meets all checks.
+        """
         rng = self.world.rng
         for turn in range(turns):
             self.turn()
@@ -410,7 +432,7 @@ class CodexRollout:
         ]
 
     def save(self, *, zstd: bool = False, frames: int = 1) -> Path:
-        """Write the rollout, plain or compressed into a number of frames, and return where it went."""
+        """Write the rollout, plain or compressed into some frames, and return where it is."""
         if zstd:
             data = b"".join(line + b"\n" for line in self.as_bytes())
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -470,7 +492,8 @@ def _invocation(tool: str, command: str, call_id: str) -> tuple[str, Line]:
         }
         return tool, {"id": None, "call_id": call_id, "status": "completed", "action": action}
     if tool == "exec":
-        code = f"const r = await tools.exec_command({json.dumps({'cmd': command})});\ntext(r.output);\n"
+        call = f"tools.exec_command({json.dumps({'cmd': command})})"
+        code = f"const r = await {call};\ntext(r.output);\n"
         return "custom_tool_call", {
             "status": "completed",
             "call_id": call_id,

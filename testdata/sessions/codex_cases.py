@@ -46,7 +46,10 @@ def totals_again(root: Path, seed: int = 0, *, times: int = 3) -> Truth:
 
 
 def totals_fall(root: Path, seed: int = 0, *, partly: bool = False) -> Truth:
-    """Sums that begin anew; ``partly``: the first response afterwards has more input than all before it together."""
+    """Sums that start again.
+
+    With ``partly`` the next response has more input than all earlier ones together.
+    """
     world = World(root, seed)
     thread = CodexRollout(world)
     for _ in range(3):
@@ -102,7 +105,7 @@ def null_info(root: Path, seed: int = 0) -> Truth:
 
 
 def cache_writes(root: Path, seed: int = 0) -> Truth:
-    """Token counts that state cache writes, which are then the creation, also when there are none."""
+    """Token counts that state cache writes, which then count as creation, even a 0."""
     world = World(root, seed)
     thread = CodexRollout(world, writes=True)
     for used in (
@@ -155,7 +158,7 @@ def forks(
 
 
 def nested_forks(root: Path, seed: int = 0, *, v7: bool = True, depth: int = 3) -> Truth:
-    """A fork of a fork of a fork: each repeats all before it, with the opening lines of every file."""
+    """A fork of a fork of a fork, each with all lines of the one before, opening lines too."""
     world = World(root, seed)
     thread = CodexRollout(world, v7=v7)
     for level in range(depth + 1):
@@ -168,7 +171,10 @@ def nested_forks(root: Path, seed: int = 0, *, v7: bool = True, depth: int = 3) 
 
 
 def spawned_afresh(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
-    """Sub-agents' threads that begin without any of the parent's lines: nothing of them is a replay."""
+    """Sub-agents' threads that begin without any of the parent's lines.
+
+    Nothing of them is a replay.
+    """
     world = World(root, seed)
     parent = CodexRollout(world, v7=v7)
     parent.work(2)
@@ -193,7 +199,10 @@ def unused_fork(root: Path, seed: int = 0) -> Truth:
 
 
 def fork_in_the_same_millisecond(root: Path, seed: int = 0) -> Truth:
-    """The fork's first turn has the same time as the fork's id; what is random in the two says the opposite."""
+    """The fork's first turn has the same time as the fork's id.
+
+    What is random in the two says the opposite.
+    """
     world = World(root, seed)
     parent = CodexRollout(world)
     parent.work(2)
@@ -209,7 +218,10 @@ def fork_in_the_same_millisecond(root: Path, seed: int = 0) -> Truth:
 
 
 def fork_of_elsewhere(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
-    """A thread that worked in another folder is forked into the repository: its own work there does not come along."""
+    """A thread that worked in another folder is forked into the repository.
+
+    Its own work there does not come along.
+    """
     world = World(root, seed)
     other = world.elsewhere(world.root / "other")
     other.mkdir()
@@ -229,7 +241,10 @@ def fork_of_elsewhere(root: Path, seed: int = 0, *, v7: bool = True) -> Truth:
 
 
 def fork_without_contexts(root: Path, seed: int = 0) -> Truth:
-    """Threads that never say where their turns work: their opening lines do, but not those that a fork repeats."""
+    """Threads that never say where their turns work.
+
+    Their opening lines do, but not those that a fork repeats.
+    """
     world = World(root, seed)
     other = world.elsewhere(world.root / "other")
     other.mkdir()
@@ -282,7 +297,10 @@ def fork_by_a_newer_version(root: Path, seed: int = 0) -> Truth:
 
 
 def ancient(root: Path, seed: int = 0) -> Truth:
-    """A rollout from before lines had a payload and a time, beside one of today: it tells nothing that counts."""
+    """A rollout from before lines had a payload and a time, and one of today.
+
+    The old one has nothing that counts.
+    """
     world = World(root, seed)
     thread = CodexRollout(world)
     thread.work(2)
@@ -318,7 +336,7 @@ def ancient(root: Path, seed: int = 0) -> Truth:
 
 
 def exit_forms(root: Path, seed: int = 0) -> Truth:
-    """Every form in which a command's end is told, old and new, good and bad, as text and as a list."""
+    """Every form in which the end of a command is written: old and new, good and bad."""
     world = World(root, seed)
     thread = CodexRollout(world, v7=False)
     thread.turn()
@@ -347,9 +365,12 @@ def exit_forms(root: Path, seed: int = 0) -> Truth:
 
 
 def without_verdicts(root: Path, seed: int = 0, *, marked: bool = False) -> Truth:
-    """Calls that nothing on disk says anything about: they are no part of the rate, whatever their output says.
+    """Calls that nothing on disk says anything about.
 
-    ``marked``: a file that was read has a line ``Output:``, before which stands what could be a verdict elsewhere.
+    They are no part of the rate, whatever their output says.
+
+    With ``marked``, a file that was read has a line ``Output:`` after something that could be a
+    verdict elsewhere.
     """
     world = World(root, seed)
     thread = CodexRollout(world)
@@ -382,11 +403,12 @@ def without_verdicts(root: Path, seed: int = 0, *, marked: bool = False) -> Trut
 
 
 def events_that_decide(root: Path, seed: int = 0) -> Truth:
-    """Ends of patches and of MCP calls, good and bad, beside outputs that agree, differ or say nothing."""
+    """Ends of patches and MCP calls, good and bad, with outputs that agree, differ or are silent."""
     world = World(root, seed)
     thread = CodexRollout(world)
     thread.turn()
-    good, bad = {"Ok": {"content": [], "isError": False}}, {"Ok": {"content": [], "isError": True}}
+    good = {"Ok": {"content": [], "isError": False}}
+    bad = {"Ok": {"content": [], "isError": True}}
     for result, failed in (
         (good, False),
         ({"Ok": {"content": []}}, False),
@@ -471,7 +493,7 @@ def compaction(root: Path, seed: int = 0) -> Truth:
 
 
 def compressed(root: Path, seed: int = 0, *, frames: int = 1) -> Truth:
-    """Rollouts that are compressed, one alone and one beside a plain file, which alone counts then."""
+    """Two compressed rollouts, one of them with a plain file, which alone counts then."""
     world = World(root, seed)
     CodexRollout(world).save()
     alone = CodexRollout(world)
@@ -487,14 +509,15 @@ def compressed(root: Path, seed: int = 0, *, frames: int = 1) -> Truth:
 
 
 def archived(root: Path, seed: int = 0) -> Truth:
-    """Rollouts in the archive: one alone, one that is active too and has gone on, one compressed."""
+    """Archived rollouts: one alone, one that is also active and longer there, one compressed."""
     world = World(root, seed)
     alone = CodexRollout(world, archived=True)
     alone.work(2)
     alone.save()
     both = CodexRollout(world)
     both.work(1)
-    active, both.path = both.path, world.codex / "archived_sessions" / both.path.name
+    active = both.path
+    both.path = world.codex / "archived_sessions" / active.name
     both.save()
     both.path = active
     both.work(1)

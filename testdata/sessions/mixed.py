@@ -26,7 +26,8 @@ class _Machine:
     """What is going on: the sessions and the threads that exist, and what may happen next."""
 
     def __init__(self, world: World) -> None:
-        self.world, self.rng = world, world.rng
+        self.world = world
+        self.rng = world.rng
         self.folders = list(folders(world).values())
         self.homes = (world.claude, world.home / ".config" / "claude")
         self.sessions: list[ClaudeSession] = []
@@ -54,11 +55,12 @@ class _Machine:
         self.rng.choices([doing for doing, _ in doings], [often for _, often in doings])[0]()
 
     def save(self) -> None:
-        """Write all transcripts: some damaged, some compressed, some in the archive, some in two places.
+        """Write all transcripts, some of them damaged, compressed, archived or in two places.
 
         What an earlier call wrote is written on in place, or goes away when it has moved.
         """
-        earlier, self.written = self.written, set()
+        earlier = self.written
+        self.written = set()
         for session in self.sessions:
             self._write(session)
         for thread in self.threads:
@@ -75,14 +77,13 @@ class _Machine:
         frames = self.rng.randint(1, 3)
         if fate in ("both", "beside"):
             lines = thread.lines
-            thread.path, thread.lines = (
-                (archive if fate == "both" else active),
-                lines[: len(lines) // 2],
-            )
+            thread.path = archive if fate == "both" else active
+            thread.lines = lines[: len(lines) // 2]
             self.written.add(
                 thread.save(zstd=fate == "beside" or self.rng.random() < 0.5, frames=frames)
             )
-            thread.path, thread.lines = active, lines
+            thread.path = active
+            thread.lines = lines
         elif fate in ("archived", "packed archive"):
             thread.path = archive
         self.written.add(thread.save(zstd=fate.startswith("packed"), frames=frames))
@@ -232,7 +233,7 @@ class _Machine:
 
 
 def stages(root: Path, seed: int = 0, *, size: int = 40, times: int = 3) -> Iterator[Truth]:
-    """Write one home directory ``times`` times, each time after ``size`` further things have happened in it.
+    """Write one home directory ``times`` times, each time after ``size`` more things happened.
 
     Most files only grow from one time to the next; some are compressed, moved, or written anew.
     """
@@ -252,5 +253,5 @@ def stages(root: Path, seed: int = 0, *, size: int = 40, times: int = 3) -> Iter
 
 
 def mixed(root: Path, seed: int = 0, *, size: int = 40) -> Truth:
-    """Write one home directory in which ``size`` things happened, in a repository with linked work trees."""
+    """Write a home directory in which ``size`` things happened, in several linked work trees."""
     return next(stages(root, seed, size=size, times=1))

@@ -12,10 +12,10 @@ MIB = 1 << 20
 
 
 def folders(world: World) -> dict[str, Path]:
-    """Make folders inside and outside of a world's repository, and say of each whether work there counts.
+    """Make folders inside and outside of a world's repository, and enter whether work there counts.
 
-    ``gone`` was deleted since; ``nested`` and what follows belongs to a repository inside; ``sibling`` begins with the
-    repository's name; ``way-out`` is a link inside that leads there.
+    ``gone`` was deleted since; ``nested`` and what follows belongs to a repository inside;
+    ``sibling`` begins with the repository's name; ``way-out`` is a link inside that leads there.
     """
     repo = world.repo
     linked, inside, through = (
@@ -77,7 +77,7 @@ def claude_folders(root: Path, seed: int = 0) -> Truth:
 
 
 def codex_folders(root: Path, seed: int = 0) -> Truth:
-    """A Codex thread in every folder, one that moves from turn to turn, and one that was begun elsewhere."""
+    """A Codex thread in every folder, one that moves with each turn, and one begun elsewhere."""
     world = World(root, seed)
     found = folders(world)
     for path in found.values():
@@ -115,7 +115,7 @@ def config_places(root: Path, seed: int = 0) -> Truth:
 
 
 def linked_places(root: Path, seed: int = 0) -> Truth:
-    """Homes of the harnesses that are symbolic links, two of them to one folder, with a link back inside."""
+    """Homes of the harnesses that are symbolic links, two of them to one folder, with a link back."""
     world = World(root, seed)
     dotfiles = world.home / "dotfiles"
     for name in ("claude", "codex"):
@@ -170,10 +170,11 @@ def damaged(root: Path, seed: int = 0, *, how: str = "broken") -> Truth:
     Args:
         root: where to write.
         seed: of everything random.
-        how: ``broken`` lines in the middle; ``blank`` lines; ``crlf`` line ends; a ``half``-written last line; a whole
-            last line that is ``unended``; ``bytes`` that are not UTF-8; escaped ``surrogates`` that stand alone;
-            ``stamps`` that say the same times in other forms; a ``large`` line, of 3 MiB; an ``oversize``
-            line, of more than 16 MiB, which is left out with what it tells.
+        how: ``broken`` lines in the middle; ``blank`` lines; ``crlf`` line ends; a ``half``-written
+            last line; a whole last line that is ``unended``; ``bytes`` that are not UTF-8; escaped
+            ``surrogates`` that stand alone; ``stamps`` that say the same times in other forms; a
+            ``large`` line, of 3 MiB; an ``oversize`` line, of more than 16 MiB, which is left out
+            with what it tells.
     """
     world = World(root, seed)
     session, thread = ClaudeSession(world), CodexRollout(world)
@@ -190,7 +191,7 @@ def damaged(root: Path, seed: int = 0, *, how: str = "broken") -> Truth:
 
 
 def damaged_lines(world: World, lines: list[bytes], how: str) -> bytes:
-    """Return the bytes of a file of these lines, with one kind of damage that changes nothing of what they tell."""
+    """Return the bytes of a file of these lines, with one kind of damage that changes no fact."""
     rng = world.rng
     end = b"\r\n" if how == "crlf" else b"\n"
     if how in ("broken", "blank"):
@@ -235,7 +236,10 @@ def _restated(line: bytes, number: int) -> bytes:
 
 
 def _unseen(world: World, lines: list[bytes]) -> bytes:
-    """Return a line that would count if it could be read: an earlier one, of another response or with higher sums."""
+    """Return a line that would count if it could be read.
+
+    It is an earlier one with another response or with higher sums.
+    """
     for line in lines:
         found = json.loads(line) if line.startswith(b"{") else {}
         if "usage" in (found.get("message") or {}):

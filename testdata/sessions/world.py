@@ -9,11 +9,14 @@ from random import Random
 from typing import NamedTuple
 from uuid import UUID
 
-CLAUDE, CODEX = "claude", "codex"
+CLAUDE = "claude"
+CODEX = "codex"
 """The names of the harnesses."""
 
-CLI, TESTS, LOOP_STATE = 1, 2, 4
-"""What a window shows, as bits: a command was run, a test command was run, loop-state.md was read."""
+CLI = 1
+TESTS = 2
+LOOP_STATE = 4
+"""What a window shows, as bits: a command ran, a test command ran, loop-state.md was read."""
 
 START_MS = 1_776_003_000_000
 """When a world begins: 2026-04-12T14:10:00Z."""
@@ -25,7 +28,7 @@ _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 class Totals(NamedTuple):
-    """What happened in some time, in the units of the contract: numbers of things, tokens, and bits of checks."""
+    """What happened in some time: numbers of things, tokens, and the bits of checks."""
 
     turns: int = 0
     input_tokens: int = 0
@@ -46,20 +49,31 @@ NOTHING = Totals()
 
 
 class Window(NamedTuple):
-    """Some time: after ``start`` (None: open) up to and including ``end``, both in nanoseconds since 1970."""
+    """Some time, in nanoseconds since 1970.
+
+    Attributes:
+        start: the window begins after this time; None leaves it open.
+        end: the window ends with this time.
+    """
 
     start: int | None
     end: int
 
     def holds(self, time: int) -> bool:
-        """Tell whether a time lies in the window."""
+        """Return whether a time is in the window."""
         return (self.start is None or self.start < time) and time <= self.end
 
 
 class Deed(NamedTuple):
-    """One thing that happened: when (nanoseconds), in which harness, and whether in this repository.
+    """One thing that happened.
 
-    ``session`` is the id of the session that it happened in, ``file`` the name of the transcript it was written to.
+    Attributes:
+        time: when, in nanoseconds since 1970.
+        harness: in which harness.
+        here: whether it was work in this repository.
+        totals: what it adds to the counts.
+        session: the id of its session.
+        file: the name of the transcript that has it.
     """
 
     time: int
@@ -74,8 +88,11 @@ class Deed(NamedTuple):
 class Book:
     """What really happened.
 
-    ``echoes`` are the stamps of lines that only repeat. ``copies`` has an entry for each line that repeats a response,
-    with the time of the response.
+    Attributes:
+        deeds: each thing that happened.
+        echoes: the times of lines that only repeat others, in nanoseconds.
+        copies: the deed of a response, once for each line that repeats it.
+        responses: the deeds of responses by their names.
     """
 
     deeds: list[Deed] = field(default_factory=list)
@@ -84,7 +101,10 @@ class Book:
     responses: dict[str, Deed] = field(default_factory=dict)
 
     def enter(self, deed: Deed, name: str = "") -> None:
-        """Enter what happened; without totals a line was written and nothing else. A response may have a name."""
+        """Enter what happened. A response may have a name.
+
+        A deed without totals only says that a line was written.
+        """
         self.deeds.append(deed)
         if name:
             self.responses[name] = deed
@@ -101,7 +121,7 @@ class Book:
         self.responses.clear()
 
     def echo(self, time_ms: int) -> None:
-        """Enter that a line was written which tells of nothing new."""
+        """Enter that a line was written that says nothing new."""
         self.echoes.append(time_ms * MS)
 
 
@@ -109,9 +129,15 @@ class Book:
 class Truth:
     """What a reader must find.
 
-    ``repository`` is the work tree whose work counts, ``home`` the home directory, ``folders`` the transcript folders
-    for who names them by hand; ``windows`` follow each other; ``copies`` has the deed of a response once for every
-    line of Claude's with usage beyond the response's first.
+    Attributes:
+        repository: the work tree in which work counts.
+        home: the home directory.
+        folders: the transcript folders, to name them by hand.
+        windows: windows that follow each other.
+        deeds: what happened, by time.
+        echoes: the times of lines that only repeat others.
+        copies: the deed of a response, once for every line of Claude Code with usage after the
+            response's first one.
     """
 
     repository: Path
@@ -128,7 +154,10 @@ class Truth:
         return Window(None, self.windows[-1].end)
 
     def totals(self, window: Window, *harnesses: str, here: bool = True) -> Totals:
-        """Sum up a window, for some harnesses (none named: all). ``here`` leaves out what happened elsewhere."""
+        """Sum up a window, for some harnesses or for all.
+
+        ``here`` leaves out what happened elsewhere.
+        """
         total = Totals()
         for deed in self.deeds:
             wanted = (not harnesses or deed.harness in harnesses) and (deed.here or not here)
@@ -137,7 +166,7 @@ class Truth:
         return total
 
     def duplicates(self, window: Window, *, here: bool = True) -> int:
-        """Count the lines that repeat a response of a window, wherever they stand."""
+        """Count the lines that repeat a response of a window, wherever they are."""
         return sum(window.holds(deed.time) for deed in self.copies if deed.here or not here)
 
     def sessions(self, window: Window, harness: str, *, here: bool = True) -> int:
@@ -145,7 +174,7 @@ class Truth:
         return len({deed.session for deed in self._of(window, harness, here)})
 
     def files(self, window: Window, harness: str, *, here: bool = True) -> int:
-        """Count the transcripts that were written to in a window, but for those that only repeat others."""
+        """Count the transcripts with new lines in a window, not those that only repeat others."""
         return len({deed.file for deed in self._of(window, harness, here)})
 
     def _of(self, window: Window, harness: str, here: bool) -> Iterator[Deed]:
@@ -153,18 +182,19 @@ class Truth:
         return (deed for deed in found if deed.here or not here)
 
     def covered(self, window: Window, *, here: bool = True) -> bool | None:
-        """Tell whether work lies in a window; None when nothing but repeated lines do."""
+        """Return whether a window has work, or None when it has nothing but repeated lines."""
         if any(window.holds(deed.time) for deed in self.deeds if deed.here or not here):
             return True
         return None if any(map(window.holds, self.echoes)) else False
 
 
 class World:
-    """A machine in the making: ``root/repo`` is a git repository, ``root/home`` a home directory."""
+    """A machine: ``root/repo`` is a git repository, ``root/home`` a home directory."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.root = root.resolve()
-        self.repo, self.home = self.root / "repo", self.root / "home"
+        self.repo = self.root / "repo"
+        self.home = self.root / "home"
         self.rng = Random(seed)
         self.book = Book()
         self.now_ms = START_MS + self.rng.randrange(1000)
@@ -189,7 +219,10 @@ class World:
         return self.now_ms
 
     def mark(self) -> int:
-        """End a window now, as a commit does, and return its end in milliseconds. What follows comes later."""
+        """End a window now, as a commit does, and return its end in milliseconds.
+
+        What follows comes later.
+        """
         marked = self.now_ms
         self._marks.append(marked * MS)
         self.now_ms += 1
@@ -201,7 +234,7 @@ class World:
         return path
 
     def is_here(self, path: Path) -> bool:
-        """Tell whether work in a folder counts, as the scenario said; by default it does."""
+        """Return whether work in a folder counts, which it does by default."""
         return self._here.get(str(path), True)
 
     def token(self, prefix: str, length: int = 22) -> str:
@@ -225,7 +258,10 @@ class World:
         return str(UUID(int=bits))
 
     def truth(self, *folders: Path) -> Truth:
-        """Close the book. ``folders`` are the transcript folders, by default those of both harnesses."""
+        """Close the book.
+
+        ``folders`` are the transcript folders, by default those of both harnesses.
+        """
         if not self._marks or self._marks[-1] < self.now_ms * MS:
             self.tick()
             self.mark()

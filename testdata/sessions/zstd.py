@@ -1,7 +1,8 @@
 """Zstandard frames without a library.
 
-What is written are raw blocks in frames that do not state their content's size, as a program writes that compresses a
-stream; every decoder reads them (RFC 8878). When the zstandard package is installed, one frame is really compressed.
+The frames have raw blocks and do not state the size of their content, as when a program compresses
+a stream. Every decoder reads them (RFC 8878). With the zstandard package one frame is really
+compressed.
 """
 
 _MAGIC = (0xFD2FB528).to_bytes(4, "little")
@@ -10,7 +11,7 @@ _BLOCK = 1 << 17
 
 
 def compressed(data: bytes, frames: int = 1) -> bytes:
-    """Return ``data`` as Zstandard frames, the last of which is really compressed where that is possible."""
+    """Return ``data`` as Zstandard frames, the last one really compressed where possible."""
     size = max(1, -(-len(data) // frames))
     parts = [data[at : at + size] for at in range(0, len(data), size)] or [b""]
     return b"".join(map(_raw_frame, parts[:-1])) + _packed_frame(parts[-1])

@@ -1,4 +1,4 @@
-"""Checkpoints in git: every layout, hostile metadata, clones that lack objects, and how often git is asked."""
+"""Checkpoints in git: layouts, hostile metadata, missing objects, how often git is asked."""
 
 import json
 import os

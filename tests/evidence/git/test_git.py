@@ -1,4 +1,4 @@
-"""What git says of real repositories: names, order, changed files, and that nobody's settings matter."""
+"""What git says of real repositories, whatever anybody configured: names, order, changed files."""
 
 import contextlib
 import json
@@ -60,7 +60,7 @@ def walked(repository: GitRepository, tip: str) -> list[Walked]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A repository that has everything whose output a setting could change, and what git must say about it."""
+    """A repository where settings could change everything that git prints, and what it must print."""
 
     path: Path
     resolved: dict[str, str | None]
@@ -107,7 +107,8 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     linked = repo.commit(
         {".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = /nowhere\n'}, "submodule\n"
     )
-    signed_by = f"author A <a@x> {START + 8 * HOUR} +0000\ncommitter C <c@x> {START + 8 * HOUR} +0000\n{SIGNATURE}"
+    date = f"{START + 8 * HOUR} +0000"
+    signed_by = f"author A <a@x> {date}\ncommitter C <c@x> {date}\n{SIGNATURE}"
     signed = repo.raw_commit(signed_by, "signed\n")
     repo.tag("light", root)
     repo.tag("annotated", on_side, "a note")
@@ -158,7 +159,7 @@ def sample(original: Sample, tmp_path: Path) -> Sample:
 
 @pytest.fixture
 def evil(tmp_path: Path) -> Path:
-    """A script that nobody may run, for it leaves ``ran`` beside it; and, beside it, hooks and an order of files."""
+    """A script that leaves a file ``ran`` when it runs, with hooks and an order of files."""
     path = script(tmp_path / "evil", f"touch '{tmp_path}/ran'", "echo evil >&2", "exec cat")
     (tmp_path / "hooks").mkdir()
     for name in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
@@ -314,9 +315,9 @@ def lone(tmp_path_factory: pytest.TempPathFactory) -> Repo:
 
 
 _IN_A_LINE = """
-deadbeef HEAD..HEAD HEAD^{tree} HEAD:a :a HEAD~9 HEAD^2 HEAD~99999999999999999999 HEAD^{/nowhere} :/work :/[
-HEAD^{nonsense} HEAD^{ @{-1} refs/heads/ caf\u00e9 \udcff\udcfe --all --output=x -h --help --end-of-options -- - *
-missing
+deadbeef HEAD..HEAD HEAD^{tree} HEAD:a :a HEAD~9 HEAD^2 HEAD~99999999999999999999 HEAD^{/nowhere}
+:/work :/[ HEAD^{nonsense} HEAD^{ @{-1} refs/heads/ caf\u00e9 \udcff\udcfe --all --output=x -h
+--help --end-of-options -- - * missing
 """
 _BLANKS = (
     "",
@@ -376,7 +377,7 @@ class TestResolve:
         names = [sha, name, "HEAD"]
         assert GitRepository(lone.path).resolve(names) == {sha: sha, name: None, "HEAD": sha}
 
-    # Further back than the reflog, no upstream, none of a branch, nowhere to push, a path out of the repository.
+    # Further back than the reflog, no upstream, none of a branch, nowhere to push, a path outside.
     @pytest.mark.parametrize(
         "name", ["HEAD@{99}", "@{upstream}", "master@{u}", "@{push}", "HEAD:../a"]
     )
@@ -600,19 +601,24 @@ class TestOddCommits:
 
 _SETTINGS = """
 alias.log=!{evil} alias.show=!{evil} credential.helper=!{evil} color.diff=always color.ui=always
-core.askPass={evil} core.attributesFile={evil} core.editor={evil} core.fsmonitor={evil} core.pager={evil}
-core.sshCommand={evil} diff.external={evil} gpg.program={evil} pager.log={evil} pager.show={evil}
-core.bigFileThreshold=1 diff.renameLimit=1 core.ignoreCase=true core.warnAmbiguousRefs=true diff.mnemonicPrefix=true
-diff.noprefix=true diff.relative=true diff.suppressBlankEmpty=true log.abbrevCommit=true log.follow=true
-log.mailmap=true log.showSignature=true core.quotePath=false log.showRoot=false i18n.commitEncoding=ISO-8859-1
-i18n.logOutputEncoding=ISO-8859-1 core.abbrev=4 core.disambiguate=blob core.hooksPath={hooks} diff.algorithm=patience
-diff.ignoreSubmodules=all diff.orderFile={order} diff.submodule=log format.pretty=oneline log.date=raw
-log.decorate=full log.diffMerges=first-parent notes.displayRef=refs/notes/*
+core.askPass={evil} core.attributesFile={evil} core.editor={evil} core.fsmonitor={evil}
+core.pager={evil} core.sshCommand={evil} diff.external={evil} gpg.program={evil} pager.log={evil}
+pager.show={evil} core.bigFileThreshold=1 diff.renameLimit=1 core.ignoreCase=true
+core.warnAmbiguousRefs=true diff.mnemonicPrefix=true diff.noprefix=true diff.relative=true
+diff.suppressBlankEmpty=true log.abbrevCommit=true log.follow=true log.mailmap=true
+log.showSignature=true core.quotePath=false log.showRoot=false i18n.commitEncoding=ISO-8859-1
+i18n.logOutputEncoding=ISO-8859-1 core.abbrev=4 core.disambiguate=blob core.hooksPath={hooks}
+diff.algorithm=patience diff.ignoreSubmodules=all diff.orderFile={order} diff.submodule=log
+format.pretty=oneline log.date=raw log.decorate=full log.diffMerges=first-parent
+notes.displayRef=refs/notes/*
 """
 SETTINGS = [
     (key, value) for key, _, value in (setting.partition("=") for setting in _SETTINGS.split())
 ]
-"""What a repository or a user may have configured; ``{evil}`` is a script that leaves a trace when it is run."""
+"""What a repository or a user may have configured.
+
+``{evil}`` is a script that leaves a trace when it is run.
+"""
 
 
 def filled(value: str, evil: Path) -> str:
@@ -668,7 +674,7 @@ class TestConfiguration:
         assert not (tmp_path / "ran").exists()
 
     def test_of_a_partial_clone_fetches_nothing(self, sample: Sample, evil: Path) -> None:
-        # A repository may say that missing objects are to be had from a "remote" that is any command at all.
+        # A repository may say that missing objects come from a "remote" that is any command.
         repo = Repo.at(sample.path)
         for key, value in (
             ("core.repositoryFormatVersion", "1"),
@@ -688,8 +694,8 @@ class TestConfiguration:
 
 
 _ELSEWHERE = """
-GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG GIT_DIR GIT_EXEC_PATH GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
-GIT_WORK_TREE
+GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG GIT_DIR GIT_EXEC_PATH GIT_INDEX_FILE
+GIT_OBJECT_DIRECTORY GIT_WORK_TREE
 """
 ENVIRONMENT = {
     **dict.fromkeys(_ELSEWHERE.split(), "/nonexistent"),
@@ -763,7 +769,7 @@ class TestEnvironment:
 
 @as_root
 class TestSafeDirectory:
-    """A repository of somebody else is read only where the caller's own configuration says that it is safe."""
+    """Another user's repository is read only where the caller's own configuration trusts it."""
 
     @pytest.fixture
     def foreign(self, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:

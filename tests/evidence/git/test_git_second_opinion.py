@@ -1,4 +1,4 @@
-"""What da-score reads from git is what GitPython, which shares no code with it, finds in the same repository."""
+"""da-score reads the same from git as GitPython, which shares no code with it."""
 
 from pathlib import Path
 

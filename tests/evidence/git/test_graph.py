@@ -1,4 +1,4 @@
-"""What the graph in memory says of ancestry is what git says, on random histories; and patches are equal as in git."""
+"""On random histories the graph in memory agrees with git, and so do digests of patches."""
 
 import functools
 import random
@@ -18,7 +18,7 @@ from scoring.evidence.git.walk import lines_off_trunk, trunk_commits
 
 
 def made_history(folder: Path, seed: int, size: int = 60) -> Repo:
-    """Return a repository with a random history: merges of any two commits, some of three, several roots."""
+    """Return a repository with a random history: merges of two or three commits, several roots."""
     chance = random.Random(seed)
     repo = Repo(folder / f"repo-{seed}")
     stream = []
@@ -117,7 +117,7 @@ class TestSecondOpinion:
         every = list(inside)
         for _ in range(200):
             tip, one, two = chance.choices(every, k=3)
-            # Not asked with ^one ^two: where clocks are wrong, git itself may list what these contain.
+            # Not asked with ^one ^two: with wrong clocks git itself may list what these contain.
             assert set(graph.between(tip, (one, two))) == inside[tip] - inside[one] - inside[two]
 
     def test_on_the_mainline_and_what_it_brought_in(

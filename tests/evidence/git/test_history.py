@@ -13,7 +13,7 @@ def record(number: int, commit: str) -> IterationRecord:
 
 
 def history(repo: Repo, *names: str, trunk: str = "master") -> ReferenceHistory:
-    """Return what is said of a log whose entries name these; subjects are only read where one names none."""
+    """Return the history of a log with these commit fields."""
     return ReferenceHistory(
         repo.path, [record(n, name) for n, name in enumerate(names, 1)], trunk=trunk
     )

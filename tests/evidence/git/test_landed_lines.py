@@ -1,4 +1,4 @@
-"""Whether work has landed by its lines, under attributed rules: each way that fires beside one that does not."""
+"""Whether work has landed by its lines, as observed: each way with a twin that does not fire."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ OTHER = range(90, 96)  # lines of the same commit of the trunk that are not the 
 
 
 class Work(NamedTuple):
-    """A repository with the trunk checked out, and a commit off it that adds ten lines to work.txt."""
+    """A repository at its trunk, and a commit off the trunk that adds ten lines to work.txt."""
 
     repo: Repo
     sha: str
@@ -79,7 +79,10 @@ def verdict(landing: Landing) -> tuple[float | None, str]:
 
 
 class Way(NamedTuple):
-    """What the trunk commit says; ``{sha}`` is the work's. How that is found, and what is said of too few lines."""
+    """A message of the trunk commit, how that is found, and what is said of too few lines.
+
+    ``{sha}`` in the message is the work's.
+    """
 
     message: str
     found_by: str

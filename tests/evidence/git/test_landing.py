@@ -1,4 +1,4 @@
-"""Whether work has landed: as observed and as the reference reads it, on a repository built for each way."""
+"""Whether work has landed, as observed and as the reference reads it, for each way of landing."""
 
 import os
 import shutil
@@ -69,7 +69,7 @@ class TestAncestor:
         assert landing(repo, one).method == landing(repo, other).method == "reverted"
 
     def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
-        """The branch went into another branch, which was merged; then the first of the two merges was reverted."""
+        """The branch was merged through another one, and the first of both merges was reverted."""
         repo, one, _ = forked(tmp_path)
         repo.branch("integration", "master~1")
         other = repo.commit({"o.txt": "o"}, "other")
@@ -188,7 +188,7 @@ class TestPatchId:
 
 class TestSquash:
     def test_over_several_merge_bases_is_found_by_merging(self, tmp_path: Path) -> None:
-        """A criss-cross: each side took the other in, so both old tips are merge bases and neither is the squash's."""
+        """Each side took the other in: both old tips are merge bases, and neither is the squash's."""
         repo = started(tmp_path)
         repo.branch("work")
         repo.commit({"w.txt": "w\n"}, "w")
@@ -250,7 +250,7 @@ class TestMergeTree:
     def test_leaves_nothing_behind_and_runs_nothing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Merging and comparing write no object, listen to no attribute and start no driver of the repository."""
+        """Merging and comparing write no object and use no driver of the repository."""
         repo = started(tmp_path)
         base = (repo.path / "a.txt").read_text()
         repo.commit({".gitattributes": "* merge=evil diff=evil filter=evil\n"}, "attributes")
@@ -296,7 +296,8 @@ class TestLaterAncestor:
         assert f"ancestor of branch work {two[:12]}" in landed_value(landing(repo, one)).detail
         repo.git("branch", "-q", "-D", "work")
         assert landed_value(landing(repo, one, two)).detail == (
-            f"commit {one[:12]} landed on master in {landed[:12]}: it is an ancestor of iteration 2's commit "
+            f"commit {one[:12]} landed on master in {landed[:12]}: "
+            "it is an ancestor of iteration 2's commit "
             f"{two[:12]}, found by squash, not reverted"
         )
 
@@ -375,7 +376,8 @@ class TestSubject:
         repo, _, sha = forked(tmp_path)
         landed = repo.commit({"two.txt": "2, reworked\n"}, "second half")
         assert landed_value(landing(repo, sha)).detail == (
-            f"commit {sha[:12]} landed on master in {landed[:12]} with the same subject and 1 common file, not reverted"
+            f"commit {sha[:12]} landed on master in {landed[:12]} "
+            "with the same subject and 1 common file, not reverted"
         )
 
     @pytest.mark.parametrize(
@@ -410,7 +412,8 @@ class TestUnresolved:
         found = TrunkHistory(repo.path, [entry]).landing(entry)
         assert (found.method, landed_value(found).sub_score) == ("message", 1)
         assert landed_value(found).detail == (
-            f"unresolved SHA ffffffffffff; main has {sha[:12]} with the summary as its subject, not reverted"
+            f"unresolved SHA ffffffffffff; "
+            f"main has {sha[:12]} with the summary as its subject, not reverted"
         )
         who = repo.revert(sha)
         found = TrunkHistory(repo.path, [entry]).landing(entry)

@@ -16,7 +16,10 @@ SHORT = SHA[:7]
 
 REVERTS = {
     "gits-own-words": f'Revert "one"\n\nThis reverts commit {SHA}.\n',
-    "of-a-merge": f'Revert "Merge x"\n\nThis reverts commit {SHA}, reversing\nchanges made to fedcba9876543210.\n',
+    "of-a-merge": (
+        f'Revert "Merge x"\n\nThis reverts commit {SHA}, reversing\n'
+        "changes made to fedcba9876543210.\n"
+    ),
     "capitals": f"REVERTED {SHORT.upper()}",
     "sha-before-the-word": f"{SHORT} is reverted",
     "forty-characters-between": f"revert{'.' * 40}{SHORT}",
@@ -80,7 +83,7 @@ def place(reverts: Reverts, *targets: str, before: int = 1_000_000) -> str | Non
 
 class TestLiving:
     def chain(self, length: int) -> tuple[Reverts, list[str]]:
-        """Return a trunk on which each commit reverts the one before it, and its commits, oldest first."""
+        """Return a trunk where each commit reverts the one before, and its commits from the oldest."""
         shas = [f"{n:08x}" + "0" * 32 for n in range(length)]
         said = (
             TrunkMessage(length - n, shas[n], f"revert {shas[n - 1]}") for n in range(1, length)

@@ -86,7 +86,8 @@ class TestDefaultBranch:
         found = trunk(repo)
         assert found.ref == "refs/remotes/origin/main"
         assert found.how == (
-            "origin names no default branch and has main; origin/HEAD points to origin/old, which is gone"
+            "origin names no default branch and has main; "
+            "origin/HEAD points to origin/old, which is gone"
         )
 
 
@@ -143,9 +144,8 @@ class TestOneNameInTwoPlaces:
         sha = mine.commit({"a": "1"})
         found = trunk(mine)
         assert (found.name, found.commit) == ("main", sha)
-        assert (
-            found.how
-            == "the default branch of origin (origin/HEAD); the local branch holds all of origin/main"
+        assert found.how == (
+            "the default branch of origin (origin/HEAD); the local branch holds all of origin/main"
         )
         assert trunk(mine, "main").commit == sha
 
@@ -158,9 +158,9 @@ class TestOneNameInTwoPlaces:
             mine.commit({"b": "1"})
         found = trunk(mine)
         assert (found.name, found.commit) == ("origin/main", ahead)
-        assert (
-            found.how
-            == "the default branch of origin (origin/HEAD); the local branch main does not hold all of it"
+        assert found.how == (
+            "the default branch of origin (origin/HEAD); "
+            "the local branch main does not hold all of it"
         )
         assert trunk(mine, "main").name == "origin/main"
 
