@@ -226,7 +226,10 @@ def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
 
 
 def write_atomically(
-    path: Path, data: bytes, mode: int = MODE, owner: tuple[int, int] | None = None
+    path: Path,
+    data: bytes,
+    mode: int = MODE,
+    owner: tuple[int, int] | None = None,
 ) -> None:
     """Write bytes to a file, unless it has them already.
 
@@ -322,7 +325,10 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
 
 @contextlib.contextmanager
 def _new_file(
-    path: Path, mode: int, flush: bool = True, owner: tuple[int, int] | None = None
+    path: Path,
+    mode: int,
+    flush: bool = True,
+    owner: tuple[int, int] | None = None,
 ) -> Iterator[BinaryIO]:
     """Yield a new file. It gets its owner and then its mode before anything is written to it."""
     with open(os.open(path, _NEW, MODE & mode), "wb") as file:

@@ -268,7 +268,11 @@ class GroupedDraws:
         return self._drawn_by_numpy(numpy, values, truths, groups)
 
     def _drawn_by_numpy(
-        self, np: Any, values: Sequence[float], truths: Sequence[float], groups: Sequence[int]
+        self,
+        np: Any,
+        values: Sequence[float],
+        truths: Sequence[float],
+        groups: Sequence[int],
     ) -> list[float | None]:
         if not self._draws:
             return []
@@ -288,7 +292,12 @@ class GroupedDraws:
 # The same with numpy, for many draws together: a row of weights for each draw
 
 
-def _aucs(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
+def _aucs(
+    np: Any,
+    values: Any,
+    truths: Any,
+    weights: Any,
+) -> list[float | None]:
     """Return what :func:`auc` returns for each row of weights."""
     is_positive = truths.astype(bool)
     positive, _ = _counts_by_level(np, weights * is_positive, values)
@@ -304,7 +313,12 @@ def _aucs(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]
     return figures
 
 
-def _spearmans(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
+def _spearmans(
+    np: Any,
+    values: Any,
+    truths: Any,
+    weights: Any,
+) -> list[float | None]:
     """Return what :func:`spearman` returns for each row of weights."""
 
     def centred_ranks(figures: Any) -> Any:

@@ -106,7 +106,13 @@ def checked_table(
         kind = kinds[key]
         full_name = f"{name}.{key}" if name else key
         if isinstance(kind, Mapping):
-            settings[key] = checked_table(value, kind, where, name=full_name, whole=whole)
+            settings[key] = checked_table(
+                value,
+                kind,
+                where,
+                name=full_name,
+                whole=whole,
+            )
         else:
             settings[key] = _checked_value(value, kind, where, full_name)
 
@@ -129,7 +135,12 @@ def _names_for_people(kinds: Kinds, elsewhere: Collection[str]) -> str:
     return ", ".join([*keys, *(f"[{table}]" for table in tables)])
 
 
-def _checked_value(value: Any, kind: Kind | ListOf, where: str, name: str) -> Any:
+def _checked_value(
+    value: Any,
+    kind: Kind | ListOf,
+    where: str,
+    name: str,
+) -> Any:
     if isinstance(kind, Kind):
         if kind.fits(value):
             return value

@@ -111,7 +111,12 @@ class Store:
 
     # Reading
 
-    def get(self, kind: Kind, key: str | bytes, stamp: bytes | None) -> bytes | None:
+    def get(
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+    ) -> bytes | None:
         """Return the value that was kept about a key for this stamp, or None."""
         if stamp is None:
             return None
@@ -126,7 +131,12 @@ class Store:
         after_prefix = prefix[:-1] + bytes([prefix[-1] + 1])
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
-    def _select(self, kind: Kind, condition: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
+    def _select(
+        self,
+        kind: Kind,
+        condition: str,
+        *keys: bytes,
+    ) -> dict[tuple[bytes, bytes], bytes]:
         """Return the undamaged values with a key that meets a condition, by key and stamp."""
         connection = self._open()
         if connection is None:
@@ -172,7 +182,13 @@ class Store:
 
     # Writing
 
-    def put(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: bytes) -> None:
+    def put(
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+        value: bytes,
+    ) -> None:
         """Keep a value about a key for a stamp, in place of the one before.
 
         Without a stamp nothing is kept. The value is written later.
@@ -294,7 +310,12 @@ def _today() -> int:
     return int(time.time() // _SECONDS_OF_A_DAY)
 
 
-def _checksum(kind: str, key: bytes, stamp: bytes, value: bytes) -> int:
+def _checksum(
+    kind: str,
+    key: bytes,
+    stamp: bytes,
+    value: bytes,
+) -> int:
     return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
 
 

@@ -176,7 +176,10 @@ class Reader:
             self._leave(node)
 
     def struct(
-        self, node: nodes.Node, fields: Mapping[str, Take], merged_into: set[str] | None = None
+        self,
+        node: nodes.Node,
+        fields: Mapping[str, Take],
+        merged_into: set[str] | None = None,
     ) -> dict[str, Any]:
         """Return the values of the fields that a mapping gives.
 
@@ -235,7 +238,12 @@ class Reader:
             values |= self.struct(source, fields, names)
         return values
 
-    def _take_field(self, name: str, value: nodes.Node, take: Take) -> Any:
+    def _take_field(
+        self,
+        name: str,
+        value: nodes.Node,
+        take: Take,
+    ) -> Any:
         """Return the value of a field, which errors in it name."""
         self._path.append(name)
         try:

@@ -109,7 +109,13 @@ def command(
         processes=settings.processes if processes == 1 else 1,
         **flags,
     )
-    reports = _backfill(logs, plan, processes, options, prints_progress=not settings.json)
+    reports = _backfill(
+        logs,
+        plan,
+        processes,
+        options,
+        prints_progress=not settings.json,
+    )
 
     value = {
         "rubric_version": rubric.version,
@@ -168,7 +174,13 @@ def _with_bar(reports: Iterable[LogReport], count: int) -> Iterable[LogReport]:
     from rich.console import Console
     from rich.progress import track
 
-    return track(reports, "backfill", count, console=Console(stderr=True), transient=True)
+    return track(
+        reports,
+        "backfill",
+        count,
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 def _report_problems(report: LogReport) -> None:

@@ -61,7 +61,13 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--allow-empty", is_flag=True, help="A gate that has nothing to look at holds.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
-@click.option("--junit", "junit_file", type=PATH, metavar="FILE", help="Write JUnit XML too.")
+@click.option(
+    "--junit",
+    "junit_file",
+    type=PATH,
+    metavar="FILE",
+    help="Write JUnit XML too.",
+)
 @click.option(
     "--github-summary",
     is_flag=True,

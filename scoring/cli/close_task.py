@@ -182,7 +182,10 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
 
 
 def _derive_entries(
-    settings: Settings, hook: HookInput, hinted: list[Path], warn_later: Warn
+    settings: Settings,
+    hook: HookInput,
+    hinted: list[Path],
+    warn_later: Warn,
 ) -> int:
     """Write the entries of the session's commits, and return how many were written.
 

@@ -133,7 +133,10 @@ def _names_matching(pattern: re.Pattern[str], log_dir: Path) -> list[str]:
 
 
 def _complete(
-    pattern: re.Pattern[str], ctx: click.Context, _: click.Parameter, incomplete: str
+    pattern: re.Pattern[str],
+    ctx: click.Context,
+    _: click.Parameter,
+    incomplete: str,
 ) -> list[CompletionItem]:
     """Offer names from the log that the command line or the settings name, or none on an error."""
     options = {

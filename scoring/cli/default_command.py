@@ -34,7 +34,12 @@ class GroupWithDefault(click.Group):
         usage: the argument of the default command, as the help shows it.
     """
 
-    def __init__(self, default: click.Command, usage: str, **group: Any) -> None:
+    def __init__(
+        self,
+        default: click.Command,
+        usage: str,
+        **group: Any,
+    ) -> None:
         super().__init__(**group, context_settings={"ignore_unknown_options": True})
         self.default = default
         self.usage = usage

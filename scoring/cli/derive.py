@@ -60,7 +60,11 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def command(
-    options: dict[str, Any], since: str | None, jobs: Path | None, dry_run: bool, **which: Any
+    options: dict[str, Any],
+    since: str | None,
+    jobs: Path | None,
+    dry_run: bool,
+    **which: Any,
 ) -> None:
     """Write an entry for every commit of an agent that has none.
 
@@ -111,7 +115,10 @@ def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
 
 
 def _runs_page(
-    rows: Sequence[dict[str, Any]], settings: Settings, jobs: Path, dry_run: bool
+    rows: Sequence[dict[str, Any]],
+    settings: Settings,
+    jobs: Path,
+    dry_run: bool,
 ) -> Iterator[Block]:
     if rows:
         columns = [Column(head) for head in _RUN_COLUMNS.values()]

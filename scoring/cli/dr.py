@@ -88,7 +88,11 @@ class Metered(NamedTuple):
 
 
 def _meter(
-    file: Path, settings: Settings, k: int | None, semantic: bool, thresholds: Path | None
+    file: Path,
+    settings: Settings,
+    k: int | None,
+    semantic: bool,
+    thresholds: Path | None,
 ) -> Metered:
     """Run the meter over a transcript."""
     from scoring.meters.dr import open_embedder, read_transcript, score_transcript
@@ -127,7 +131,11 @@ def _tuning_tables(settings: Settings, thresholds: Path | None) -> list[tuple[st
 )
 @settings_options(*METER_SETTINGS)
 def score(
-    file: Path, settings: Settings, observe: bool, agents: tuple[str, str] | None, **tuning: Any
+    file: Path,
+    settings: Settings,
+    observe: bool,
+    agents: tuple[str, str] | None,
+    **tuning: Any,
 ) -> None:
     """Score a transcript, and print everything about it as JSON.
 
@@ -154,7 +162,13 @@ def score(
     help="Exit with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.",
 )
 @settings_options(*METER_SETTINGS)
-def stop(file: Path, settings: Settings, observe: bool, exit_code: bool, **tuning: Any) -> int:
+def stop(
+    file: Path,
+    settings: Settings,
+    observe: bool,
+    exit_code: bool,
+    **tuning: Any,
+) -> int:
     """Say whether to continue, to ship, to ask or to escalate, with reasons and the next move.
 
     There are three reasons. The exit status is 0 whatever the answer is, unless --exit-code asks
@@ -282,7 +296,12 @@ def judge(
 @_FILE
 @click.option("--force", is_flag=True, help="Replace the transcript that the iteration has.")
 @settings_options(*LOG_OPTIONS)
-def save(iteration: int, file: Path, force: bool, settings: Settings) -> None:
+def save(
+    iteration: int,
+    file: Path,
+    force: bool,
+    settings: Settings,
+) -> None:
     """Save a transcript next to the entry of iteration N.
 
     The file - is standard input. Next to the entry, the meter is shown with the score and may
@@ -369,7 +388,13 @@ def calibrate(
         embed = semantic.open_embedder(cache_dir_of(settings))
 
     meter_settings = _meter_settings(ks, with_semantic=embed is not None)
-    result = meter.calibrate(collection.labelled, meter_settings, embed, profile, words)
+    result = meter.calibrate(
+        collection.labelled,
+        meter_settings,
+        embed,
+        profile,
+        words,
+    )
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
     lines = calibration_lines(directory, collection, result, why_no_semantic)

@@ -69,7 +69,13 @@ def _json_option(command: Any) -> Any:
 @click.option("--rubric", metavar="VERSION|FILE", help="Use this rubric, not that of the file.")
 @click.option("--force", is_flag=True, help="Score what did not change too.")
 @_json_option
-def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: Any) -> None:
+def run(
+    fleet: Path,
+    rubric: str | None,
+    force: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
     """Run a fleet."""
     from dataclasses import replace
 
@@ -82,7 +88,13 @@ def run(fleet: Path, rubric: str | None, force: bool, as_json: bool, **where: An
             "--workers starts processes here, and --scheduler names some that run; give one."
         )
 
-    require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
+    require(
+        "fleet",
+        "distributed",
+        "fsspec",
+        "pyarrow",
+        "deltalake",
+    )
     config = read_fleet(fleet)
     if rubric:
         config = replace(config, rubric=rubric)
@@ -235,7 +247,12 @@ def _status_under(
     help="Take the rows under this rubric.  [one that reads alike]",
 )
 @_json_option
-def rescore(place: str, rubric: str, source: str | None, as_json: bool) -> None:
+def rescore(
+    place: str,
+    rubric: str,
+    source: str | None,
+    as_json: bool,
+) -> None:
     """Score what is kept under another rubric, without git and transcripts.
 
     Both rubrics must read evidence in the same way; otherwise it says so, and exits with 1.
@@ -340,7 +357,13 @@ def _progress_bar() -> "Iterator[Say]":
         transient=True,
     )
     with bar:
-        task = bar.add_task("fleet", total=None, running=0, failed=0, rate="-")
+        task = bar.add_task(
+            "fleet",
+            total=None,
+            running=0,
+            failed=0,
+            rate="-",
+        )
 
         def update(event: "FleetEvent", report: "FleetReport") -> None:
             if event.kind == "begun":

@@ -32,7 +32,12 @@ class LazyGroup(click.Group):
 
     context_class = HelpfulContext
 
-    def __init__(self, *arguments: Any, path: str = "", **options: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        path: str = "",
+        **options: Any,
+    ) -> None:
         super().__init__(*arguments, **options)
         self.path = path
 

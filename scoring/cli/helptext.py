@@ -14,14 +14,22 @@ _UNBREAKABLE_HYPHEN = "\u2011"
 class _HelpFormatter(click.HelpFormatter):
     """Folds help between words only, and never inside ``da-score``."""
 
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+    def write_usage(
+        self,
+        prog: str,
+        args: str = "",
+        prefix: str | None = None,
+    ) -> None:
         super().write_usage(_unbreakable(prog), _unbreakable(args), prefix)
 
     def write_text(self, text: str) -> None:
         super().write_text(_unbreakable(text))
 
     def write_dl(
-        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+        self,
+        rows: Iterable[tuple[str, str]],
+        col_max: int = 30,
+        col_spacing: int = 2,
     ) -> None:
         if self.width < _NARROW:
             col_max = _NARROW // 4

@@ -75,7 +75,12 @@ def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     _report(change, settings, done="removed", not_done="not installed")
 
 
-def _settings_file(harness: str, scope: str, settings: Settings, options: dict[str, Any]) -> Path:
+def _settings_file(
+    harness: str,
+    scope: str,
+    settings: Settings,
+    options: dict[str, Any],
+) -> Path:
     """Return the settings file of a harness.
 
     Raises:
@@ -102,7 +107,12 @@ def warn_if_tracked(path: Path, repo_dir: Path) -> None:
         )
 
 
-def _report(change: hook_install.HookChange, settings: Settings, done: str, not_done: str) -> None:
+def _report(
+    change: hook_install.HookChange,
+    settings: Settings,
+    done: str,
+    not_done: str,
+) -> None:
     path = str(change.path)
     backup = str(change.backup) if change.backup else None
 
@@ -141,11 +151,22 @@ def _report(change: hook_install.HookChange, settings: Settings, done: str, not_
     metavar="ID",
     help="What the records of one event have in common.",
 )
-@click.option("--sentinel", "sentinel_id", default="", metavar="ID", help="The gate.")
+@click.option(
+    "--sentinel",
+    "sentinel_id",
+    default="",
+    metavar="ID",
+    help="The gate.",
+)
 @click.option("--skill", default="", metavar="NAME", help="The skill that the gate belongs to.")
 @click.option("--platform", default="", metavar="NAME", help="The harness.")
 @settings_options(*LOG_OPTIONS)
-def record(iteration: int, intervention: str | None, settings: Settings, **fields: str) -> None:
+def record(
+    iteration: int,
+    intervention: str | None,
+    settings: Settings,
+    **fields: str,
+) -> None:
     """Add what a hook gate did to the hook outcomes of iteration N.
 
     Several processes may do this at once: each waits for the others.

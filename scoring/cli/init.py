@@ -87,7 +87,11 @@ class Setup(NamedTuple):
     "--yes", is_flag=True, help="Do everything that is offered, without asking; for scripts."
 )
 def command(
-    options: dict[str, Any], force: bool, only_print: bool, no_hook: bool, yes: bool
+    options: dict[str, Any],
+    force: bool,
+    only_print: bool,
+    no_hook: bool,
+    yes: bool,
 ) -> None:
     """Look at a repository, and set up what scoring needs: settings, a log, the hook.
 
@@ -109,7 +113,14 @@ def command(
 
     is_interactive = on_terminal() and sys.stdin is not None and sys.stdin.isatty()
     offers = Offers(accepts_all=yes, asks=is_interactive and not yes)
-    setup = _set_up(settings, examination, options, offers, force, no_hook)
+    setup = _set_up(
+        settings,
+        examination,
+        options,
+        offers,
+        force,
+        no_hook,
+    )
 
     if settings.json:
         _print_json(setup)
@@ -168,7 +179,14 @@ def _set_up(
     for harness in harnesses:
         hook_files += _install_hook(harness, top_level)
 
-    return Setup(settings_file, keeps_settings, settings, derivation, exclude_file, hook_files)
+    return Setup(
+        settings_file,
+        keeps_settings,
+        settings,
+        derivation,
+        exclude_file,
+        hook_files,
+    )
 
 
 def _accepted_harnesses(examination: Examination, offers: Offers) -> list[str]:

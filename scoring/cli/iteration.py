@@ -132,12 +132,25 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         exit_if_broken(log_dir, iteration)
         raise no_such_entry(log_dir, iteration)
 
-    scores = score_iterations(records, log_dir, evidence, rubric, only={iteration}, observe=True)
+    scores = score_iterations(
+        records,
+        log_dir,
+        evidence,
+        rubric,
+        only={iteration},
+        observe=True,
+    )
     ((scored,),) = scores
 
     with fingerprints(evidence.cache_dir, log_dir, rubric) as inputs_of_scores:
         write_iterations(log_dir, [scored], warn, inputs_of_scores)
-    bring_session_up_to_date(log_dir, rubric, scored.record, warn, records)
+    bring_session_up_to_date(
+        log_dir,
+        rubric,
+        scored.record,
+        warn,
+        records,
+    )
 
     return IterationToShow(
         score=scored.persisted,

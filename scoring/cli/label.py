@@ -82,7 +82,11 @@ _AS_OPTION = click.option(
 @click.option("--override", is_flag=True, hidden=True)
 @settings_options(*SCORING_OPTIONS)
 def label_one(
-    name: str, actor: str | None, override: bool, settings: Settings, **answers: Any
+    name: str,
+    actor: str | None,
+    override: bool,
+    settings: Settings,
+    **answers: Any,
 ) -> None:
     """Label one iteration."""
     if override:

@@ -36,7 +36,13 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     from scoring.jobs.entries import new_entry  # loads pydantic and ruamel.yaml
 
     settings = settings_of_whole_repository(options)
-    path = new_entry(settings.iter_log_dir, settings.repo_dir, iteration, commit, warn)
+    path = new_entry(
+        settings.iter_log_dir,
+        settings.repo_dir,
+        iteration,
+        commit,
+        warn,
+    )
     _report_written(path, settings)
 
 
@@ -45,7 +51,12 @@ def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
 @click.argument("key")
 @click.argument("value")
 @settings_options(*LOG_OPTIONS)
-def set_(iteration: int, key: str, value: str, settings: Settings) -> None:
+def set_(
+    iteration: int,
+    key: str,
+    value: str,
+    settings: Settings,
+) -> None:
     """Set one field of an entry, named by its path: impl.retries or verifiers.0.status.
 
     Checks the value before it writes it. Comments and everything else stay as they are.

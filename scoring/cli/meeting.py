@@ -38,7 +38,12 @@ _CONFIG_OPTION = click.option(
     help="Also compare messages by meaning; needs the extra 'semantic'.",
 )
 @settings_options()
-def score(file: str, config: str | None, semantic: bool, settings: Settings) -> None:
+def score(
+    file: str,
+    config: str | None,
+    semantic: bool,
+    settings: Settings,
+) -> None:
     """Score the rounds of a meeting, as "meeting FILE" does."""
     from scoring.meters.dr import open_embedder
     from scoring.meters.meeting import score_meeting
@@ -197,7 +202,13 @@ def run(
         # SIGTERM acts like Ctrl-C, so that the commands end with this one.
         previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            state = run_rounds(path, state, commands_of_experts, command_of_judge, rounds)
+            state = run_rounds(
+                path,
+                state,
+                commands_of_experts,
+                command_of_judge,
+                rounds,
+            )
         finally:
             signal.signal(signal.SIGTERM, previous_handler)
     elif answer is None and sys.stdin and not sys.stdin.isatty():
@@ -224,7 +235,10 @@ def _experts(arguments: tuple[str, ...]) -> dict[str, str]:
 
 
 def _save_answer(
-    path: Path, state: "MeetingState", answer: str, option: str | None
+    path: Path,
+    state: "MeetingState",
+    answer: str,
+    option: str | None,
 ) -> "MeetingState":
     """Apply what people answered to a meeting, and save its state."""
     from scoring.meters.meeting import driver

@@ -40,7 +40,10 @@ class Number(click.FloatRange):
     name = "number"
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """Return a value as a number.
 
@@ -175,7 +178,10 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_selection(
-        last: int | None, since: str | None, task: str | None, **arguments: Any
+        last: int | None,
+        since: str | None,
+        task: str | None,
+        **arguments: Any,
     ) -> Any:
         return command(selection=Selection.of(last, since, task), **arguments)
 

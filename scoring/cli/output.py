@@ -181,7 +181,12 @@ def _draw(page: "Iterable[Block]") -> None:
     write_bytes(unpadded(captured.get()).encode(encoding, "replace"))
 
 
-def reply(as_json: bool, value: Any, page: "Iterable[Block] | str", indent: int | None = 1) -> None:
+def reply(
+    as_json: bool,
+    value: Any,
+    page: "Iterable[Block] | str",
+    indent: int | None = 1,
+) -> None:
     """Print the answer of a command: a value as JSON, or a page or text for people."""
     if as_json:
         write_json(value, indent)

@@ -49,7 +49,11 @@ if TYPE_CHECKING:  # help does not need it
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(
-    sql: str, options: dict[str, Any], fleet: str | None, as_csv: bool, **which: Any
+    sql: str,
+    options: dict[str, Any],
+    fleet: str | None,
+    as_csv: bool,
+    **which: Any,
 ) -> None:
     """Ask the tables of one log or many in SQL.
 

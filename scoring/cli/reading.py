@@ -120,7 +120,13 @@ def sources(
     if rules is None:
         rules = rules_of(find_rubric(settings.rubric))
     options = library_options(settings, rules, warn)
-    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options, hinted)
+    return Sources.under(
+        rules,
+        settings.repo_dir,
+        settings.transcript_dirs,
+        options,
+        hinted,
+    )
 
 
 def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:

@@ -103,7 +103,10 @@ def _check_output(out: Path, settings: Settings) -> None:
 
 
 def _digest_of_log(
-    settings: Settings, recompute: bool, selection: Selection, observe: bool
+    settings: Settings,
+    recompute: bool,
+    selection: Selection,
+    observe: bool,
 ) -> Digest:
     """Read a log, and keep what the scores mean, if the whole log was read."""
     view = log_view(settings, recompute, selection, outcomes=True)
@@ -135,7 +138,13 @@ def _digest_of_fleet(settings: Settings, place: str) -> Digest:
     require("fleet", "deltalake", "pyarrow")
     rows = open_dataset(place).rows("work").to_table().to_pylist()
     rubric = find_rubric(settings.rubric)
-    return Digest(place, rubric, work=fleet_work(rows), project=place, is_fleet=True)
+    return Digest(
+        place,
+        rubric,
+        work=fleet_work(rows),
+        project=place,
+        is_fleet=True,
+    )
 
 
 def _write_page(summary: Digest, out: Path) -> None:

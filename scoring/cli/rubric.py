@@ -141,7 +141,12 @@ class _ComparedLog(NamedTuple):
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--no-log", is_flag=True, help="Compare the rubrics alone, even if there is a log.")
-def diff(a: str, b: str, options: dict[str, Any], no_log: bool) -> None:
+def diff(
+    a: str,
+    b: str,
+    options: dict[str, Any],
+    no_log: bool,
+) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
 
     Shows weights and bands side by side. If there is a log, also shows which scores move from A

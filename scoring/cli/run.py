@@ -41,7 +41,11 @@ _MEMORY_FOR_JSON = 8 << 20
 @click.option("--sessions", is_flag=True, help="Show the sessions even if there are 20 or more.")
 @click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
 def command(
-    settings: Settings, selection: Selection, every: bool, sessions: bool, no_write: bool
+    settings: Settings,
+    selection: Selection,
+    every: bool,
+    sessions: bool,
+    no_write: bool,
 ) -> None:
     """Say what became of the work, score the whole log, and say what to look at.
 
@@ -97,7 +101,10 @@ def command(
 
 
 def _work_to_show(
-    settings: Settings, selection: Selection, log: LogSummary, evidence: list[PreloadedEvidence]
+    settings: Settings,
+    selection: Selection,
+    log: LogSummary,
+    evidence: list[PreloadedEvidence],
 ) -> RunShown:
     """Return what became of the work, for the page and for JSON.
 

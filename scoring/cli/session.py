@@ -77,7 +77,13 @@ def command(session_id: str, settings: Settings) -> None:
         if shown.examined is not None:
             spending = together(each.spending for each in shown.examined)
         write_json(
-            session_payload(shown.session, shown.members, spending, shown.states, shown.state)
+            session_payload(
+                shown.session,
+                shown.members,
+                spending,
+                shown.states,
+                shown.state,
+            )
         )
     else:
         _print_page(shown, settings, version=sidecar.rubric_version)

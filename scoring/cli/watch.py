@@ -37,7 +37,13 @@ _TASK_WIDTH = 60
 )
 @click.option("--write", "writes", is_flag=True, help="Write the sidecars of what is scored.")
 @click.option("--once", is_flag=True, help="Look once, then end.")
-def command(settings: Settings, last: int, interval: float, writes: bool, once: bool) -> None:
+def command(
+    settings: Settings,
+    last: int,
+    interval: float,
+    writes: bool,
+    once: bool,
+) -> None:
     """Score entries as they appear or change, one line each, until interrupted.
 
     Waits for half-written entries, and for a log that is not there yet. Also reports entries that

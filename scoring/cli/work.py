@@ -73,7 +73,10 @@ def command(
 
 
 def _unit_filter(
-    first_day: date | None, last_day: date | None, task: str | None, names: Collection[str] | None
+    first_day: date | None,
+    last_day: date | None,
+    task: str | None,
+    names: Collection[str] | None,
 ) -> Callable[[Unit], bool]:
     """Return what tells whether a unit is wanted.
 
