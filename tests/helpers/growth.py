@@ -6,13 +6,19 @@ import time
 from collections.abc import Callable
 
 SMALL = 1 << 13
-"""From which size, in characters, text is measured."""
+"""The size of the first text, in characters."""
 
 LARGE = 1 << (20 if os.environ.get("DA_SCORE_SLOW_TESTS") == "1" else 17)
-"""How much longer the text gets: 16 times the text takes quadratic work 256 times as long."""
+"""The size of the last text.
+
+Quadratic work takes 256 times as long for 16 times the text, which no noise hides.
+"""
 
 FACTOR = 2.5
-"""How much faster than the text the time may grow; quadratic work takes 4 times the growth."""
+"""How much faster than the text the time may grow.
+
+When a text is 4 times as long, quadratic work takes 16 times as long.
+"""
 
 _STEP = 4
 _NOISE = 0.01
@@ -22,23 +28,36 @@ _NOISE = 0.01
 def over_linear(
     work: Callable[[str], object], shape: Callable[[int], str], most: int = LARGE
 ) -> str:
-    """Return how the time grew where it grew by more than the text; "" where it did not.
+    """Return how the time grew where it grew by more than the text, or "".
 
-    The text gets longer step by step. One step that is too slow may be a limit that was reached, or
-    somebody else's work; two in a row, or the last one when it is measured again, are not, and what
-    follows is not waited for.
+    The text gets longer step by step. One step that is too slow may come from a limit or from other
+    work on the machine. Two in a row, or the last one when it is measured again, do not, and the
+    steps after them are not measured.
+
+    Args:
+        work: takes a text.
+        shape: makes a text of a size.
+        most: the size of the last text.
     """
-    size, before, slow = SMALL, max(_seconds(work, shape(SMALL)), _NOISE), ""
-    while (size := size * _STEP) <= most:
-        text, limit = shape(size), before * _STEP * FACTOR
-        took = _seconds(work, text)
-        if took <= limit or (took := min(_seconds(work, text) for _ in range(3))) <= limit:
-            slow = ""
-        elif slow or size * _STEP > most:
-            return f"{took:.2f} s for {size} characters, {before:.3f} s for {size // _STEP}"
-        else:
-            slow = "once"
-        before = max(took, _NOISE)
+    size = SMALL
+    seconds_before = max(_seconds(work, shape(SMALL)), _NOISE)
+    was_slow = False
+    while size * _STEP <= most:
+        size *= _STEP
+        text = shape(size)
+        limit = seconds_before * _STEP * FACTOR
+
+        seconds = _seconds(work, text)
+        if seconds > limit:
+            seconds = min(_seconds(work, text) for _ in range(3))
+
+        is_slow = seconds > limit
+        is_last = size * _STEP > most
+        if is_slow and (was_slow or is_last):
+            before = f"{seconds_before:.3f} s for {size // _STEP}"
+            return f"{seconds:.2f} s for {size} characters, {before}"
+        was_slow = is_slow
+        seconds_before = max(seconds, _NOISE)
     return ""
 
 

@@ -352,8 +352,21 @@ PLACES: dict[str, Work] = {
 }
 
 
+HEAVY = {
+    "a command of Claude Code",
+    "a line that is no JSON",
+    "a next action",
+    "the summary of a test run",
+}
+"""Places whose work on the longest texts takes a minute or more, though it grows linearly."""
+
+
+def place_to_test(place: str) -> Any:
+    return pytest.param(place, marks=pytest.mark.slow) if place in HEAVY else place
+
+
 @pytest.mark.sampled(20)
-@pytest.mark.parametrize("place", sorted(PLACES))
+@pytest.mark.parametrize("place", [place_to_test(place) for place in sorted(PLACES)])
 def test_time_grows_with_the_length_of_the_text(place: str) -> None:
     slow = {
         name: how
