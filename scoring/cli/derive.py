@@ -11,7 +11,8 @@ from scoring.cli.options import EVIDENCE_OPTIONS, PATH, shared_options
 from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import settings_of_whole_repository, sources
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.jobs.derive import Derivation, DerivedEntry, derive, derive_runs
+from scoring.jobs.derive import Derivation, DerivedEntry, derive
+from scoring.jobs.derive_runs import derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings

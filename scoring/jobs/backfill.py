@@ -13,38 +13,33 @@ from typing import Any
 from msgspec.structs import replace as replace_struct
 
 from rubric import Rubric
-from scoring.errors import DaScoreError, InputError, LogError, silent
+from scoring.errors import DaScoreError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
 from scoring.evidence.transcripts.reading import end_with
-from scoring.files import holds, read_file
+from scoring.jobs.sidecar_comparison import (
+    SidecarComparison,
+    cause_of_change,
+    compare_with_sidecar,
+    git_answers_as_before,
+    lost_signals,
+)
 from scoring.log.model import Records
 from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
 from scoring.sidecars.fingerprint import (
-    Fingerprint,
     Fingerprints,
-    digest_of,
-    fingerprint,
     fingerprints,
 )
 from scoring.sidecars.provenance import (
-    Provenance,
-    Sidecar,
-    changed_between,
-    evidence_path,
-    read_provenance,
-    sidecar_of,
     write_scores,
 )
-from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
-from scoring.sidecars.states import in_words, lost_evidence
+from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.writing import write_session
 from scoring.temporary import remove_stale_files
 
-_UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
 _NS_PER_SECOND = 1e9
 
 
@@ -233,46 +228,6 @@ def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
     return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """An iteration as it is scored now, and its sidecar as it is on disk.
-
-    Attributes:
-        facts: the evidence.
-        files: the sidecar that the evidence gives now.
-        fingerprint: what that is computed from.
-        provenance: the same in numbers, under rules that keep it.
-        old_score: the score on disk; None for no sidecar, or one that cannot be read.
-        old_data: the bytes of the sidecar on disk; None for no sidecar.
-        old_fingerprint: what the last score was computed from; None where that was not kept.
-        old_provenance: the same in numbers.
-    """
-
-    facts: IterationFacts
-    files: Sidecar
-    fingerprint: Fingerprint
-    provenance: Provenance | None
-    old_score: PersistedScore | None
-    old_data: bytes | None
-    old_fingerprint: Fingerprint | None
-    old_provenance: Provenance | None
-
-    @property
-    def iteration(self) -> int:
-        return self.facts.record.iteration
-
-    @property
-    def same_bytes(self) -> bool:
-        return self.old_data == self.files.data
-
-    @property
-    def old_fingerprint_is_of_sidecar(self) -> bool:
-        """Whether the last fingerprint is that of the bytes on disk."""
-        if self.old_fingerprint is None or self.old_data is None:
-            return False
-        return self.old_fingerprint.sidecar == digest_of(self.old_data)
-
-
 def _bring_iteration_up_to_date(
     scored: ScoredIteration,
     plan: BackfillPlan,
@@ -282,11 +237,11 @@ def _bring_iteration_up_to_date(
 ) -> PersistedScore | None:
     """Write the sidecar of an iteration where it is not up to date, and return what counts."""
     log = report.iter_log_dir
-    comparison = _compare(scored, log, known)
+    comparison = compare_with_sidecar(scored, log, known)
 
     reason = _reason_to_score(comparison, plan, report)
     if reason is not None and not plan.allow_evidence_loss:
-        lost = _lost_signals(comparison)
+        lost = lost_signals(comparison)
         if lost:
             report.kept[comparison.iteration] = lost
             reason = None
@@ -311,58 +266,9 @@ def _bring_iteration_up_to_date(
     return score
 
 
-def _compare(scored: ScoredIteration, log: Path, known: Fingerprints) -> _Comparison:
-    iteration = scored.record.iteration
-    provenance = scored.provenance
-    files = sidecar_of(scored.persisted, provenance)
-
-    old_fingerprint = known.get(iteration)
-    new_fingerprint = fingerprint(scored.inputs, scored.facts, files.data)
-
-    old_provenance = None
-    if provenance:
-        if holds(evidence_path(log, iteration), files.evidence):
-            old_provenance = provenance
-        else:
-            old_provenance = read_provenance(log, iteration)
-
-    old_data = _sidecar_bytes(log, iteration)
-    return _Comparison(
-        facts=scored.facts,
-        files=files,
-        fingerprint=new_fingerprint,
-        provenance=provenance,
-        old_score=_score_on_disk(log, files, old_data),
-        old_data=old_data,
-        old_fingerprint=old_fingerprint,
-        old_provenance=old_provenance,
-    )
-
-
-def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
-    """Return the bytes of a sidecar: empty for one that cannot be read, None for no file."""
-    try:
-        return read_file(iteration_score_path(log, iteration), within=log)
-    except FileNotFoundError:
-        return None
-    except InputError:
-        return b""
-
-
-def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> PersistedScore | None:
-    if old_data is None:
-        return None
-    if old_data == files.data:
-        return files.score
-
-    path = iteration_score_path(log, files.score.iteration)
-    try:
-        return parse_iteration_score(old_data, str(path))
-    except InputError:
-        return None
-
-
-def _reason_to_score(comparison: _Comparison, plan: BackfillPlan, report: LogReport) -> str | None:
+def _reason_to_score(
+    comparison: SidecarComparison, plan: BackfillPlan, report: LogReport
+) -> str | None:
     """Return why an iteration needs a new score, in a few words, or None where it does not."""
     old_score = comparison.old_score
 
@@ -380,10 +286,10 @@ def _reason_to_score(comparison: _Comparison, plan: BackfillPlan, report: LogRep
         return "forced"
 
     if not comparison.same_bytes:
-        cause = _cause_of_change(comparison)
+        cause = cause_of_change(comparison)
         if cause is not None:
             return cause
-        if not _git_answers_as_before(comparison):
+        if not git_answers_as_before(comparison):
             if plan.refresh_git:
                 return "git answers differently"
             report.git_changed.append(comparison.iteration)
@@ -392,7 +298,7 @@ def _reason_to_score(comparison: _Comparison, plan: BackfillPlan, report: LogRep
     return None
 
 
-def _is_passed_over(comparison: _Comparison, plan: BackfillPlan) -> bool:
+def _is_passed_over(comparison: SidecarComparison, plan: BackfillPlan) -> bool:
     if plan.since is not None and not _is_since(comparison.facts, plan.since):
         return True
     if not plan.only_absent or comparison.old_score is None:
@@ -415,46 +321,9 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
     return facts.window.end >= start_of_day.timestamp() * _NS_PER_SECOND
 
 
-def _cause_of_change(comparison: _Comparison) -> str | None:
-    """Return why a sidecar differs, or None where only git may answer otherwise now."""
-    old = comparison.old_fingerprint
-
-    if old is not None and comparison.old_fingerprint_is_of_sidecar:
-        return None if comparison.fingerprint.same_inputs(old) else "inputs changed"
-
-    # The store does not tell, but the provenance in the log may.
-    if comparison.old_provenance and comparison.provenance:
-        changed = changed_between(comparison.old_provenance, comparison.provenance)
-        return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
-    return _UNKNOWN_CHANGE
-
-
-def _git_answers_as_before(comparison: _Comparison) -> bool:
-    old = comparison.old_fingerprint
-    return old is not None and comparison.fingerprint.same("git", old)
-
-
-def _lost_signals(comparison: _Comparison) -> list[str]:
-    """Return the signals, in words, that had evidence in the old score and lack it now."""
-    if not comparison.old_score or not comparison.old_data:
-        return []
-
-    old_fingerprint = comparison.old_fingerprint
-    if old_fingerprint is not None and comparison.old_fingerprint_is_of_sidecar:
-        if old_fingerprint.same("facts", comparison.fingerprint):
-            return []
-
-    lost = lost_evidence(
-        comparison.old_score,
-        comparison.files.score,
-        comparison.facts,
-        comparison.old_provenance,
-        comparison.provenance,
-    )
-    return in_words(lost)
-
-
-def _complete(comparison: _Comparison, plan: BackfillPlan, known: Fingerprints, log: Path) -> None:
+def _complete(
+    comparison: SidecarComparison, plan: BackfillPlan, known: Fingerprints, log: Path
+) -> None:
     """Keep what a right sidecar was computed from, where the store or the log does not have it."""
     if comparison.fingerprint != comparison.old_fingerprint:
         known.put(comparison.iteration, comparison.fingerprint)

@@ -4,37 +4,24 @@ Such an entry claims nothing. It says what git, transcripts and checkpoints show
 "A log where there is none".
 """
 
-import contextlib
 import datetime
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import InputError, LogError, WriteError
+from scoring.errors import WriteError
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.rewards import GradedRun, graded_runs, reward_file_name, source_of_reward
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.files import exclusive_lock, list_names, make_folder, read_file, write_together
-from scoring.jobs.commit_makers import AgentCommits, FoundBy, agent_commits, authors_of
+from scoring.files import exclusive_lock, make_folder, write_together
+from scoring.jobs.agent_commits import AgentCommits, FoundBy
+from scoring.jobs.commit_makers import agent_commits, authors_of
 from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
-from scoring.log.find import ARCHIVE_NAME, is_entry_name
-from scoring.log.load import load_archive, load_entry
-from scoring.log.model import IterationRecord
+from scoring.jobs.existing_log import PATIENCE, ExistingLog, read_existing_log
 from scoring.text import trim
-
-_PATIENCE = 600
-"""For how many seconds another process may write entries before this one gives up."""
-
-_LARGEST_NUMBER = 10**9
-"""An iteration from this number on is taken for a slip, and the next entry does not follow it."""
-
-_NUMBERED_NAME = re.compile(r"iter-([0-9]{1,9})\.")
-_COMMIT_LINE = re.compile(rb"^[ \t\r\f\v]*commit:\s*[\"']?([0-9a-fA-F]{7,64})\b", re.MULTILINE)
 
 
 class DerivedEntry(NamedTuple):
@@ -139,11 +126,11 @@ def derive(
 
     with (
         sources.transcripts().start() as scan,
-        exclusive_lock(GitRepository(sources.repo_dir).common_dir, seconds=_PATIENCE),
+        exclusive_lock(GitRepository(sources.repo_dir).common_dir, seconds=PATIENCE),
     ):
         assert isinstance(scan, AttributedScan)
 
-        log = _read_log(log_dir)
+        log = read_existing_log(log_dir)
         history = AttributedHistory(sources.repo_dir, log.records, sources.trunk)
         if history.tips() and not history.trunk_shas():
             sources.warn(
@@ -175,68 +162,7 @@ def derive(
     return Derivation(written, tuple(skipped), tuple(log.broken))
 
 
-@dataclass(slots=True)
-class _ExistingLog:
-    """A log as it is before entries are added.
-
-    Attributes:
-        records: its entries, sorted by iteration.
-        broken: a line for each entry that cannot be read.
-        named_by_broken: the commits that such entries name, in lower case, and their files.
-        highest: the highest number in use.
-    """
-
-    records: list[IterationRecord] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
-    named_by_broken: dict[str, str] = field(default_factory=dict)
-    highest: int = 0
-
-
-def _read_log(log_dir: Path) -> _ExistingLog:
-    log = _ExistingLog()
-    try:
-        names = list_names(log_dir) if log_dir.exists() else []
-    except InputError as e:
-        raise LogError(str(e)) from e
-
-    for name in filter(is_entry_name, names):
-        try:
-            log.records.append(load_entry(log_dir / name))
-        except LogError as e:
-            log.broken.append(str(e))
-            with contextlib.suppress(InputError):
-                for sha in _COMMIT_LINE.findall(read_file(log_dir / name)):
-                    log.named_by_broken[sha.decode().lower()] = name
-
-    if ARCHIVE_NAME in names:
-        try:
-            log.records += load_archive(
-                log_dir / ARCHIVE_NAME, broken=lambda e: log.broken.append(str(e))
-            )
-        except LogError as e:
-            log.broken.append(str(e))
-
-    log.records.sort(key=lambda record: record.iteration)
-    log.highest = _highest_number(log.records, names)
-    return log
-
-
-def _highest_number(records: Sequence[IterationRecord], names: Sequence[str]) -> int:
-    """Return the highest number in use, also that of labels or scores without an entry."""
-    highest = 0
-    for record in records:
-        if record.iteration < _LARGEST_NUMBER:
-            highest = max(highest, record.iteration)
-
-    for name in names:
-        match = _NUMBERED_NAME.match(name)
-        if match is not None:
-            highest = max(highest, int(match[1]))
-
-    return highest
-
-
-def _shas_in_entries(log: _ExistingLog, history: AttributedHistory) -> dict[str, str]:
+def _shas_in_entries(log: ExistingLog, history: AttributedHistory) -> dict[str, str]:
     """Return the SHAs of the commits that entries name, by their names."""
     shas: dict[str, str] = {}
     for record in log.records:
@@ -270,7 +196,7 @@ def _by_people(
 
 
 def _reasons_to_skip(
-    log: _ExistingLog,
+    log: ExistingLog,
     history: AttributedHistory,
     agents: AgentCommits,
     shas: Mapping[str, str],
@@ -404,56 +330,3 @@ def _fields_of_lost_commit(entry: DerivedEntry) -> dict[str, str]:
         "checkpoint_at": quoted(time.strftime("%Y-%m-%dT%H:%M:%SZ")),
         "known_from": quoted(entry.known_from),
     }
-
-
-def derive_runs(
-    log_dir: Path, repo_dir: Path | str, folder: Path, dry_run: bool = False
-) -> list[tuple[int, GradedRun]]:
-    """Write an entry, and a reward beside it, for every graded run below a folder that has none.
-
-    Args:
-        log_dir: the log, which is made where it does not exist.
-        repo_dir: the repository of the log.
-        folder: the folder of the runs.
-        dry_run: whether nothing is written.
-
-    Returns:
-        The runs that were new, with the numbers of their entries.
-
-    Raises:
-        InputError: the folder does not exist.
-        LogError, NotARepositoryError, GitError, WriteError: as :func:`derive`.
-    """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such directory")
-
-    with exclusive_lock(GitRepository(repo_dir).common_dir, seconds=_PATIENCE):
-        log = _read_log(log_dir)
-        sources = {source_of_reward(log_dir, record.iteration) for record in log.records}
-        new_runs = [run for run in graded_runs(folder) if run.source not in sources]
-        numbered = list(enumerate(new_runs, start=log.highest + 1))
-
-        if numbered and not dry_run:
-            make_folder(log_dir)
-            write_together(_files_of_runs(log_dir, numbered), ENTRY_MODE)
-
-    return numbered
-
-
-def _files_of_runs(
-    log_dir: Path, numbered: Sequence[tuple[int, GradedRun]]
-) -> list[tuple[Path, bytes]]:
-    files: list[tuple[Path, bytes]] = []
-
-    for iteration, run in numbered:
-        fields = {"date": quoted(run.date), "task_id": quoted(run.task)}
-        agent = {"session_id": run.session, "harness": run.harness, "model": run.model}
-        entry = entry_text(iteration, fields, agent, run.source)
-        files.append((log_dir / f"iter-{iteration}.yaml", entry))
-
-        reward = f"source: {quoted(run.source)}\n"
-        if run.reward is not None:
-            reward += f"reward: {run.reward!r}\n"
-        files.append((log_dir / reward_file_name(iteration), reward.encode()))
-
-    return files

@@ -245,7 +245,7 @@ class TestReasons:
         )  # the same bytes are not written again
 
     @pytest.mark.parametrize(
-        "when", ["scoring.score.signal_set", "scoring.jobs.backfill.fingerprint"]
+        "when", ["scoring.score.signal_set", "scoring.jobs.sidecar_comparison.fingerprint"]
     )
     def test_show_the_next_time_when_an_input_changes_under_the_work(
         self, project: Project, monkeypatch: pytest.MonkeyPatch, when: str

@@ -1,0 +1,164 @@
+"""Compares a sidecar on disk with the score that the evidence gives now."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import InputError
+from scoring.evidence.facts import IterationFacts
+from scoring.files import holds, read_file
+from scoring.scored import ScoredIteration
+from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint
+from scoring.sidecars.provenance import (
+    Provenance,
+    Sidecar,
+    changed_between,
+    evidence_path,
+    read_provenance,
+    sidecar_of,
+)
+from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
+from scoring.sidecars.states import in_words, lost_evidence
+
+_UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarComparison:
+    """An iteration as it is scored now, and its sidecar as it is on disk.
+
+    Attributes:
+        facts: the evidence.
+        files: the sidecar that the evidence gives now.
+        fingerprint: what that is computed from.
+        provenance: the same in numbers, under rules that keep it.
+        old_score: the score on disk; None for no sidecar, or one that cannot be read.
+        old_data: the bytes of the sidecar on disk; None for no sidecar.
+        old_fingerprint: what the last score was computed from; None where that was not kept.
+        old_provenance: the same in numbers.
+    """
+
+    facts: IterationFacts
+    files: Sidecar
+    fingerprint: Fingerprint
+    provenance: Provenance | None
+    old_score: PersistedScore | None
+    old_data: bytes | None
+    old_fingerprint: Fingerprint | None
+    old_provenance: Provenance | None
+
+    @property
+    def iteration(self) -> int:
+        """The number of the iteration."""
+        return self.facts.record.iteration
+
+    @property
+    def same_bytes(self) -> bool:
+        """Whether the sidecar on disk is the one that the evidence gives now."""
+        return self.old_data == self.files.data
+
+    @property
+    def old_fingerprint_is_of_sidecar(self) -> bool:
+        """Whether the last fingerprint is that of the bytes on disk."""
+        if self.old_fingerprint is None or self.old_data is None:
+            return False
+        return self.old_fingerprint.sidecar == digest_of(self.old_data)
+
+
+def compare_with_sidecar(
+    scored: ScoredIteration, log: Path, known: Fingerprints
+) -> SidecarComparison:
+    """Compare an iteration as it is scored now with its sidecar in a log.
+
+    Args:
+        scored: the iteration.
+        log: the log.
+        known: what the last scores of the log were computed from.
+    """
+    iteration = scored.record.iteration
+    provenance = scored.provenance
+    files = sidecar_of(scored.persisted, provenance)
+
+    old_fingerprint = known.get(iteration)
+    new_fingerprint = fingerprint(scored.inputs, scored.facts, files.data)
+
+    old_provenance = None
+    if provenance:
+        if holds(evidence_path(log, iteration), files.evidence):
+            old_provenance = provenance
+        else:
+            old_provenance = read_provenance(log, iteration)
+
+    old_data = _sidecar_bytes(log, iteration)
+    return SidecarComparison(
+        facts=scored.facts,
+        files=files,
+        fingerprint=new_fingerprint,
+        provenance=provenance,
+        old_score=_score_on_disk(log, files, old_data),
+        old_data=old_data,
+        old_fingerprint=old_fingerprint,
+        old_provenance=old_provenance,
+    )
+
+
+def _sidecar_bytes(log: Path, iteration: int) -> bytes | None:
+    """Return the bytes of a sidecar: empty for one that cannot be read, None for no file."""
+    try:
+        return read_file(iteration_score_path(log, iteration), within=log)
+    except FileNotFoundError:
+        return None
+    except InputError:
+        return b""
+
+
+def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> PersistedScore | None:
+    if old_data is None:
+        return None
+    if old_data == files.data:
+        return files.score
+
+    path = iteration_score_path(log, files.score.iteration)
+    try:
+        return parse_iteration_score(old_data, str(path))
+    except InputError:
+        return None
+
+
+def cause_of_change(comparison: SidecarComparison) -> str | None:
+    """Return why a sidecar differs, or None where only git may answer otherwise now."""
+    old = comparison.old_fingerprint
+
+    if old is not None and comparison.old_fingerprint_is_of_sidecar:
+        return None if comparison.fingerprint.same_inputs(old) else "inputs changed"
+
+    # The store does not tell, but the provenance in the log may.
+    if comparison.old_provenance and comparison.provenance:
+        changed = changed_between(comparison.old_provenance, comparison.provenance)
+        return f"evidence changed ({'; '.join(changed)})" if changed else "inputs changed"
+    return _UNKNOWN_CHANGE
+
+
+def git_answers_as_before(comparison: SidecarComparison) -> bool:
+    """Tell whether git is known to answer as it did for the sidecar."""
+    old = comparison.old_fingerprint
+    return old is not None and comparison.fingerprint.same("git", old)
+
+
+def lost_signals(comparison: SidecarComparison) -> list[str]:
+    """Return the signals, in words, that had evidence in the old score and lack it now."""
+    if not comparison.old_score or not comparison.old_data:
+        return []
+
+    old_fingerprint = comparison.old_fingerprint
+    if old_fingerprint is not None and comparison.old_fingerprint_is_of_sidecar:
+        if old_fingerprint.same("facts", comparison.fingerprint):
+            return []
+
+    lost = lost_evidence(
+        comparison.old_score,
+        comparison.files.score,
+        comparison.facts,
+        comparison.old_provenance,
+        comparison.provenance,
+    )
+    return in_words(lost)
