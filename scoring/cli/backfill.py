@@ -189,7 +189,7 @@ def _report_problems(report: LogReport) -> None:
 
     broken = list(report.broken)
     if report.error is not None:
-        del broken[0]  # the first is the error of the log that failed
+        broken = broken[1:]  # the first, if there is any, is the error itself
     report_broken_entries(*broken)
 
 
