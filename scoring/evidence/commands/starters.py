@@ -45,7 +45,8 @@ class Starter(NamedTuple):
     def command_index(self, words: Sequence[str], index: int) -> int | None:
         """Return where the command begins that the program at an index starts.
 
-        Return None where it starts none: it has another subcommand, only answers, or no word follows.
+        Return None where it starts none, because it has another subcommand or only answers, or
+        because no word follows.
         """
         position = self._after_subcommands(words, index + 1)
         if position is None:

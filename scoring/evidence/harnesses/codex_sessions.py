@@ -31,7 +31,10 @@ from scoring.evidence.transcripts.tally import Tally, TurnTokens
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
-    """Return the span in which a session introduces itself: the first, as later ones are replayed."""
+    """Return the span in which a session introduces itself.
+
+    That is the first one, since later ones are replayed.
+    """
     for span in spans:
         if span.opens == SpanOpening.SESSION:
             return span

@@ -58,8 +58,8 @@ class DroidReader(EventReader):
             self._begin_session(line)
         elif kind in ("message", "compaction_state"):
             time = time_in(line, "timestamp")
-            others = (self.where.session, self.place, time)
-            if self.event(time, *identity(line.get("id"), *others)):
+            names = identity(line.get("id"), self.where.session, self.place, time)
+            if self.event(time, *names):
                 self._take(line)
         elif kind not in _STATE_LINES:
             self.unknown(kind)

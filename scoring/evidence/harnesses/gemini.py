@@ -187,8 +187,10 @@ class GeminiReader(EventReader):
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
 
-        others = (self.where.session, self.place, time)
-        if not self.event(time, *((name,) if name else others)):
+        names: Sequence[object] = (self.where.session, self.place, time)
+        if name:
+            names = (name,)
+        if not self.event(time, *names):
             return
 
         text = text_in(message, "content")
@@ -203,17 +205,21 @@ class GeminiReader(EventReader):
         self.seen.responds(name or None)
         self.seen.said(text)
 
-        tokens = message.get("tokens")
-        given, output, cached, thoughts, tool = (
-            count_in(tokens, key) or 0 for key in _TOKEN_COUNTS
-        )
-        if given or output or cached or thoughts or tool:
-            uncached = max(given + tool - cached, 0)
-            self.response(name, output + thoughts, uncached, cached)
+        self._note_tokens(message.get("tokens"), name)
 
         for call in items_in(message, "toolCalls"):
             if isinstance(call, dict):
                 self._take_call(call)
+
+    def _note_tokens(self, tokens: Any, name: str) -> None:
+        """Note the tokens of a response, where it states any."""
+        counts = {key: count_in(tokens, key) or 0 for key in _TOKEN_COUNTS}
+        if not any(counts.values()):
+            return
+
+        output = counts["output"] + counts["thoughts"]
+        uncached = max(counts["input"] + counts["tool"] - counts["cached"], 0)
+        self.response(name, output, uncached, counts["cached"])
 
     def _take_user_message(self, name: str, text: str) -> None:
         if name in self._summary_ids:

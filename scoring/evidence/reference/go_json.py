@@ -1,8 +1,8 @@
 """JSON decoded as Go's ``encoding/json`` decodes it into structs, habits and all.
 
 Keys match without regard to case. A key that is given twice is decoded twice into the same place.
-Null leaves a plain field as it is. One field of the wrong type costs the whole value, but all others
-are decoded first.
+Null leaves a plain field as it is. One field of the wrong type costs the whole value, but all
+others are decoded first.
 
 A spec (:data:`Spec`) is a function that decodes a value over what its place holds::
 

@@ -1,7 +1,7 @@
 """The exact reading of the reference: every line, in the files directly inside named folders.
 
-Scores under these rules stay comparable with the reference's, so nothing here may ever change. Lines
-are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.reference.go_json`).
+Scores under these rules stay comparable with the reference's, so nothing here may ever change.
+Lines are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.reference.go_json`).
 """
 
 from collections.abc import Sequence
