@@ -140,7 +140,11 @@ def with_label(data: bytes, source: str, label: Mapping[str, Any]) -> dict[str, 
         TranscriptError: the data is not a transcript.
     """
     transcript = parse_transcript(decode(data, source), source, texts=True)
-    plain = transcript.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    plain = transcript.model_dump(
+        mode="json",
+        exclude_unset=True,
+        exclude_none=True,
+    )
     return {**plain, KEY: dict(label)}
 
 
@@ -286,8 +290,18 @@ def calibrate(
     return tuple(calibrations)
 
 
-def _outcome(item: Labelled, profile: Profile, words: Words, embed: Embed | None) -> FileOutcome:
-    result = score_transcript(item.transcript, profile=profile, words=words, embed=embed)
+def _outcome(
+    item: Labelled,
+    profile: Profile,
+    words: Words,
+    embed: Embed | None,
+) -> FileOutcome:
+    result = score_transcript(
+        item.transcript,
+        profile=profile,
+        words=words,
+        embed=embed,
+    )
     measured = Label(
         stop_recommendation=result.signal,
         novelty_classification=result.novelty[-1].level,

@@ -83,7 +83,12 @@ class MiniLM:
         token_type = self._weights["embeddings.token_type_embeddings.weight"][0]
         return self._normalize(words + positions + token_type, "embeddings.LayerNorm")
 
-    def _attend(self, states: Numbers, texts: int, name: str) -> Numbers:
+    def _attend(
+        self,
+        states: Numbers,
+        texts: int,
+        name: str,
+    ) -> Numbers:
         """Mix the states of each text by attention of twelve heads."""
 
         def heads(kind: str) -> Numbers:

@@ -355,7 +355,10 @@ class ReadinessMeter:
     # Words of the settings
 
     def added_words(
-        self, number: int, actions: Sequence[str], questions: Sequence[str]
+        self,
+        number: int,
+        actions: Sequence[str],
+        questions: Sequence[str],
     ) -> list[AddedWord]:
         """Return the words of the settings that matched in a round, in the order of the lists."""
         matched = []

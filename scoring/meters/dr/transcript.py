@@ -349,10 +349,19 @@ def extracted(data: bytes, source: str) -> dict[str, Any]:
         return transcript_of(text)
 
     transcript = parse_transcript(text, source, texts=True)
-    return transcript.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    return transcript.model_dump(
+        mode="json",
+        exclude_unset=True,
+        exclude_none=True,
+    )
 
 
-def checked_part(model: type[_M], value: Any, source: str, where: str) -> _M:
+def checked_part(
+    model: type[_M],
+    value: Any,
+    source: str,
+    where: str,
+) -> _M:
     """Return a part of a transcript as a model.
 
     Args:

@@ -72,7 +72,10 @@ def _start(label: str, command: str, prompt: str) -> subprocess.Popen[bytes]:
             if not arguments:
                 raise ValueError("is empty; name a command")
             return subprocess.Popen(
-                arguments, stdin=prompt_file, stdout=subprocess.PIPE, start_new_session=True
+                arguments,
+                stdin=prompt_file,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
             )
         except (OSError, ValueError) as e:
             raise InputError(f"{label} {command}: {reason(e)}") from e

@@ -453,7 +453,10 @@ def _recent_novelty(situation: Situation) -> str:
 
 
 def _decide_or_park(
-    situation: Situation, reasons: tuple[str, ...], why_decide: str, why_park: str = ""
+    situation: Situation,
+    reasons: tuple[str, ...],
+    why_decide: str,
+    why_park: str = "",
 ) -> Decision:
     """Decide where an end is allowed, else ask to resolve what keeps the meeting or to park it.
 
@@ -472,7 +475,11 @@ def _decide_or_park(
         )
 
     prompt = _ask_to_resolve_or_park(situation, why_park or why_decide, "; ".join(missing))
-    return Decision(status="park_or_abort", reasons=(*reasons, *missing), prompt=prompt)
+    return Decision(
+        status="park_or_abort",
+        reasons=(*reasons, *missing),
+        prompt=prompt,
+    )
 
 
 def _ask_to_decide(situation: Situation, why: str) -> str:

@@ -68,7 +68,11 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
 
     if messages:
         record["messages"] = messages
-    following = state.but(records=[*earlier, record], messages=[], doubts=False)
+    following = state.but(
+        records=[*earlier, record],
+        messages=[],
+        doubts=False,
+    )
     is_over = following.verdicts[-1].ends
     return following.but(phase="needs_answer" if is_over else "needs_record")
 
@@ -143,7 +147,12 @@ def park(state: MeetingState) -> MeetingState:
         raise MeetingError("the meeting is over")
     if not state.records:
         raise MeetingError("no round has been held; there is nothing to park")
-    return state.but(phase="no_decision", parked=True, messages=[], doubts=False)
+    return state.but(
+        phase="no_decision",
+        parked=True,
+        messages=[],
+        doubts=False,
+    )
 
 
 def missing_for_end(state: MeetingState) -> list[str]:

@@ -45,7 +45,11 @@ class Block(BaseModel):
     """Part of a record or config, checked without converting types, with unknown keys kept."""
 
     model_config = ConfigDict(
-        strict=True, frozen=True, extra="allow", allow_inf_nan=False, defer_build=True
+        strict=True,
+        frozen=True,
+        extra="allow",
+        allow_inf_nan=False,
+        defer_build=True,
     )
 
 

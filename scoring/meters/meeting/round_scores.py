@@ -172,7 +172,10 @@ def novelty_score(*rounds: Novelty) -> float:
 
 
 def score_round(
-    record: JudgeRecord, previous: JudgeRecord | None, is_first: bool, weights: Weights
+    record: JudgeRecord,
+    previous: JudgeRecord | None,
+    is_first: bool,
+    weights: Weights,
 ) -> Scores:
     """Return the scores of a round.
 

@@ -97,7 +97,11 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     data = _read_or_none(path)
     if data is None:
         config = config or meeting_config({})
-        return MeetingState(config=config.model_dump(mode="json"), records=[], phase="needs_record")
+        return MeetingState(
+            config=config.model_dump(mode="json"),
+            records=[],
+            phase="needs_record",
+        )
 
     state = _parse_state(data, path)
     if config is not None and config.model_dump(mode="json") != state.config:
