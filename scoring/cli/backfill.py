@@ -27,7 +27,8 @@ from scoring.cli.reading import (
 )
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
-from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_logs
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
+from scoring.jobs.backfill_logs import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import parse_day
 from scoring.log.settings import cache_dir_of

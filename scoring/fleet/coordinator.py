@@ -79,7 +79,12 @@ class Task:
 class Coordinator:
     """One run over some repositories, through the client of a cluster."""
 
-    def __init__(self, client: Any, config: FleetConfig, rubric: Rubric) -> None:
+    def __init__(
+        self,
+        client: Any,
+        config: FleetConfig,
+        rubric: Rubric,
+    ) -> None:
         self._client = client
         self._config = replace(config, sources=())
         self._rubric = rubric

@@ -221,7 +221,11 @@ class DataSet:
         self.note([])
 
     def _write(
-        self, table: str, rows: Any, where: str | None, versions: Mapping[str, int] | None = None
+        self,
+        table: str,
+        rows: Any,
+        where: str | None,
+        versions: Mapping[str, int] | None = None,
     ) -> None:
         from deltalake import write_deltalake
 
@@ -256,7 +260,12 @@ class DataSet:
         if was_interrupted:
             self.note([])
 
-    def _make_table(self, name: str, schema: Any, partitions: list[str]) -> None:
+    def _make_table(
+        self,
+        name: str,
+        schema: Any,
+        partitions: list[str],
+    ) -> None:
         from deltalake import DeltaTable
 
         if name in self._tables:

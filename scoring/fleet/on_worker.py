@@ -61,7 +61,10 @@ class Result:
 
 
 def begin_and_score(
-    repository: Repository, config: FleetConfig, rubric: Rubric, key: str
+    repository: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+    key: str,
 ) -> Result:
     """Tell the coordinator that a task begins, and score its repository."""
     from distributed import get_worker
@@ -97,7 +100,10 @@ def score_repository(repository: Repository, config: FleetConfig, rubric: Rubric
 
 
 def _score_archive(
-    repository: Repository, config: FleetConfig, rubric: Rubric, result: Result
+    repository: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+    result: Result,
 ) -> None:
     with scratch_folder(config) as scratch:
         directory = unpacked(repository, config, scratch / "unpacked")
@@ -108,7 +114,12 @@ def _score_archive(
     result.watched = "[]"
 
 
-def _score(repository: Repository, config: FleetConfig, rubric: Rubric, result: Result) -> None:
+def _score(
+    repository: Repository,
+    config: FleetConfig,
+    rubric: Rubric,
+    result: Result,
+) -> None:
     """Score a directory, and put rows and counts into a result."""
     assert repository.log is not None
 

@@ -96,7 +96,10 @@ def _repositories_at_which_it_stops(states: dict[str, RepositoryState], rubric: 
 
 
 def _reasons_for_absence(
-    states: dict[str, RepositoryState], broken: Collection[str], rubric: Rubric, source: str
+    states: dict[str, RepositoryState],
+    broken: Collection[str],
+    rubric: Rubric,
+    source: str,
 ) -> list[str]:
     reasons: list[str] = []
     for name in sorted(broken):
@@ -193,7 +196,12 @@ def _missing_signals(dataset: DataSet, source: str, rubric: Rubric) -> list[str]
     return sorted(missing)
 
 
-def _rows_to_replace(dataset: DataSet, rubric: str, month: str, taken: set[str]) -> str | None:
+def _rows_to_replace(
+    dataset: DataSet,
+    rubric: str,
+    month: str,
+    taken: set[str],
+) -> str | None:
     """Return the condition of SQL for old rows of repositories that are scored again."""
     with_rows = {name for name, state in dataset.of(rubric).items() if state.scored}
     if not with_rows & taken:
@@ -207,7 +215,11 @@ def _rows_to_replace(dataset: DataSet, rubric: str, month: str, taken: set[str])
 
 
 def _rescored_month(
-    dataset: DataSet, rubric: Rubric, source: str, month: str, left_out: Collection[str]
+    dataset: DataSet,
+    rubric: Rubric,
+    source: str,
+    month: str,
+    left_out: Collection[str],
 ) -> dict[str, Any]:
     """Return the rows of a month under another rubric, as an Arrow table for each table."""
     import pyarrow as pa
@@ -249,7 +261,10 @@ def _rescored_month(
 
 
 def _tables_of_month(
-    dataset: DataSet, source: str, month: str, left_out: Collection[str]
+    dataset: DataSet,
+    source: str,
+    month: str,
+    left_out: Collection[str],
 ) -> dict[str, Any]:
     """Return the rows of a month under a rubric, of the tables that another rubric keeps."""
     from pyarrow import compute as pc

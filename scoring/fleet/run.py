@@ -237,7 +237,10 @@ def _state_after(
 
 
 def changed(
-    everything: list[Repository], config: FleetConfig, rubric: Rubric, dataset: DataSet
+    everything: list[Repository],
+    config: FleetConfig,
+    rubric: Rubric,
+    dataset: DataSet,
 ) -> list[Repository]:
     """Return the repositories that failed, are new, or have changed since their rows were made."""
     states = dataset.of(rubric.version)

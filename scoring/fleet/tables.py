@@ -111,7 +111,11 @@ def _columns_of_log(table: str) -> tuple[DataColumn[Any], ...]:
 
 
 def _column(
-    name: str, kind: Kind, meaning: str, missing: bool = True, unit: str = ""
+    name: str,
+    kind: Kind,
+    meaning: str,
+    missing: bool = True,
+    unit: str = "",
 ) -> DataColumn[Any]:
     """Return a column with a value of its name in a mapping."""
     return DataColumn(name, kind, unit, meaning, lambda source: source.content.get(name), missing)
@@ -196,7 +200,10 @@ ALIASES = ("repository AS log", "rubric AS rubric_version")
 
 
 def rows_of_iteration(
-    repository: str, result: IterationResult, outcome: Outcome | None, horizon_days: float
+    repository: str,
+    result: IterationResult,
+    outcome: Outcome | None,
+    horizon_days: float,
 ) -> Iterator[FleetRow]:
     """Yield the rows of one iteration.
 

@@ -157,7 +157,12 @@ def _untar(file: IO[bytes], path: str, target: "_LimitedFolder") -> None:
 class _LimitedFolder:
     """A folder that takes plain files, up to a number of bytes."""
 
-    def __init__(self, folder: Path, limit: int, url: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        limit: int,
+        url: str,
+    ) -> None:
         self._folder = folder
         self._limit = limit
         self._url = url

@@ -48,7 +48,12 @@ class AgentCommits:
     known_from: dict[str, str] = field(default_factory=dict)
 
 
-def note_time(times: SessionTimes, name: str, session_id: str, time: int) -> None:
+def note_time(
+    times: SessionTimes,
+    name: str,
+    session_id: str,
+    time: int,
+) -> None:
     """Note the time at which a session named a commit or checkpoint, if it is the last one."""
     sessions = times.setdefault(name, {})
     sessions[session_id] = max(sessions.get(session_id, time), time)

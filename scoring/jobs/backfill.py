@@ -1,11 +1,9 @@
 """Brings logs up to date: scores what has no score, or one that what is on disk no longer gives."""
 
 import datetime
-import os
-import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from rubric import Rubric
 from scoring.errors import DaScoreError, LogError, silent
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.rules import Options, Sources, options_of, rules_of
-from scoring.evidence.transcripts.reading import end_with
 from scoring.jobs.sidecar_comparison import (
     SidecarComparison,
     cause_of_change,
@@ -180,7 +177,12 @@ def backfill_log(job: LogJob, plan: BackfillPlan, take: TakeResult = silent) -> 
     return report
 
 
-def _bring_up_to_date(job: LogJob, plan: BackfillPlan, report: LogReport, take: TakeResult) -> None:
+def _bring_up_to_date(
+    job: LogJob,
+    plan: BackfillPlan,
+    report: LogReport,
+    take: TakeResult,
+) -> None:
     log = job.iter_log_dir
     rubric = plan.rubric
     sources = _sources_of(job, plan, report)
@@ -322,7 +324,10 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
 
 
 def _complete(
-    comparison: SidecarComparison, plan: BackfillPlan, known: Fingerprints, log: Path
+    comparison: SidecarComparison,
+    plan: BackfillPlan,
+    known: Fingerprints,
+    log: Path,
 ) -> None:
     """Keep what a right sidecar was computed from, where the store or the log does not have it."""
     if comparison.fingerprint != comparison.old_fingerprint:
@@ -354,58 +359,3 @@ def _write_sessions(
 
         if len(of_rubric) == len(iterations):
             write_session(log, session_score(rubric, session_id, of_rubric), report.warnings.append)
-
-
-def backfill_logs(
-    jobs: Sequence[LogJob], plan: BackfillPlan, processes: int
-) -> Iterator[LogReport]:
-    """Bring logs up to date, and yield a report for each as it is done.
-
-    Args:
-        jobs: the logs.
-        plan: what to do with each.
-        processes: how many logs at once. A caller that stops early ends these processes.
-    """
-    if processes <= 1:
-        for job in jobs:
-            yield _report_of(job, plan)
-        return
-
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(processes, context, _prepare_worker, (os.getpid(),)) as pool:
-        try:
-            submitted = {pool.submit(_report_of, job, plan): job for job in jobs}
-            for future in as_completed(submitted):
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    yield LogReport(
-                        submitted[future].iter_log_dir,
-                        error="a process was ended from outside before this log was done;"
-                        " start backfill again",
-                    )
-        except BaseException:
-            # Files are replaced whole, so that none is left half written.
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            # Leaving the pool waits for its thread, which would meet a closed pipe at exit.
-            raise
-
-
-def _report_of(job: LogJob, plan: BackfillPlan) -> LogReport:
-    try:
-        return backfill_log(job, plan)
-    except Exception as e:
-        error = f"internal error, please report it: {type(e).__name__}: {e}"
-        return LogReport(job.iter_log_dir, error=error)
-
-
-def _prepare_worker(parent: int) -> None:
-    """Leave interruptions to the process that started this one, and end when that is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    end_with(parent)

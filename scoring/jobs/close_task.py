@@ -198,7 +198,11 @@ def _whole_sidecar(log: Path | str, iteration: int, rubric: Rubric) -> Persisted
 
 
 def bring_session_up_to_date(
-    iter_log_dir: Path | str, rubric: Rubric, record: IterationRecord, warn: Warn, records: Records
+    iter_log_dir: Path | str,
+    rubric: Rubric,
+    record: IterationRecord,
+    warn: Warn,
+    records: Records,
 ) -> None:
     """Write the sidecar of the session that an iteration belongs to, from sidecars of iterations.
 

@@ -271,7 +271,10 @@ def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> st
 
 
 def _new_entries(
-    names: Sequence[str], agents: AgentCommits, history: AttributedHistory, highest: int
+    names: Sequence[str],
+    agents: AgentCommits,
+    history: AttributedHistory,
+    highest: int,
 ) -> Iterator[DerivedEntry]:
     """Yield the entries of some commits, with the numbers after the highest in use."""
     sizes = history.sizes(name for name in names if name not in agents.known_from)

@@ -12,7 +12,10 @@ from scoring.jobs.existing_log import PATIENCE, read_existing_log
 
 
 def derive_runs(
-    log_dir: Path, repo_dir: Path | str, folder: Path, dry_run: bool = False
+    log_dir: Path,
+    repo_dir: Path | str,
+    folder: Path,
+    dry_run: bool = False,
 ) -> list[tuple[int, GradedRun]]:
     """Write an entry, and a reward beside it, for every graded run below a folder that has none.
 

@@ -40,7 +40,12 @@ class _Edit(NamedTuple):
     text: str
 
 
-def set_value(log_dir: Path, iteration: int, path: str, text: str) -> Path:
+def set_value(
+    log_dir: Path,
+    iteration: int,
+    path: str,
+    text: str,
+) -> Path:
     """Set one field of an entry, and return the entry's file.
 
     Args:
@@ -68,7 +73,12 @@ def set_value(log_dir: Path, iteration: int, path: str, text: str) -> Path:
     return file
 
 
-def _with_value(file: Path, data: bytes, path: str, text: str) -> bytes:
+def _with_value(
+    file: Path,
+    data: bytes,
+    path: str,
+    text: str,
+) -> bytes:
     """Return the content of an entry with a field set."""
     version = _version_of(file, data)
     value = _as_yaml(_field_at(path, version), text, path)
@@ -157,7 +167,13 @@ def _edited(data: bytes, path: str, value: str) -> bytes:
     return (mark + body[: edit.start] + edit.text + body[edit.end :]).encode()
 
 
-def _edit_of(source: str, node: yaml.Node, parts: list[str], value: str, path: str) -> _Edit:
+def _edit_of(
+    source: str,
+    node: yaml.Node,
+    parts: list[str],
+    value: str,
+    path: str,
+) -> _Edit:
     """Return the edit that sets a value somewhere in a node.
 
     Args:
@@ -213,7 +229,12 @@ def _is_null(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and not node.style and node.value in NULLS
 
 
-def _insertion(source: str, node: yaml.CollectionNode, parts: list[str], value: str) -> _Edit:
+def _insertion(
+    source: str,
+    node: yaml.CollectionNode,
+    parts: list[str],
+    value: str,
+) -> _Edit:
     """Return the edit that adds a field to a block, or an item to a list."""
     if node.flow_style or not node.value:
         return _insertion_in_flow(source, node, parts, value)
@@ -232,7 +253,10 @@ def _insertion(source: str, node: yaml.CollectionNode, parts: list[str], value: 
 
 
 def _insertion_in_flow(
-    source: str, node: yaml.CollectionNode, parts: list[str], value: str
+    source: str,
+    node: yaml.CollectionNode,
+    parts: list[str],
+    value: str,
 ) -> _Edit:
     before_bracket = node.end_mark.index - 1
     inside = source[node.start_mark.index + 1 : before_bracket].strip()
@@ -252,7 +276,12 @@ def _new_item(inner_parts: list[str], value: str) -> str:
     return f"- {_in_one_line(inner_parts, value)}"
 
 
-def _new_field(block: yaml.CollectionNode, parts: list[str], value: str, next_line: str) -> str:
+def _new_field(
+    block: yaml.CollectionNode,
+    parts: list[str],
+    value: str,
+    next_line: str,
+) -> str:
     inner_parts = parts[1:]
     if not inner_parts or inner_parts[0].isdigit():
         return f"{parts[0]}: {_in_one_line(inner_parts, value)}"

@@ -109,7 +109,10 @@ def task_of(branch: str, subject: str) -> str:
 
 
 def entry_text(
-    iteration: int, fields: Mapping[str, str], agent: Mapping[str, str], summary: str
+    iteration: int,
+    fields: Mapping[str, str],
+    agent: Mapping[str, str],
+    summary: str,
 ) -> bytes:
     """Return an entry of schema 2, without the fields that are empty.
 

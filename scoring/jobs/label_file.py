@@ -229,7 +229,12 @@ def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
     )
 
 
-def _edit(label: NewLabel, last: LabelRecord | None, role: str, now: str) -> CommentedMap:
+def _edit(
+    label: NewLabel,
+    last: LabelRecord | None,
+    role: str,
+    now: str,
+) -> CommentedMap:
     """Return an edit for the history of a label. A value that is not given stays the last one."""
     latest = last.latest if last else None
 

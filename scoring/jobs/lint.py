@@ -243,7 +243,12 @@ def _unreadable(path: Path, iteration: int | None, message: str) -> LintFinding:
     return LintFinding("error", path, line, iteration, "", text)
 
 
-def _finding(level: Level, entry: _ReadEntry, field_path: str, text: str) -> LintFinding:
+def _finding(
+    level: Level,
+    entry: _ReadEntry,
+    field_path: str,
+    text: str,
+) -> LintFinding:
     line = entry.lines.get(field_path)
     return LintFinding(level, entry.path, line, entry.iteration, field_path, text)
 

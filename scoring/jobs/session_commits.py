@@ -3,12 +3,13 @@
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.attribution.written import is_inside
 from scoring.evidence.git.authorship import WrittenCommit
+from scoring.evidence.git.checkpoints import CheckpointSession
 from scoring.evidence.transcripts.events import CommitMade, Edit, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit
@@ -17,6 +18,10 @@ from scoring.text import trim
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
 _CLOCKS_DIFFER_BY = NS
+
+
+MadeBySession: TypeAlias = tuple[str, SessionCommit]
+"""The id of a session, and a commit that it made."""
 
 
 class LostCommit(NamedTuple):
@@ -38,7 +43,7 @@ class SessionCommits:
     """
 
     by_session: dict[str, list[SessionCommit]] = field(default_factory=dict)
-    by_sha: dict[str, list[tuple[str, SessionCommit]]] = field(default_factory=dict)
+    by_sha: dict[str, list[MadeBySession]] = field(default_factory=dict)
     times: SessionTimes = field(default_factory=dict)
     lost: list[LostCommit] = field(default_factory=list)
 
@@ -95,30 +100,41 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
 
     That is so where one session alone made a commit of the subject within a day.
     """
-    by_subject: dict[int, list[tuple[str, SessionCommit]]] = {}
-    for session, lost in made.lost:
-        if any(any(file.here) for file in session.files):
-            by_subject.setdefault(lost.subject, []).append((id_of_session(session), lost))
-    if not by_subject:
+    lost_by_subject = _by_subject(made.lost)
+    if not lost_by_subject:
         return
 
     for sha, commit in agents.commits.items():
         if commit.time is None:
             continue
 
-        near: list[tuple[str, SessionCommit]] = []
-        for session_id, lost in by_subject.get(key_of(trim(commit.subject)), ()):
-            if abs(lost.time - commit.time * NS) <= DAY:
-                near.append((session_id, lost))
+        same_subject = lost_by_subject.get(key_of(trim(commit.subject)), [])
+        near = _within_a_day(same_subject, commit.time * NS)
 
         session_ids = {session_id for session_id, _ in near}
-        if len(session_ids | made.times.get(sha, {}).keys()) != 1:
+        session_ids.update(made.times.get(sha, {}))
+        if len(session_ids) != 1:
             continue
 
         for _, lost in near:
             agents.same[lost.sha] = sha
         if sha not in made.times:
-            made.times[sha] = {near[0][0]: max(lost.time for _, lost in near)}
+            session_id = near[0][0]
+            made.times[sha] = {session_id: max(lost.time for _, lost in near)}
+
+
+def _by_subject(lost_commits: Iterable[LostCommit]) -> dict[int, list[MadeBySession]]:
+    """Return the lost commits of sessions that worked in this repository, by subject."""
+    by_subject: dict[int, list[MadeBySession]] = {}
+    for session, lost in lost_commits:
+        if any(any(file.here) for file in session.files):
+            made_by_session = (id_of_session(session), lost)
+            by_subject.setdefault(lost.subject, []).append(made_by_session)
+    return by_subject
+
+
+def _within_a_day(commits: Iterable[MadeBySession], time: int) -> list[MadeBySession]:
+    return [commit for commit in commits if abs(commit[1].time - time) <= DAY]
 
 
 def add_lost_commits(made: SessionCommits, agents: AgentCommits) -> None:
@@ -190,30 +206,39 @@ def add_checkpoints(
         named.update(commit.checkpoints)
 
     for name, checkpoint in scan.checkpoints.items():
-        stored: list[tuple[int, str]] = []
-        for listed in checkpoint.sessions:
-            time = timestamp_ns(listed.created_at)
-            if time:
-                stored.append((time, listed.session_id))
+        stored = _sessions_by_time(checkpoint.sessions)
         if name in named or not stored:
             continue
 
-        commit_before = _commit_just_before(stored, made.by_session)
         sha = ""
+        commit_before = _commit_just_before(stored, made.by_session)
         if commit_before is not None:
-            sha = shas_shown.get(commit_before.sha, commit_before.sha)
+            digits = commit_before.sha
+            sha = shas_shown.get(digits, digits)
         sha = agents.same.get(sha, sha)
 
         time, session_id = max(stored)
         if not sha:
             agents.commits[name] = _unseen_commit("", time, (name,))
         elif sha in agents.known_from and not agents.commits[sha].checkpoints:
-            agents.commits[sha] = agents.commits[sha]._replace(checkpoints=(name,))
+            commit = agents.commits[sha]
+            agents.commits[sha] = commit._replace(checkpoints=(name,))
         else:
             agents.same[name] = sha
             continue
+
         agents.known_from[sha or name] = f"checkpoint {name}"
         note_time(made.times, sha or name, session_id, time)
+
+
+def _sessions_by_time(listed_sessions: Iterable[CheckpointSession]) -> list[tuple[int, str]]:
+    """Return when each session of a checkpoint stored it, and the session's id."""
+    stored: list[tuple[int, str]] = []
+    for listed in listed_sessions:
+        time = timestamp_ns(listed.created_at)
+        if time:
+            stored.append((time, listed.session_id))
+    return stored
 
 
 def _commit_just_before(

@@ -98,7 +98,12 @@ class _WatchedFile:
 class LogWatch:
     """A log that is watched: :meth:`begin` reports its newest scores, :meth:`look` what is new."""
 
-    def __init__(self, iter_log_dir: Path, rubric: Rubric, sources: Sources) -> None:
+    def __init__(
+        self,
+        iter_log_dir: Path,
+        rubric: Rubric,
+        sources: Sources,
+    ) -> None:
         self._log = iter_log_dir
         self._folder = os.path.join(iter_log_dir, "")
         self._sources = sources

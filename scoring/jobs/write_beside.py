@@ -33,7 +33,11 @@ _MODE = 0o644
 
 
 def save_deliberation(
-    log_dir: Path, iteration: int, data: bytes, source: str, force: bool = False
+    log_dir: Path,
+    iteration: int,
+    data: bytes,
+    source: str,
+    force: bool = False,
 ) -> Path:
     """Put the transcript of a deliberation beside an entry, and return its file.
 

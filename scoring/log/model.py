@@ -281,7 +281,10 @@ class Records(tuple[IterationRecord, ...]):
         return Records(self[index] for index in sorted(indices))
 
     def have_commit_before(
-        self, iterations: Collection[int], count: int, time_of: Callable[[str], int | None]
+        self,
+        iterations: Collection[int],
+        count: int,
+        time_of: Callable[[str], int | None],
     ) -> bool:
         """Tell whether the records before each iteration suffice to find an earlier commit.
 

@@ -148,7 +148,11 @@ class _EntryCheck:
         self._values_left = _MOST_VALUES
 
     def value(
-        self, node: Node, kind: ScalarField | EntryBlock, path: str, line: int
+        self,
+        node: Node,
+        kind: ScalarField | EntryBlock,
+        path: str,
+        line: int,
     ) -> Iterator[EntryFault]:
         """Yield what is wrong with a value.
 
@@ -167,7 +171,11 @@ class _EntryCheck:
             yield EntryFault(path, line, text)
 
     def _block(
-        self, node: MappingNode, block: EntryBlock, path: str, line: int
+        self,
+        node: MappingNode,
+        block: EntryBlock,
+        path: str,
+        line: int,
     ) -> Iterator[EntryFault]:
         prefix = f"{path}." if path else ""
         values = self._values_of(node, block, {id(node)})
@@ -190,7 +198,12 @@ class _EntryCheck:
                 text = f"unknown key {shown(field_path)}{suggestion}"
                 yield EntryFault(field_path, value.line, text)
 
-    def _field(self, value: _Value, field: Field, path: str) -> Iterator[EntryFault]:
+    def _field(
+        self,
+        value: _Value,
+        field: Field,
+        path: str,
+    ) -> Iterator[EntryFault]:
         if not field.is_list:
             yield from self.value(value.node, field.holds, path, value.line)
             return
@@ -205,7 +218,10 @@ class _EntryCheck:
             yield from self.value(target_of(item), field.holds, f"{path}.{index}", item.line)
 
     def _values_of(
-        self, node: MappingNode, block: EntryBlock, merging: set[int]
+        self,
+        node: MappingNode,
+        block: EntryBlock,
+        merging: set[int],
     ) -> dict[str, _Value]:
         """Return the values of a mapping, and of those that it merges, without nulls in fields.
 
@@ -248,7 +264,12 @@ class _EntryCheck:
             yield item
 
 
-def _faults_of_scalar(node: Node, kind: ScalarField, path: str, line: int) -> Iterator[EntryFault]:
+def _faults_of_scalar(
+    node: Node,
+    kind: ScalarField,
+    path: str,
+    line: int,
+) -> Iterator[EntryFault]:
     words = _words_for(node)
 
     if not isinstance(node, Scalar):

@@ -28,7 +28,10 @@ class Selection(Frozen, frozen=True):
 
     @classmethod
     def of(
-        cls, last: int | None = None, since: str | None = None, task: str | None = None
+        cls,
+        last: int | None = None,
+        since: str | None = None,
+        task: str | None = None,
     ) -> "Selection":
         """Return the choice for three options of a command.
 

@@ -280,7 +280,12 @@ def _checked(table: SettingsTable, repository: Path) -> dict[str, Any]:
     return values
 
 
-def _from_repository(key: str, value: Any, repository: Path, source: str) -> Any:
+def _from_repository(
+    key: str,
+    value: Any,
+    repository: Path,
+    source: str,
+) -> Any:
     setting = SETTINGS[key]
     if setting.item is FOLDERS:
         return setting.each(value, lambda text: _absolute_glob(repository, text, source))

@@ -20,7 +20,7 @@ from helpers.projects import CODEX_SESSION as CODEX
 from helpers.projects import LOG, Project, edit, tree
 from helpers.repos import Repo
 
-import scoring.jobs.backfill
+import scoring.jobs.backfill_logs
 from rubric import default_rubric
 from scoring import store
 from scoring.errors import InputError
@@ -536,7 +536,7 @@ class TestSeveralLogs:
             os.kill(os.getpid(), 9)
             raise AssertionError
 
-        monkeypatch.setattr(scoring.jobs.backfill, "backfill_log", die)
+        monkeypatch.setattr(scoring.jobs.backfill_logs, "backfill_log", die)
         found = da_score("backfill", tmp_path / "src", "--jobs", "2", "--json")
         assert found.status == 1
         assert [log["error"] for log in json.loads(found.out)["logs"]] == [

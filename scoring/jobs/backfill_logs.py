@@ -1,0 +1,63 @@
+"""Brings many logs up to date, several at once."""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+
+from scoring.evidence.transcripts.reading import end_with
+from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+
+
+def backfill_logs(
+    jobs: Sequence[LogJob], plan: BackfillPlan, processes: int
+) -> Iterator[LogReport]:
+    """Bring logs up to date, and yield a report for each as it is done.
+
+    Args:
+        jobs: the logs.
+        plan: what to do with each.
+        processes: how many logs at once. A caller that stops early ends these processes.
+    """
+    if processes <= 1:
+        for job in jobs:
+            yield _report_of(job, plan)
+        return
+
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(processes, context, _prepare_worker, (os.getpid(),)) as pool:
+        try:
+            submitted = {pool.submit(_report_of, job, plan): job for job in jobs}
+            for future in as_completed(submitted):
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    yield LogReport(
+                        submitted[future].iter_log_dir,
+                        error="a process was ended from outside before this log was done;"
+                        " start backfill again",
+                    )
+        except BaseException:
+            # Files are replaced whole, so that none is left half written.
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            # Leaving the pool waits for its thread, which would meet a closed pipe at exit.
+            raise
+
+
+def _report_of(job: LogJob, plan: BackfillPlan) -> LogReport:
+    try:
+        return backfill_log(job, plan)
+    except Exception as e:
+        error = f"internal error, please report it: {type(e).__name__}: {e}"
+        return LogReport(job.iter_log_dir, error=error)
+
+
+def _prepare_worker(parent: int) -> None:
+    """Leave interruptions to the process that started this one, and end when that is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with(parent)
