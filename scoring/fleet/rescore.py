@@ -19,7 +19,12 @@ from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import CLAIMS, ITERATION, KEPT, MONTH, REPOSITORY, RUBRIC, SEEN, WORK
 from scoring.sidecars.fingerprint import digest_of
 from scoring.signals.table import SIGNALS
-from scoring.signals.values import IterationObjectives, SignalSet, absent_signal
+from scoring.signals.values import (
+    IterationObjectives,
+    SignalSet,
+    SignalValue,
+    absent_signal,
+)
 from scoring.views.columns import DataRow
 
 _NO_OBJECTIVES = IterationObjectives(*[absent_signal("")] * 3)
@@ -229,22 +234,18 @@ def _rescored_month(
     signal_rows: list[DataRow] = []
 
     for row in tables[KEPT].to_pylist():
-        values = {
-            way: {
-                SignalID(spec.id): fleet_tables.value_kept(row, spec.id, way)
-                for spec in rubric.signals
-            }
-            for way in (CLAIMS, SEEN)
-        }
-        voting = values[CLAIMS] if rubric.claims_vote else values[SEEN]
-        score = rubric.score(
-            SignalSet(row[ITERATION], voting, _NO_OBJECTIVES, tool_calls=row["tool_calls_seen"])
+        observed = _values_kept(row, rubric, SEEN)
+        claimed = _values_kept(row, rubric, CLAIMS)
+        signals = SignalSet(
+            iteration=row[ITERATION],
+            signals=claimed if rubric.claims_vote else observed,
+            objective=_NO_OBJECTIVES,
+            tool_calls=row["tool_calls_seen"],
         )
+        score = rubric.score(signals)
 
         score_rows.append(fleet_tables.score_columns(score))
-        for signal_row in fleet_tables.rows_of_signals(
-            row[REPOSITORY], score, values[SEEN], values[CLAIMS]
-        ):
+        for signal_row in fleet_tables.rows_of_signals(row[REPOSITORY], score, observed, claimed):
             signal_rows.append(signal_row | {RUBRIC: rubric.version, MONTH: month})
 
     if score_rows:
@@ -258,6 +259,14 @@ def _rescored_month(
     schema = fleet_tables.partitioned_schema("signals")
     tables["signals"] = pa.Table.from_pylist(signal_rows, schema=schema)
     return tables
+
+
+def _values_kept(row: DataRow, rubric: Rubric, way: str) -> dict[SignalID, SignalValue]:
+    """Return the signals of a rubric, in one of the two ways to read them, from a row of ``kept``."""
+    values: dict[SignalID, SignalValue] = {}
+    for spec in rubric.signals:
+        values[SignalID(spec.id)] = fleet_tables.value_kept(row, spec.id, way)
+    return values
 
 
 def _tables_of_month(
