@@ -23,6 +23,7 @@ SHARED_STEMS = {
     "model": "that of a rubric and that of an entry",
     "facts": "each kind of evidence states its own, and the one above gathers them",
     "table": "the table of the signals, and the table that views render",
+    "entries": "what the reference reads in entries, and the job that writes them",
 }
 """Names that several modules may have, and why."""
 

@@ -5,7 +5,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scoring.evidence import beside
+from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
+from scoring.evidence.beside import (
+    PROFILE,
+    DeliberationFacts,
+    HookFacts,
+    deliberation_facts,
+    hook_facts,
+)
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import DeclaredScope, declared_scopes
@@ -22,17 +29,34 @@ from scoring.text import trim
 
 if TYPE_CHECKING:
     from scoring.evidence.attribution.attributed import AttributedFacts
-    from scoring.evidence.labels import LabelFacts  # most rubrics read no labels
+    from scoring.evidence.labels import LabelFacts
     from scoring.evidence.transcripts.scan import Scan
+
+_ENTRIES_BEFORE = 16
+"""How many entries before one are looked at first for the commit at which its window begins."""
 
 
 class IterationFacts(Frozen, frozen=True):
-    """What evidence says of one iteration; what was not asked for, or is not there, is None.
+    """What evidence says of one iteration; what was not asked for, or does not exist, is None.
 
-    ``changed`` has files only where the task declares a ``scope``. ``window`` is None when the commit does not
-    resolve as written. ``statuses`` are those of verifiers' result artifacts, in order, "" where there is none,
-    ``artifacts`` their paths in the repository. ``counted_for`` is the lower iteration that names the same commit;
-    with ``all_flags`` every test flag of the entry is a claim.
+    Attributes:
+        record: the entry.
+        trunk: where work lands.
+        landing: whether the work landed.
+        scope: the write scope that the task declares.
+        changed: what the iteration changed; under the reference's rules it has files only where
+            the task declares a scope.
+        window: the time of the iteration; None when its commit does not resolve as written.
+        transcripts: what transcripts show in the window, or in the iteration's own lines.
+        statuses: those in the result artifacts of the verifiers, in order; "" where there is none.
+        corrections: those that the entry and its review report.
+        hooks: the hook outcomes.
+        deliberation: what the diminishing-returns meter measured.
+        observed: what was seen in the iteration's own lines.
+        counted_for: the lower iteration that names the same commit.
+        artifacts: the paths of the result artifacts in the repository, in order.
+        labels: what people said of it.
+        all_flags: whether every test flag of the entry is a claim.
     """
 
     record: IterationRecord
@@ -43,9 +67,9 @@ class IterationFacts(Frozen, frozen=True):
     window: IterationWindow | None
     transcripts: TranscriptFacts | None
     statuses: tuple[str, ...]
-    corrections: beside.Corrections
-    hooks: beside.HookFacts
-    deliberation: beside.DeliberationFacts | None = None
+    corrections: Corrections
+    hooks: HookFacts
+    deliberation: DeliberationFacts | None = None
     observed: Observed | None = None
     counted_for: int | None = None
     artifacts: tuple[str, ...] = ()
@@ -53,13 +77,11 @@ class IterationFacts(Frozen, frozen=True):
     all_flags: bool = False
 
 
-_BEFORE = (
-    16  # how many entries before one are looked at first for the commit at which its window begins
-)
-
-
 class Evidence:
-    """What the outside says about the iterations of one log. Sources are asked when first needed, and once."""
+    """What git, transcripts and files say about the iterations of one log.
+
+    Each of them is asked when it is first needed, once for all iterations.
+    """
 
     def __init__(
         self,
@@ -68,139 +90,194 @@ class Evidence:
         sources: Sources,
         scan: "Scan | None",
         only: Collection[int] | None = None,
-        profile: str | None = beside.PROFILE,
+        profile: str | None = PROFILE,
         labels: bool = False,
     ) -> None:
-        """Open the repository; NotARepositoryError, or GitError where the sources' trunk is not there.
+        """Open the repository.
 
-        ``records`` are all of the log, sorted; ``only`` are the iterations that will be asked about, None for
-        all. DR transcripts are measured under a released ``profile``, None reads none.
+        Args:
+            records: all entries of the log, sorted.
+            log_dir: the folder of the entries.
+            sources: where evidence comes from.
+            scan: the reading of transcripts that has begun; None where there are none.
+            only: the numbers of the iterations that will be asked about; None for all.
+            profile: the released profile under which DR transcripts are measured; None reads none.
+            labels: whether labels are read.
+
+        Raises:
+            NotARepositoryError: the sources' folder is not in a work tree.
+            GitError: the trunk that the sources name is not there.
         """
-        self.sources, self.warn = sources, sources.warn
-        self._log_dir, self.scan = log_dir, scan
-        self._only, self._profile, self._labels = only, profile, labels
-        self.git, self.records = self._opened(Records.of(records))
+        self.sources = sources
+        self.warn = sources.warn
+        self.scan = scan
+        self._log_dir = log_dir
+        self._only = only
+        self._profile = profile
+        self._labels = labels
+        self.records = Records.of(records)
+        self.git = self._open_git()
 
-    def _opened(self, records: Records) -> tuple[GitFacts, Records]:
-        """Open git, and return it with the records that the facts asked for depend on: the others are not looked at."""
-        sources, before = self.sources, _BEFORE
+    def _open_git(self) -> GitFacts:
+        """Open git, and leave in ``records`` those that the answers depend on.
+
+        Under the reference's rules these are the iterations that are asked about, and the entries
+        before them down to one with a commit, where a window begins.
+        """
+        every = self.records
+        sources = self.sources
+        repository = self.scan.repository if self.scan else None
+
+        count = _ENTRIES_BEFORE
         while True:
-            near = records
             if self._only is not None and not sources.rules.as_observed:
-                near = records.with_predecessors(self._only, before)
-            opened = (self.scan and self.scan.repository) or sources.repo_dir
-            git = sources.rules.git(opened, near, sources.trunk)
-            if len(near) == len(records) or records.have_commit_before(
-                self._only or (), before, git.committed
-            ):
-                return git, near
-            before *= _BEFORE
+                self.records = every.with_predecessors(self._only, count)
+            git = sources.rules.git(repository or sources.repo_dir, self.records, sources.trunk)
+
+            if len(self.records) == len(every):
+                return git
+            if every.have_commit_before(self._only or (), count, git.committed):
+                return git
+            count *= _ENTRIES_BEFORE
 
     def of(self, record: IterationRecord) -> IterationFacts:
         """Return what evidence says of one iteration."""
-        n, rules, trusted = record.iteration, self.sources.rules, self.sources.trusted
-        repo_dir = "" if trusted else self.sources.repo_dir  # without a folder no artifact is there
+        iteration = record.iteration
+        rules = self.sources.rules
+        # Without a folder no artifact exists.
+        repo_dir = "" if self.sources.trusted else self.sources.repo_dir
         scope = self.scopes.get(record.task_id)
+        artifacts = [verifier.result_artifact for verifier in record.verifiers]
+
+        places: list[str] = []
+        counted_for = None
+        if rules.as_observed:
+            places = [artifact_place(repo_dir, path) for path in artifacts]
+            counted_for = self._counted_for(record)
+
         return IterationFacts(
-            record,
-            self.git.trunk,
-            self.git.landing(record),
-            scope,
-            self.git.changed(record, files=scope is not None or rules.as_observed),
-            self._windows.get(n),
-            self.transcripts(n),
-            tuple(
-                beside.artifact_status(repo_dir, verifier.result_artifact)
-                for verifier in record.verifiers
-            ),
-            rules.corrections(record, repo_dir, self.warn),
-            beside.HookFacts(Path(self._log_dir), None)
-            if trusted
-            else beside.hook_facts(self._log_dir, n),
-            beside.deliberation_facts(self._log_dir, n, self._profile)
-            if self._profile and not trusted
-            else None,
-            self.observed(n),
-            counted_for=self._counted_for(record) if rules.as_observed else None,
-            artifacts=tuple(
-                beside.artifact_place(repo_dir, v.result_artifact)
-                for v in record.verifiers
-                if rules.as_observed
-            ),
-            labels=self._said(n) if self._labels and not trusted else None,
+            record=record,
+            trunk=self.git.trunk,
+            landing=self.git.landing(record),
+            scope=scope,
+            changed=self.git.changed(record, files=scope is not None or rules.as_observed),
+            window=self._windows.get(iteration),
+            transcripts=self.transcripts(iteration),
+            statuses=tuple(artifact_status(repo_dir, path) for path in artifacts),
+            corrections=rules.corrections(record, repo_dir, self.warn),
+            hooks=self._hooks(iteration),
+            deliberation=self._deliberation(iteration),
+            observed=self.observed(iteration),
+            counted_for=counted_for,
+            artifacts=tuple(places),
+            labels=self._labels_of(iteration),
         )
 
+    def _hooks(self, iteration: int) -> HookFacts:
+        if self.sources.trusted:
+            return HookFacts(Path(self._log_dir), None)
+        return hook_facts(self._log_dir, iteration)
+
+    def _deliberation(self, iteration: int) -> DeliberationFacts | None:
+        if self._profile is None or self.sources.trusted:
+            return None
+        return deliberation_facts(self._log_dir, iteration, self._profile)
+
+    def _labels_of(self, iteration: int) -> "LabelFacts | None":
+        if not self._labels or self.sources.trusted:
+            return None
+
+        from scoring.evidence.labels import label_facts  # most rubrics read no labels
+
+        return label_facts(self._log_dir, iteration)
+
     def _counted_for(self, record: IterationRecord) -> int | None:
+        """Return the lower iteration that names the same commit; None where there is none."""
         commit = self._named_commit(record)
-        first = self._first_to_name.get(commit, record.iteration) if commit else record.iteration
+        if commit is None:
+            return None
+
+        first = self._first_to_name.get(commit, record.iteration)
         return first if first < record.iteration else None
 
     def _named_commit(self, record: IterationRecord) -> str | None:
-        """Return the commit that an entry names, or, where that is gone, the one that has its subject."""
+        """Return the commit that an entry names, or else the one that has its subject."""
         return self.git.resolve(trim(record.commit)) or self.git.landing(record).commit
 
     @cached_property
     def _first_to_name(self) -> dict[str, int]:
-        named = (
-            (self._named_commit(record), record.iteration) for record in reversed(self.records)
-        )
-        return {commit: iteration for commit, iteration in named if commit}
-
-    def _said(self, iteration: int) -> "LabelFacts":
-        from scoring.evidence.labels import label_facts
-
-        return label_facts(self._log_dir, iteration)
+        """The lowest iteration that names each commit."""
+        first: dict[str, int] = {}
+        for record in self.records:
+            commit = self._named_commit(record)
+            if commit:
+                first.setdefault(commit, record.iteration)
+        return first
 
     def transcripts(self, iteration: int) -> TranscriptFacts | None:
-        """Return what the transcripts show in an iteration's window, or its own lines; None when it has no window."""
-        if self.sources.rules.as_observed:
-            answer = self._answers.get(iteration)
-            return answer.transcripts if answer else None
-        return self._transcripts.get(iteration)
+        """Return what transcripts show in an iteration's window, or in its own lines.
+
+        None when it has no window.
+        """
+        if not self.sources.rules.as_observed:
+            return self._transcripts.get(iteration)
+
+        answer = self._answers.get(iteration)
+        return answer.transcripts if answer else None
 
     def observed(self, iteration: int) -> Observed | None:
-        """Return what was observed in an iteration's own lines; None under rules that give it none."""
+        """Return what was observed in an iteration's own lines; None where it has none."""
         answer = self._answers.get(iteration)
         return answer.observed if answer else None
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:
         """The declared write scope of each task."""
-        return {} if self.sources.trusted else declared_scopes(self.sources.repo_dir)
+        if self.sources.trusted:
+            return {}
+        return declared_scopes(self.sources.repo_dir)
 
     @cached_property
     def _windows(self) -> dict[int, IterationWindow]:
+        """The time of each iteration: from the commit of the one before up to its own."""
         windows: dict[int, IterationWindow] = {}
         start: int | None = None
         for number, commit in zip(self.records.numbers, self.records.commits, strict=True):
-            time = self.git.committed(commit)
-            if time is not None:
-                end = clamp_ns(time * NS)
-                windows[number] = IterationWindow(number, start, end)
-                start = end
+            seconds = self.git.committed(commit)
+            if seconds is None:
+                continue
+
+            end = clamp_ns(seconds * NS)
+            windows[number] = IterationWindow(number, start, end)
+            start = end
         return windows
 
     @cached_property
     def _answers(self) -> "dict[int, AttributedFacts]":
-        """What transcripts show in the lines of each iteration; nothing under rules that do not attribute."""
+        """What transcripts show in the own lines of each iteration."""
         if not self.sources.rules.as_observed:
             return {}
-        from scoring.evidence.questions import (
-            ask_transcripts,
-        )  # heavy; only rules that attribute need it
+
+        from scoring.evidence.questions import ask_transcripts  # takes long to load
 
         return ask_transcripts(
-            self.scan, self.git, self.records, self._windows, self.sources, self._only or ()
+            self.scan,
+            self.git,
+            self.records,
+            self._windows,
+            self.sources,
+            only=self._only or (),
         )
 
     @cached_property
     def _transcripts(self) -> dict[int, TranscriptFacts]:
-        wanted = [
-            w for w in self._windows.values() if self._only is None or w.iteration in self._only
-        ]
-        found = (
-            self.scan.facts(wanted, self._only is None)
-            if self.scan
-            else [TranscriptFacts() for _ in wanted]
-        )
-        return {window.iteration: facts for window, facts in zip(wanted, found, strict=True)}
+        """What transcripts show in the window of each iteration that is asked about."""
+        windows = list(self._windows.values())
+        if self._only is not None:
+            windows = [window for window in windows if window.iteration in self._only]
+
+        if self.scan is None:
+            return {window.iteration: TranscriptFacts() for window in windows}
+
+        answers = self.scan.facts(windows, self._only is None)
+        return {window.iteration: answer for window, answer in zip(windows, answers, strict=True)}

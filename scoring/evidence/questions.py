@@ -1,8 +1,10 @@
-"""What transcripts are asked about the iterations of a log: by what the lines of each may be known."""
+"""What transcripts are asked about the iterations of a log: all that may tell their lines apart."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
+from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import (
     AttributedFacts,
     AttributedScan,
@@ -12,18 +14,17 @@ from scoring.evidence.attribution.attributed import (
 from scoring.evidence.attribution.makers import in_order, place_of
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
 from scoring.evidence.attribution.work_trees import Neighbourhood, WorkTrees
-from scoring.evidence.beside import artifact_place
-from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, VerifierRecord
 from scoring.text import trim
 
-_HEX = re.compile(r"[0-9a-fA-F]{7,64}")
+_SHA = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
 def ask_transcripts(
@@ -34,74 +35,38 @@ def ask_transcripts(
     sources: Sources,
     only: Collection[int] = (),
 ) -> dict[int, AttributedFacts]:
-    """Return what transcripts show of every iteration, as each bounds others; ``only`` some ask for shares."""
+    """Return what transcripts show of every iteration.
+
+    Args:
+        scan: the reading of transcripts that has begun.
+        git: the history of the repository.
+        records: all entries of the log, because each bounds the lines of others.
+        windows: the time of each iteration that has one.
+        sources: where evidence comes from.
+        only: the iterations of which the share of lines that agents wrote is wanted.
+    """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
-    landings = {record.iteration: git.landing(record) for record in records}
-    anew = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
-    alike = (
-        1 if sources.trusted else None
-    )  # what a commit is like, and when it was made, is up to its author
-    names = {number: _commits(landing, anew)[:alike] for number, landing in landings.items()}
-    shas = [sha for found in names.values() for sha in found]
-    written = git.written(shas)
-    files = git.files(written.values())
-    questions = []
-    for record in records:
-        number = record.iteration
-        known = [written[sha] for sha in names[number] if sha in written]
-        subjects = {trim(commit.subject) for commit in known} | {trim(record.impl.summary)}
-        times = [commit.time for commit in known if commit.time is not None]
-        named = next((commit.checkpoints for commit in known if commit.checkpoints), ())
-        changed = frozenset().union(*(files.get(commit.sha, ()) for commit in known))
-        authored = clamp_ns(times[0] * NS) if times else None
-        if record.known_from and not known:  # git does not have it
-            authored = timestamp_ns(record.checkpoint_at)
-            if checkpoint := scan.checkpoints.get(record.checkpoint):
-                named, changed = (checkpoint.id,), frozenset(checkpoint.files_touched)
-        own = landings[number].sha or landings[number].commit
-        field = trim(record.commit).lower()
-        stated = field if _HEX.fullmatch(field) else ""  # and not a branch or an expression
-        asked = Asked(
-            number,
-            tuple(dict.fromkeys(filter(None, (stated, own)))),
-            tuple(names[number]),
-            tuple(sorted(key_of(subject) for subject in subjects if subject)),
-            authored,
-            windows[number].end if number in windows else None,
-            changed,
-            record.agent.session_id,
-            named,
-            windows.get(number),
-        )
-        if sources.trusted:
-            asked = asked._replace(subjects=(), window=None)
-        named_artifacts = ((v.type, v.result_artifact) for v in record.verifiers)
-        verifiers = (
-            Verification(k, trim(path), artifact_place(sources.repo_dir, path))
-            for k, path in named_artifacts
-        )
-        documents = bool(of_it := files.get(own or "", ())) and all(map(is_document, of_it))
-        questions.append(
-            Question(asked, tuple(verifiers), (number in only and own) or "", documents)
-        )
-    entries = in_order(question.asked.commits + question.asked.landed for question in questions)
 
+    commits = _commits_of_log(git, records, sources.trusted)
+    questions = [_question(record, commits, scan, windows, sources, only) for record in records]
+
+    in_log = in_order(question.asked.commits + question.asked.landed for question in questions)
     resolved: dict[str, str] = {}
 
     def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
+        """Tell the repository's folders and commits from those of others."""
         resolved.update(git.resolved(made))
 
         def is_its_commit(sha: str) -> bool:
-            return sha in resolved or place_of(entries, sha) != NO_ITERATION
+            return sha in resolved or place_of(in_log, sha) != NO_ITERATION
 
         return Neighbourhood(work_trees, sources.worktrees, git.remotes, is_its_commit)
 
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
-        return git.landed_as(
-            {name: resolved[name] for name in names if name in resolved},
-            rewritten=not sources.trusted,
-        )
+        """Return what commits became, by the names that sessions saw."""
+        ours = {name: resolved[name] for name in names if name in resolved}
+        return git.landed_as(ours, rewritten=not sources.trusted)
 
     answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)
     return {
@@ -110,8 +75,142 @@ def ask_transcripts(
     }
 
 
-def _commits(landing: Landing, anew: Mapping[str, str]) -> list[str]:
-    """Return the commit of an iteration and what it became: on the trunk, or on a branch, where that is known."""
-    return list(
-        dict.fromkeys(filter(None, (landing.sha, landing.commit, anew.get(landing.sha or ""))))
+class _LogCommits(NamedTuple):
+    """The commits of a log.
+
+    Attributes:
+        landings: whether the work of each iteration landed.
+        names: the commit of each iteration and what it became, as SHAs.
+        by_sha: what these commits say of who wrote them.
+        files: the paths that these commits changed.
+    """
+
+    landings: Mapping[int, Landing]
+    names: Mapping[int, Sequence[str]]
+    by_sha: Mapping[str, WrittenCommit]
+    files: Mapping[str, frozenset[str]]
+
+
+def _commits_of_log(
+    git: AttributedHistory, records: Sequence[IterationRecord], trusted: bool
+) -> _LogCommits:
+    landings = {record.iteration: git.landing(record) for record in records}
+    rewritten = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
+
+    names: dict[int, list[str]] = {}
+    for iteration, landing in landings.items():
+        names[iteration] = _names_of_commit(landing, rewritten)
+        if trusted:
+            # What a commit became is found by what its author may choose: subject and time.
+            del names[iteration][1:]
+
+    by_sha = git.written([sha for shas in names.values() for sha in shas])
+    return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
+
+
+def _names_of_commit(landing: Landing, rewritten: Mapping[str, str]) -> list[str]:
+    """Return the commit of an iteration, and what it became on the trunk or a branch."""
+    names: dict[str, None] = {}
+    for sha in (landing.sha, landing.commit, rewritten.get(landing.sha or "")):
+        if sha:
+            names[sha] = None
+    return list(names)
+
+
+def _question(
+    record: IterationRecord,
+    commits: _LogCommits,
+    scan: AttributedScan,
+    windows: Mapping[int, IterationWindow],
+    sources: Sources,
+    only: Collection[int],
+) -> Question:
+    """Return what transcripts are asked about one iteration."""
+    iteration = record.iteration
+    landing = commits.landings[iteration]
+    own_commit = landing.sha or landing.commit or ""
+    own_files = commits.files.get(own_commit, frozenset())
+
+    return Question(
+        asked=_asked(record, commits, scan, windows, sources.trusted),
+        verifiers=tuple(_verification(verifier, sources) for verifier in record.verifiers),
+        written=own_commit if iteration in only else "",
+        documents=bool(own_files) and all(map(is_document, own_files)),
     )
+
+
+def _verification(verifier: VerifierRecord, sources: Sources) -> Verification:
+    path = verifier.result_artifact
+    return Verification(verifier.type, trim(path), artifact_place(sources.repo_dir, path))
+
+
+def _asked(
+    record: IterationRecord,
+    commits: _LogCommits,
+    scan: AttributedScan,
+    windows: Mapping[int, IterationWindow],
+    trusted: bool,
+) -> Asked:
+    """Return what is known of an iteration by which its lines may be found."""
+    iteration = record.iteration
+    names = commits.names[iteration]
+    own_commits = [commits.by_sha[sha] for sha in names if sha in commits.by_sha]
+    window = windows.get(iteration)
+
+    authored = _author_time(own_commits)
+    checkpoints = _checkpoints(own_commits)
+    files = frozenset[str]().union(*(commits.files.get(commit.sha, ()) for commit in own_commits))
+    if record.known_from and not own_commits:
+        # Git does not have the commit, but its checkpoint may be here.
+        authored = timestamp_ns(record.checkpoint_at)
+        checkpoint = scan.checkpoints.get(record.checkpoint)
+        if checkpoint:
+            checkpoints = (checkpoint.id,)
+            files = frozenset(checkpoint.files_touched)
+
+    return Asked(
+        iteration=iteration,
+        commits=_commit_names(record, commits.landings[iteration]),
+        landed=tuple(names),
+        subjects=() if trusted else _subject_keys(record, own_commits),
+        authored=authored,
+        committed=window.end if window else None,
+        files=files,
+        session=record.agent.session_id,
+        checkpoints=checkpoints,
+        window=None if trusted else window,
+    )
+
+
+def _author_time(own_commits: Sequence[WrittenCommit]) -> int | None:
+    for commit in own_commits:
+        if commit.time is not None:
+            return clamp_ns(commit.time * NS)
+    return None
+
+
+def _checkpoints(own_commits: Sequence[WrittenCommit]) -> tuple[str, ...]:
+    for commit in own_commits:
+        if commit.checkpoints:
+            return commit.checkpoints
+    return ()
+
+
+def _subject_keys(record: IterationRecord, own_commits: Sequence[WrittenCommit]) -> tuple[int, ...]:
+    subjects = {trim(commit.subject) for commit in own_commits}
+    subjects.add(trim(record.impl.summary))
+    return tuple(sorted(key_of(subject) for subject in subjects if subject))
+
+
+def _commit_names(record: IterationRecord, landing: Landing) -> tuple[str, ...]:
+    """Return the SHA as the entry states it, unless it states a branch, and the whole SHA."""
+    names: dict[str, None] = {}
+
+    stated = trim(record.commit).lower()
+    if _SHA.fullmatch(stated):
+        names[stated] = None
+
+    own_commit = landing.sha or landing.commit
+    if own_commit:
+        names[own_commit] = None
+    return tuple(names)

@@ -1,6 +1,7 @@
-"""Evidence rules: how evidence is found and read, a value for each set of rules, and where that of one log comes from.
+"""Evidence rules: how evidence is found and read, and where that of one log comes from.
 
-To add rules, add a value and its line in :data:`RULES`; the functions that it names are loaded when called.
+To add rules, add a value and its line in :data:`RULES`. The modules that a value names are loaded
+when their function is called.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,19 +19,22 @@ from scoring.log.settings import Settings, cache_dir_of
 
 if TYPE_CHECKING:
     from rubric import Rubric
-    from scoring.evidence.beside import Corrections
+    from scoring.evidence.artifacts import Corrections
     from scoring.evidence.git.facts import GitFacts
     from scoring.evidence.transcripts.scan import Scan
     from scoring.log.load import Broken
     from scoring.log.model import IterationRecord, Records
 
-Way = Literal["auto", "none"]  # instead of folders of transcripts: the default ones, or none at all
+Way = Literal["auto", "none"]
+"""Which transcripts are read where no folder is named: those of the default folders, or none."""
 
 
 def _when_called(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that loads another one when it is called, and calls it."""
 
     def call(*arguments: Any, **options: Any) -> Any:
-        return getattr(import_module(f"scoring.evidence.{module}"), name)(*arguments, **options)
+        function = getattr(import_module(f"scoring.evidence.{module}"), name)
+        return function(*arguments, **options)
 
     return call
 
@@ -40,14 +44,15 @@ class EvidenceRules(Frozen, frozen=True):
 
     Attributes:
         name: the word in a rubric's data.
-        true_flags: the spellings of a plain YAML boolean that a tri-state flag of an entry takes for true.
-        as_observed: whether evidence is read as it is found on disk and in git. Then transcripts are
-            looked for in the harnesses' own folders too, a trunk may be named, each iteration has
-            lines of transcripts of its own, a commit counts for one iteration only, facts depend on
-            all entries, and ``iter-N.evidence.yaml`` keeps what a score was computed from.
-        transcripts: prepares to read the transcripts in some places, opening nothing yet.
+        true_flags: how a YAML boolean may be spelled where a flag of an entry takes it for true.
+        as_observed: whether evidence is read as it is found on disk and in git. Then transcripts
+            are looked for in the harnesses' own folders too, a trunk may be named, each iteration
+            has lines of transcripts of its own, a commit counts for one iteration only, facts
+            depend on all entries, and ``iter-N.evidence.yaml`` keeps what a score was computed
+            from.
+        transcripts: prepares to read the transcripts in some places, and opens nothing yet.
         git: opens a repository and resolves the commit fields of a log.
-        corrections: reads what an entry and its review artifact report, and never raises.
+        corrections: reads what an entry and its review report, and never raises.
     """
 
     name: str
@@ -59,38 +64,43 @@ class EvidenceRules(Frozen, frozen=True):
 
 
 REFERENCE = EvidenceRules(
-    "reference",
+    name="reference",
     true_flags=frozenset({"true"}),
     as_observed=False,
     transcripts=_when_called("reference.transcripts", "reference_scan"),
     git=_when_called("reference.git", "ReferenceHistory"),
-    corrections=_when_called("beside", "reference_corrections"),
+    corrections=_when_called("reference.entries", "reference_corrections"),
 )
-"""Evidence as the reference reads it. Its scores stay comparable with the reference's, so nothing here may change."""
+"""Evidence as the reference reads it. Nothing here may change: its scores stay comparable."""
 
 ATTRIBUTED = EvidenceRules(
-    "attributed",
+    name="attributed",
     true_flags=frozenset({"true", "True", "TRUE"}),
     as_observed=True,
     transcripts=_when_called("attribution.attributed", "attributed_scan"),
     git=_when_called("git.authorship", "AttributedHistory"),
-    corrections=_when_called("beside", "reported_corrections"),
+    corrections=_when_called("artifacts", "reported_corrections"),
 )
-"""Evidence of each iteration's own work, as observed; see ``docs/EVIDENCE.md``."""
+"""Evidence as observed, of each iteration's own work; see ``docs/EVIDENCE.md``."""
 
 RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, ATTRIBUTED)}
 
 
 def rules_of(rubric: "Rubric") -> EvidenceRules:
-    """Return the rules under which a rubric's evidence is read; the rubric is valid."""
+    """Return the rules under which a valid rubric's evidence is read."""
     return RULES[rubric.evidence]
 
 
 class Options(ReadingOptions, total=False):
-    """How evidence is found and read: ``transcripts`` is for when no folder is named; the rubric's rules may decide.
+    """How evidence is found and read; the rules of the rubric may ignore some of it.
 
-    ``worktrees`` are globs of folders where work trees of the repository may have been. With ``trusted`` no file of the
-    checkout but the entries has a say, and of its git no checkpoint unless ``checkpoints``.
+    Attributes:
+        transcripts: which transcripts are read where no folder is named.
+        trunk: the branch on which work lands.
+        worktrees: globs of folders where work trees of the repository may have been.
+        trusted: whether no file of the checkout but the entries has a say.
+        checkpoints: whether checkpoints in git have a say; by default where ``trusted`` is not
+            set.
     """
 
     transcripts: Way | None
@@ -113,7 +123,17 @@ def options_of(settings: Settings) -> Options:
 
 
 class Sources(Frozen, frozen=True):
-    """Where the evidence of one log comes from, under one set of rules."""
+    """Where the evidence of one log comes from, under one set of rules.
+
+    Attributes:
+        rules: the rules.
+        repo_dir: a folder in the repository.
+        places: where transcripts are looked for.
+        trunk: the branch on which work lands; None finds it.
+        worktrees: as in :class:`Options`.
+        trusted: as in :class:`Options`.
+        reading: how transcripts are read.
+    """
 
     rules: EvidenceRules
     repo_dir: Path | str
@@ -132,19 +152,43 @@ class Sources(Frozen, frozen=True):
         options: Options | None = None,
         hinted: Sequence[Path] = (),
     ) -> "Sources":
-        """Decide where transcripts are looked for; ``directories`` are named by hand, ``hinted`` by a harness."""
+        """Decide where evidence comes from.
+
+        Args:
+            rules: the rules.
+            repo_dir: a folder in the repository.
+            directories: folders of transcripts that the user names.
+            options: how evidence is found and read.
+            hinted: folders of transcripts that a harness names.
+        """
         reading: dict[str, Any] = dict(options or {})
-        way, trunk = reading.pop("transcripts", None), reading.pop("trunk", None)
+        way = reading.pop("transcripts", None)
+        trunk = reading.pop("trunk", None)
         worktrees = tuple(reading.pop("worktrees", ()))
         trusted = reading.pop("trusted", False)
-        believed = trusted, reading.pop("checkpoints", not trusted)
+        checkpoints = reading.pop("checkpoints", not trusted)
+
         if way == "none":
-            directories = hinted = ()
-        auto = rules.as_observed and not directories and way != "none"
-        trunk = trunk if rules.as_observed else None
-        named = tuple(map(Path, directories)), auto, tuple(hinted)
-        places = TranscriptPlaces(Path(repo_dir), *named, checkpoints=believed[1], trusted=trusted)
-        return cls(rules, repo_dir, places, trunk, worktrees, trusted, ReadingOptions(**reading))  # type: ignore[typeddict-item]
+            directories = ()
+            hinted = ()
+        places = TranscriptPlaces(
+            Path(repo_dir),
+            directories=tuple(map(Path, directories)),
+            auto=rules.as_observed and not directories and way != "none",
+            hinted=tuple(hinted),
+            checkpoints=checkpoints,
+            trusted=trusted,
+        )
+
+        return cls(
+            rules,
+            repo_dir,
+            places,
+            trunk=trunk if rules.as_observed else None,
+            worktrees=worktrees,
+            trusted=trusted,
+            reading=ReadingOptions(**reading),  # type: ignore[typeddict-item]
+        )
 
     @property
     def warn(self) -> Warn:
@@ -153,28 +197,47 @@ class Sources(Frozen, frozen=True):
 
     @property
     def cache_dir(self) -> Path | None:
-        """Where what was read is kept; None keeps nothing."""
+        """The folder of the store; None keeps nothing."""
         return self.reading.get("cache_dir")
 
     def entries(
         self, rubrics: "Iterable[Rubric]", iter_log_dir: Path | str, broken: "Broken"
     ) -> "Records":
-        """Return the entries of a log as these rules load them; LogError, or ``broken`` takes what cannot be read."""
-        from scoring.log.load import (
-            load_log_for,
-        )  # transcripts begin to be read before it is loaded
+        """Return the entries of a log as these rules load them.
 
-        keeps = self.reading.get("keep", True)
-        found = load_log_for(
-            rubrics, iter_log_dir, self.rules.true_flags, broken, self.cache_dir, keeps
+        Args:
+            rubrics: decide whether a broken entry stops the load.
+            iter_log_dir: the folder of the entries.
+            broken: takes the error of every entry that is left out.
+
+        Raises:
+            LogError: an entry is broken, and a rubric does not leave such entries out.
+        """
+        # Transcripts begin to be read before this module is loaded.
+        from scoring.log.load import load_log_for
+
+        records = load_log_for(
+            rubrics,
+            iter_log_dir,
+            self.rules.true_flags,
+            broken,
+            self.cache_dir,
+            self.reading.get("keep", True),
         )
-        return found.without_other_names() if self.trusted else found
+        if self.trusted:
+            return records.without_other_names()
+        return records
 
     def transcripts(self) -> "Scan":
         """Prepare to read the transcripts."""
         return self.rules.transcripts(self.places, **self.reading)
 
     def reading_begun(self) -> "AbstractContextManager[Scan | None]":
-        """Begin to read the transcripts; no reader is loaded, and None returned, where rules look only where named."""
-        named = self.rules.as_observed or self.places.directories or self.places.hinted
-        return self.transcripts().start() if named else nullcontext()
+        """Begin to read the transcripts.
+
+        Where the reference's rules apply and no folder is named there are none: then no reader is
+        loaded, and None returned.
+        """
+        if self.rules.as_observed or self.places.directories or self.places.hinted:
+            return self.transcripts().start()
+        return nullcontext()

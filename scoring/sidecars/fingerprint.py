@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rubric import Rubric
 from scoring.errors import InputError
-from scoring.evidence.beside import artifact_path
+from scoring.evidence.artifacts import artifact_path
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from rubric import SignalID, Source
-from scoring.evidence.beside import Corrections
+from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import CorrectionsSeen, Observed
 from scoring.log.load import EntryPlaces

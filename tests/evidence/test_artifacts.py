@@ -8,7 +8,8 @@ from helpers.doors import ends, make_fifo
 from helpers.tables import cases
 
 from scoring.errors import silent
-from scoring.evidence.beside import artifact_path, artifact_status, reference_corrections
+from scoring.evidence.artifacts import artifact_path, artifact_status
+from scoring.evidence.reference.entries import reference_corrections
 from scoring.log.model import IterationRecord, ReviewBlock
 
 

@@ -6,7 +6,7 @@ import pytest
 from helpers.places import Place
 
 from rubric import released_rubric
-from scoring.evidence.beside import artifact_place
+from scoring.evidence.artifacts import artifact_place
 from scoring.score import score_log
 
 RUBRIC, BEFORE = released_rubric("3.1.0"), released_rubric("3.0.0")

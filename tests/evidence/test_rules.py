@@ -10,7 +10,7 @@ from helpers.places import ENTRY, Place
 
 from rubric import EVIDENCE, RubricError, find_rubric, released_rubric
 from rubric.registry import VERSIONS_DIR
-from scoring.evidence.beside import Corrections
+from scoring.evidence.artifacts import Corrections
 from scoring.evidence.rules import (
     ATTRIBUTED,
     REFERENCE,

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from scoring.evidence.beside import Corrections, HookFacts
+from scoring.evidence.artifacts import Corrections
+from scoring.evidence.beside import HookFacts
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Landing, Trunk, Unknown
 from scoring.log.model import IterationRecord

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from rubric import load_rubric
 from scoring.cli import main
 from scoring.errors import DaScoreError
-from scoring.evidence.beside import artifact_status, hook_facts
+from scoring.evidence.artifacts import artifact_status
+from scoring.evidence.beside import hook_facts
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.lines import read_parts
 from scoring.evidence.harnesses.readers import HARNESSES

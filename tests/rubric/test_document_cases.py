@@ -9,7 +9,7 @@ import yaml
 from helpers.facts import TRUNK, facts_of
 
 from rubric import BAND_LABELS, Rubric, Score, released_rubric
-from scoring.evidence.beside import Corrections
+from scoring.evidence.artifacts import Corrections
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing
 from scoring.evidence.scopes import DeclaredScope

@@ -8,7 +8,7 @@ from helpers.facts import TRUNK, facts_of
 from msgspec.structs import replace
 
 from rubric import BAND_INSUFFICIENT, Score, released_rubric
-from scoring.evidence.beside import Corrections
+from scoring.evidence.artifacts import Corrections
 from scoring.evidence.commands.objective_flags import BASH
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import ANCESTOR, Changed, Landing, Unknown

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from helpers.repos import Repo
 
-from scoring.evidence.beside import Corrections, HookFacts
+from scoring.evidence.artifacts import Corrections
+from scoring.evidence.beside import HookFacts
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord

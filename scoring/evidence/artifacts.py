@@ -1,0 +1,127 @@
+"""Verification artifacts that an entry names by path, and the corrections that they report.
+
+The paths come from a log and are not trusted: they must stay inside the repository. An artifact
+that is missing, unreadable or malformed counts as if it had not been named.
+"""
+
+import os
+import posixpath
+from pathlib import Path
+from typing import NamedTuple
+
+from scoring.errors import Warn
+from scoring.log.model import IterationRecord
+from scoring.text import trim, wrap64
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, items_of, read_fields
+
+
+class Corrections(NamedTuple):
+    """What an entry and its review report of corrections, in numbers of 64 bits.
+
+    Attributes:
+        retries: how often the work was begun again; below 0 where the log says so.
+        corrections: how often the user corrected it; below 0 where the log says so.
+        reported: whether anything was reported at all.
+    """
+
+    retries: int
+    corrections: int
+    reported: bool
+
+
+def reported_corrections(record: IterationRecord, repo_root: Path | str, warn: Warn) -> Corrections:
+    """Add up the corrections that an entry and its review report.
+
+    A count below 0 is read as 0, and ``warn`` takes a line that names it.
+    """
+    review = counts_in_review(repo_root, record.review.decision_artifact)
+
+    counts = {"retries": record.impl.retries}
+    for number, verifier in enumerate(record.verifiers, 1):
+        counts[f"retries of verifier {number}"] = verifier.retries
+    for name, count in {**counts, **(review or {})}.items():
+        if count < 0:
+            warn(f"iteration {record.iteration}: {name} is {count}; a count below 0 is read as 0")
+
+    return Corrections(
+        retries=wrap64(_sum_above_0(counts)),
+        corrections=wrap64(_sum_above_0(review or {})),
+        reported=record.retries_reported or review is not None,
+    )
+
+
+def _sum_above_0(counts: dict[str, int]) -> int:
+    return sum(max(count, 0) for count in counts.values())
+
+
+def _post_invocation(reader: Reader, node: Node) -> dict[str, object]:
+    return reader.struct(node, _POST_INVOCATION)
+
+
+_POST_INVOCATION: dict[str, Take] = {
+    "user_corrections": items_of(Reader.string),
+    "retries_in_loop": Reader.integer,
+}
+
+
+def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
+    """Return the counts in a review's decision artifact, by the names of their fields.
+
+    None when there is no artifact that can be read.
+    """
+    artifact = artifact_path(repo_root, path)
+    fields = read_fields(artifact, {"post_invocation": _post_invocation})
+    if fields is None:
+        return None
+
+    counts = fields.get("post_invocation", {})
+    return {
+        "user_corrections": len(counts.get("user_corrections", ())),
+        "retries_in_loop": int(counts.get("retries_in_loop", 0)),
+    }
+
+
+def artifact_status(repo_root: Path | str, path: str) -> str:
+    """Return the ``status`` of a verifier's result artifact; "" when there is none."""
+    fields = read_fields(artifact_path(repo_root, path), {"status": Reader.string})
+    if fields is None:
+        return ""
+    return str(fields.get("status", ""))
+
+
+def artifact_place(repo_root: Path | str, path: str) -> str:
+    """Return where an artifact is in the repository, without symlinks; "" where there is none."""
+    if not trim(path):
+        return ""
+
+    artifact = artifact_path(repo_root, path)
+    if artifact is None or not artifact.is_file():
+        return ""
+    return os.path.relpath(artifact, os.path.realpath(repo_root))
+
+
+def artifact_path(repo_root: Path | str, path: str) -> Path | None:
+    """Return the real path of an artifact.
+
+    None when ``path`` is not a relative path inside the repository; "" for the repository allows
+    none.
+    """
+    path = trim(path)
+    root = os.fspath(repo_root)
+    if not root or not path or path.startswith("/") or "\0" in path:
+        return None
+
+    plain = posixpath.normpath(path)
+    if plain == ".." or plain.startswith("../"):
+        return None
+
+    try:
+        real_root = os.path.realpath(root)
+        real = os.path.realpath(f"{real_root}/{plain}")
+    except (OSError, ValueError):
+        return None
+
+    if not real.startswith(real_root.rstrip("/") + "/"):
+        return None
+    return Path(real)
