@@ -262,7 +262,7 @@ def _rescored_month(
 
 
 def _values_kept(row: DataRow, rubric: Rubric, way: str) -> dict[SignalID, SignalValue]:
-    """Return the signals of a rubric, in one of the two ways to read them, from a row of ``kept``."""
+    """Return the signals of a rubric from a row of ``kept``, read in one of the two ways."""
     values: dict[SignalID, SignalValue] = {}
     for spec in rubric.signals:
         values[SignalID(spec.id)] = fleet_tables.value_kept(row, spec.id, way)

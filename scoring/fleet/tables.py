@@ -231,11 +231,9 @@ def rows_of_iteration(
     )
     yield row("iterations", examined)
 
-    values = {
-        way: {SignalID(vote.signal): reading.value(vote.signal) for vote in score.breakdown}
-        for way, reading in readings.items()
-    }
-    for signal_row in rows_of_signals(repository, score, values[SEEN], values[CLAIMS]):
+    observed = _values_in(readings[SEEN], score)
+    claimed = _values_in(readings[CLAIMS], score)
+    for signal_row in rows_of_signals(repository, score, observed, claimed):
         yield FleetRow("signals", signal_row | {MONTH: month})
 
     for pair in readings[CLAIMS].integrity:
@@ -244,6 +242,15 @@ def rows_of_iteration(
         yield row("outcomes", {**outcome.as_dict(), "horizon_days": float(horizon_days)})
     yield row("provenance", _provenance_values(result))
     yield row(KEPT, _kept_values(result, readings))
+
+
+def _values_in(reading: SignalSet, score: PersistedScore) -> dict[SignalID, SignalValue]:
+    """Return the signals of a score as they are in one of its two readings."""
+    values: dict[SignalID, SignalValue] = {}
+    for contribution in score.breakdown:
+        signal = SignalID(contribution.signal)
+        values[signal] = reading.value(signal)
+    return values
 
 
 def _month_of(result: IterationResult) -> str:

@@ -148,12 +148,15 @@ def derive(
         names.sort(key=lambda name: agents.commits[name].time or 0)
 
         reasons = _reasons_to_skip(log, history, agents, shas)
-        skipped = [
-            Skipped(agents.commits[name].sha or name, reasons[name])
-            for name in names
-            if name in reasons
-        ]
-        missing = [name for name in names if name not in reasons]
+        missing: list[str] = []
+        skipped: list[Skipped] = []
+        for name in names:
+            if name in reasons:
+                commit = agents.commits[name].sha or name
+                skipped.append(Skipped(commit, reasons[name]))
+            else:
+                missing.append(name)
+
         written = tuple(_new_entries(missing, agents, history, log.highest))
 
         if written and not dry_run:

@@ -347,8 +347,11 @@ def _changes_more(old: bytes, new: bytes, path: str) -> bool:
     if path == "tests_added":
         names_in_record.add("impl.focused_tests_added")
 
-    parts = path.split(".")
-    ways_to_it = tuple(".".join(parts[: count + 1]) + "." for count in range(len(parts)))
+    prefixes: list[str] = []
+    prefix = ""
+    for part in path.split("."):
+        prefix += f"{part}."
+        prefixes.append(prefix)
 
     for name in old_values.keys() | new_values.keys():
         if old_values.get(name) == new_values.get(name):
@@ -357,7 +360,7 @@ def _changes_more(old: bytes, new: bytes, path: str) -> bool:
             continue
 
         # A new item of a list has empty fields, which the record did not have.
-        is_new_part = name not in old_values and name.startswith(ways_to_it)
+        is_new_part = name not in old_values and name.startswith(tuple(prefixes))
         if not is_new_part:
             return True
 

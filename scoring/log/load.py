@@ -97,7 +97,14 @@ def load_log_for(
 
     entry_names = sorted(filter(is_entry_name, names))
     records: dict[int, IterationRecord] = {}
-    for record in _load_entries(directory, entry_names, true_flags, report, cache_dir, keep):
+    for record in _load_entries(
+        directory,
+        entry_names,
+        true_flags,
+        report,
+        cache_dir,
+        keep,
+    ):
         records[record.iteration] = record
 
     if ARCHIVE_NAME in names:

@@ -302,28 +302,29 @@ def _suggestion(path: str, version: int) -> str:
     numberless = numberless_path(path)
     name = numberless.rpartition(".")[2]
 
-    fields = {
-        number: [field.path for field in described_fields(entry)]
-        for number, entry in ENTRIES.items()
-    }
     other = SCHEMA_NESTED if version == SCHEMA_FLAT else SCHEMA_FLAT
-    if numberless in fields[other]:
+    if numberless in _paths_in_schema(other):
         return f", which is a field of schema {other}"
 
     # The same name in another block, then a similar path, then a similar name.
+    paths = _paths_in_schema(version)
     by_name: dict[str, str] = {}
-    for field in fields[version]:
+    for field in paths:
         by_name.setdefault(field.rpartition(".")[2], field)
 
     if name in by_name:
         return f"; did you mean {by_name[name]}?"
-    similar_paths = get_close_matches(numberless, fields[version], 1, _SIMILAR)
+    similar_paths = get_close_matches(numberless, paths, 1, _SIMILAR)
     if similar_paths:
         return f"; did you mean {similar_paths[0]}?"
     similar_names = get_close_matches(name, by_name, 1, _SIMILAR)
     if similar_names:
         return f"; did you mean {by_name[similar_names[0]]}?"
     return ""
+
+
+def _paths_in_schema(version: int) -> list[str]:
+    return [field.path for field in described_fields(ENTRIES[version])]
 
 
 def numberless_path(path: str) -> str:
