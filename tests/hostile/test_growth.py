@@ -355,6 +355,7 @@ PLACES: dict[str, Work] = {
 HEAVY = {
     "a command of Claude Code",
     "a line that is no JSON",
+    "lines that are no JSON",
     "a next action",
     "the summary of a test run",
 }

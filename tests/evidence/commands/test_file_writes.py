@@ -3,6 +3,7 @@
 import pytest
 from helpers import tables
 
+from scoring.evidence.commands.command_writes import work_trees_added
 from scoring.evidence.commands.file_writes import rewritten_path
 
 
@@ -14,3 +15,19 @@ def test_a_command_that_changes_files_in_place(text: str, path: str) -> None:
 @pytest.mark.parametrize("text", tables.cases("gitcommands", "changes none"))
 def test_a_command_that_changes_none(text: str) -> None:
     assert rewritten_path(text.split()) == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "folders"),
+    [
+        ("git worktree add ../hotfix", ["../hotfix"]),
+        ("git worktree add -b fix ../hotfix main", ["fix", "../hotfix", "main"]),
+        ("git -C repo worktree add hotfix", ["hotfix"]),
+        ("git worktree list", []),
+        ("git worktree remove ../hotfix", []),
+        ("worktree add ../hotfix", []),
+        ("git add worktree", []),
+    ],
+)
+def test_the_folders_of_work_trees_that_a_command_may_add(command: str, folders: list[str]) -> None:
+    assert work_trees_added(tuple(command.split())) == folders
