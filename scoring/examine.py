@@ -87,7 +87,7 @@ class ExaminedIteration(Frozen, frozen=True):
 
     @property
     def spending(self) -> Spending | None:
-        """What the iteration used; None where that is not known."""
+        """What the iteration used, or None where that is not known."""
         return spending_of(self.facts)
 
     @property
@@ -217,7 +217,9 @@ class LogView(Frozen, frozen=True):
             return
 
         is_whole_log = sources.rules.as_observed and self.selection == Selection()
-        only = None if is_whole_log else {record.iteration for record in chosen}
+        only = None
+        if not is_whole_log:
+            only = {record.iteration for record in chosen}
         opened: list[Evidence] = []
         scored = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
         stored_marks = fingerprints(
@@ -278,7 +280,7 @@ class LogView(Frozen, frozen=True):
         chosen: Sequence[IterationRecord],
         evidence: Evidence,
     ) -> "dict[int, Outcome]":
-        """Return what became of the chosen iterations, by number; warn where git cannot say."""
+        """Return what became of the chosen iterations, by number, and warn where git cannot say."""
         if self.outcomes is None:
             return {}
 

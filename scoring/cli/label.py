@@ -34,7 +34,7 @@ from scoring.log.settings import Settings
 from scoring.sidecars.scores import iteration_score_path
 from scoring.text import counted, cut, printable
 from scoring.views import labelled
-from scoring.views.agreement import agreement_of, agreement_page
+from scoring.views.label_agreement import agreement_of, agreement_page
 from scoring.views.score_pages import iteration_page
 
 _MOST_FAULTS_SHOWN = 50

@@ -39,7 +39,7 @@ class RateKey(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """What one token costs in US dollars, by its kind; ``cache_write_1h`` is kept for an hour."""
+    """What one token costs in US dollars, by its kind. ``cache_write_1h`` is kept for an hour."""
 
     input: Decimal
     output: Decimal
@@ -53,7 +53,7 @@ _stored_rates = msgspec.msgpack.Decoder(dict[RateKey, Rates | None])
 
 
 def price(spent: Spent, time: int | None = None) -> float | None:
-    """Return what tokens cost in US dollars; None where no price of the model is known.
+    """Return what tokens cost in US dollars, or None where no price of the model is known.
 
     Args:
         spent: the tokens of one model, of prompts of one size.
@@ -124,7 +124,7 @@ def _rates_of(model: str, step: int, day: int) -> Rates | None:
 
 
 def _look_up(key: RateKey) -> Rates | None:
-    """Ask the price lists for the rates of a model; None where they do not have it."""
+    """Ask the price lists for the rates of a model, or None where they do not have it."""
     from genai_prices import Usage, calc_price
 
     is_largest = key.step == len(PROMPT_STEPS)

@@ -51,7 +51,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
     @cached_property
     def tokens(self) -> dict[str, int]:
-        """The tokens by kind; ``input`` was neither read from the cache nor written to it."""
+        """The tokens by kind. ``input`` was neither read from the cache nor written to it."""
         return {
             "input": sum(spent.input_tokens for spent in self.spent),
             "output": sum(spent.output_tokens for spent in self.spent),
@@ -75,12 +75,12 @@ class Spending(Frozen, frozen=True, dict=True):
 
     @property
     def cost(self) -> float | None:
-        """What the tokens with a known price cost; None where none has one."""
+        """What the tokens with a known price cost, or None where none has one."""
         return self._cost_and_unpriced[0]
 
     @property
     def unpriced(self) -> list[str]:
-        """The models without a known price, sorted; "" for tokens of an unnamed model."""
+        """The models without a known price, sorted, or "" for tokens of an unnamed model."""
         return self._cost_and_unpriced[1]
 
     @cached_property
@@ -128,11 +128,13 @@ def _all_tokens(spent: Spent) -> int:
 
 def _sum_of_known(costs: Iterable[float | None]) -> float | None:
     known_costs = [cost for cost in costs if cost is not None]
-    return sum(known_costs) if known_costs else None
+    if not known_costs:
+        return None
+    return sum(known_costs)
 
 
 def spending_of(facts: IterationFacts) -> Spending | None:
-    """Return what an iteration used; None where nothing is known of it.
+    """Return what an iteration used, or None where nothing is known of it.
 
     The transcripts come first, then the totals of a checkpoint, then what the entry claims.
     """
@@ -147,7 +149,9 @@ def spending_of(facts: IterationFacts) -> Spending | None:
     if source is None and seconds is None:
         return None
 
-    shared_with = facts.observed.shared_with if facts.observed else None
+    shared_with = None
+    if facts.observed:
+        shared_with = facts.observed.shared_with
     return Spending(source, spent, seconds, ended, shared_with)
 
 
@@ -200,7 +204,9 @@ def _claimed_tokens(record: IterationRecord) -> Spent | None:
         cache_read_tokens=max(claimed.cache_read_tokens, 0),
         cache_write_tokens=max(claimed.cache_creation_tokens, 0),
     )
-    return spent if _all_tokens(spent) else None
+    if _all_tokens(spent):
+        return spent
+    return None
 
 
 def without_claimed_cost(spending: Spending | None) -> Spending | None:
@@ -211,7 +217,7 @@ def without_claimed_cost(spending: Spending | None) -> Spending | None:
 
 
 def together(spendings: Iterable[Spending | None]) -> Spending | None:
-    """Return what several iterations used; None where nothing is known of any."""
+    """Return what several iterations used, or None where nothing is known of any."""
     parts = tuple(part for part in spendings if part is not None)
     if not parts:
         return None
@@ -242,7 +248,9 @@ class PaidWork(NamedTuple):
     @property
     def cost(self) -> float | None:
         """What it cost."""
-        return self.spending.cost if self.spending else None
+        if not self.spending:
+            return None
+        return self.spending.cost
 
 
 class Purchase(NamedTuple):
@@ -269,7 +277,9 @@ class Purchase(NamedTuple):
     @property
     def cost(self) -> float | None:
         """What all of it cost."""
-        return self.spending.cost if self.spending else None
+        if not self.spending:
+            return None
+        return self.spending.cost
 
 
 def purchase(works: Iterable[PaidWork]) -> Purchase:

@@ -99,7 +99,9 @@ def _session_lines(observed: Observed) -> Iterator[str]:
 def _transcript_lines(observed: Observed) -> Iterator[str]:
     """Yield which lines of transcripts belong to the iteration, and where things are in them."""
     for lines in observed.lines[:_MOST_LISTED]:
-        to_last = f" to {lines.last}" if lines.total > 1 else ""
+        to_last = ""
+        if lines.total > 1:
+            to_last = f" to {lines.last}"
         yield f"{counted(lines.total, 'line')}, {lines.path}:{lines.first}{to_last}"
 
     more = observed.lines[_MOST_LISTED:]
@@ -150,7 +152,9 @@ def _authorship_lines(facts: IterationFacts, observed: Observed) -> Iterator[str
 
 
 def _minutes_before_commit(facts: IterationFacts) -> int:
-    ended = facts.transcripts.ended if facts.transcripts else None
+    ended = None
+    if facts.transcripts:
+        ended = facts.transcripts.ended
     if not facts.window or not ended:
         return 0
     return (facts.window.end - ended) // (60 * NS)
@@ -162,7 +166,7 @@ def _made_something(observed: Observed) -> bool:
 
 
 def claim_lines(facts: IterationFacts) -> Iterator[str]:
-    """Yield what the agent said of its tests; nothing where it has no transcript lines."""
+    """Yield what the agent said of its tests, as far as its transcript lines are known."""
     observed = facts.observed
     if not observed or not observed.method or observed.checkpoint_tokens:
         return

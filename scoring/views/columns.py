@@ -124,15 +124,22 @@ def _score_on_enough_evidence(score: Any) -> float | None:
 
 
 def _score_value(score: Any) -> float | None:
-    return score.value if score.scored else None
+    if not score.scored:
+        return None
+    value: float = score.value
+    return value
 
 
 def _vote(signal: Any) -> float | None:
-    return float(signal.sub_score) if signal.present else None
+    if not signal.present:
+        return None
+    return float(signal.sub_score)
 
 
 def _check(signal: Any) -> bool | None:
-    return bool(signal.sub_score) if signal.present else None
+    if not signal.present:
+        return None
+    return bool(signal.sub_score)
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
@@ -161,7 +168,9 @@ def _value_at(path: str, convert: Callable[[Any], Any] | None) -> Callable[[RowS
             if value is None:
                 return None
             value = _step(value, name)
-        return convert(value) if convert and value is not None else value
+        if convert and value is not None:
+            return convert(value)
+        return value
 
     return take
 
@@ -190,12 +199,16 @@ def _tokens_at(path: str, kind: str) -> Callable[[RowSource[Any]], int | None]:
 
 def _used_models(source: RowSource[Any]) -> str | None:
     spending = source.content.spending
-    return _joined(spending.models) if spending else None
+    if not spending:
+        return None
+    return _joined(spending.models)
 
 
 def _unpriced_models(source: RowSource[Any]) -> str | None:
     spending = source.content.spending
-    return _joined(spending.unpriced) if spending else None
+    if not spending:
+        return None
+    return _joined(spending.unpriced)
 
 
 def _joined(models: Iterable[str]) -> str | None:
@@ -204,12 +217,16 @@ def _joined(models: Iterable[str]) -> str | None:
 
 def _cost(source: RowSource[Any]) -> float | None:
     spending = without_claimed_cost(source.content.spending)
-    return spending.cost if spending else None
+    if not spending:
+        return None
+    return spending.cost
 
 
 def _delta(source: RowSource[Any]) -> float | None:
     pair = source.content
-    return float(pair.delta) if pair.comparable else None
+    if not pair.comparable:
+        return None
+    return float(pair.delta)
 
 
 def _scored_iterations(source: RowSource[Any]) -> int:

@@ -88,18 +88,20 @@ class RubricDiff:
         """What of :data:`DATA` differs, with both values."""
         changed = {}
         for name in DATA:
-            before = getattr(self.before, name)
-            after = getattr(self.after, name)
-            if before != after:
-                changed[name] = (before, after)
+            old = getattr(self.before, name)
+            new = getattr(self.after, name)
+            if old != new:
+                changed[name] = (old, new)
         return changed
 
     @property
     def names(self) -> tuple[str, str]:
         """The versions of the two, with a letter where they are equal."""
-        before = self.before.version
-        after = self.after.version
-        return (before, after) if before != after else (f"{before} (A)", f"{after} (B)")
+        old = self.before.version
+        new = self.after.version
+        if old != new:
+            return (old, new)
+        return (f"{old} (A)", f"{new} (B)")
 
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
@@ -155,7 +157,7 @@ class IterationDiff:
 
     @property
     def change(self) -> float | None:
-        """The second score minus the first, in [-1, 1]; None unless there are both."""
+        """The second score minus the first, in [-1, 1], or None unless there are both."""
         if not self.before.scored or not self.after.scored:
             return None
         return self.after.value - self.before.value
@@ -249,7 +251,9 @@ class LogDiff:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    if not values:
+        return None
+    return math.fsum(values) / len(values)
 
 
 def diff_logs(before: ScoredLog, after: ScoredLog) -> LogDiff:
@@ -281,7 +285,9 @@ def diff_scores(before: Score, after: Score) -> IterationDiff:
     for name in dict.fromkeys((*new_rows, *old_rows)):
         old = old_rows.get(name)
         new = new_rows.get(name)
-        effect = step.effect(name, old, new) if before.scored and after.scored else 0.0
+        effect = 0.0
+        if before.scored and after.scored:
+            effect = step.effect(name, old, new)
         moves.append(SignalMove(name, old, new, effect, tuple(_causes(old, new, step.scale))))
     return IterationDiff(before, after, tuple(moves))
 
@@ -325,8 +331,12 @@ class _Step(NamedTuple):
         self, name: str, old: SignalContribution | None, new: SignalContribution | None
     ) -> float:
         """Return what one signal adds to the change of the score."""
-        old_weight = old.effective_weight if old and old.present else 0.0
-        new_weight = new.effective_weight if new and new.present else 0.0
+        old_weight = 0.0
+        if old and old.present:
+            old_weight = old.effective_weight
+        new_weight = 0.0
+        if new and new.present:
+            new_weight = new.effective_weight
 
         sub_score = 0.0
         if new and new_weight:

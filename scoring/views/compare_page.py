@@ -59,16 +59,18 @@ def _spec_row(spec: SpecChange) -> table.TableRow:
     notes = []
     for field in spec.fields:
         if field != "weight":
-            before = _word(getattr(spec.before, field))
-            after = _word(getattr(spec.after, field))
-            notes.append(f"{field.replace('_', '-')}: {before} → {after}")
+            old = _word(getattr(spec.before, field))
+            new = _word(getattr(spec.after, field))
+            notes.append(f"{field.replace('_', '-')}: {old} → {new}")
 
     weights = (_weight(spec.before), _weight(spec.after))
     return table.TableRow((spec.signal, *weights, _change_text(spec)), notes)
 
 
 def _weight(spec: SignalSpec | None) -> str:
-    return f"{spec.weight:.6g}" if spec else "-"
+    if not spec:
+        return "-"
+    return f"{spec.weight:.6g}"
 
 
 def _change_text(spec: SpecChange) -> str:
@@ -90,31 +92,31 @@ def _word(value: object) -> str:
 
 def _summary(diff: RubricDiff) -> Iterator[str]:
     """Yield what differs between two rubrics besides their signals."""
-    before = diff.before
-    after = diff.after
+    first = diff.before
+    second = diff.after
     adds_or_removes = any(spec.change in ("added", "removed") for spec in diff.signals)
     if diff.same_proportions and adds_or_removes:
         yield "The signals that both have keep their proportions to each other."
 
-    yield _in_both_or_changed("Combination", before.combination, after.combination)
+    yield _in_both_or_changed("Combination", first.combination, second.combination)
     own_rules = "; each side is read under its own rules."
-    yield _in_both_or_changed("Evidence", before.evidence, after.evidence, own_rules)
+    yield _in_both_or_changed("Evidence", first.evidence, second.evidence, own_rules)
     for name, (old, new) in diff.changed_data.items():
         if name != "evidence":
             yield f"{name.replace('_', ' ').capitalize()}: {_word(old)} → {_word(new)}"
 
-    if before.bands == after.bands:
-        yield f"Bands: {_bands_text(before)} in both."
+    if first.bands == second.bands:
+        yield f"Bands: {_bands_text(first)} in both."
     else:
         old_name, new_name = diff.names
-        yield f"Bands of {old_name}: {_bands_text(before)}"
-        yield f"Bands of {new_name}: {_bands_text(after)}"
+        yield f"Bands of {old_name}: {_bands_text(first)}"
+        yield f"Bands of {new_name}: {_bands_text(second)}"
 
 
-def _in_both_or_changed(what: str, before: str, after: str, more: str = "") -> str:
-    if before == after:
-        return f"{what}: {before} in both."
-    return f"{what}: {before} → {after}{more}"
+def _in_both_or_changed(subject: str, old: str, new: str, more: str = "") -> str:
+    if old == new:
+        return f"{subject}: {old} in both."
+    return f"{subject}: {old} → {new}{more}"
 
 
 def _bands_text(rubric: Rubric) -> str:
@@ -142,23 +144,23 @@ def _iterations_table(
 def _iteration_cells(
     iteration: IterationDiff, tasks: Mapping[int, str]
 ) -> tuple[table.AnyCell, ...]:
-    before = iteration.before
-    after = iteration.after
+    old = iteration.before
+    new = iteration.after
 
     change = "-"
     if iteration.change is not None and iteration.moved:
         change = f"{iteration.change:+.3f}"
 
-    band = table.band_cell(after.band)
+    band = table.band_cell(new.band)
     if iteration.band_changed:
-        text = f"{table.band_text(before.band)} → {band.text}"
+        text = f"{table.band_text(old.band)} → {band.text}"
         band = table.Cell(band.value, text, band.style)
 
     return (
         iteration.iteration,
         tasks.get(iteration.iteration, ""),
-        table.number(before.value, before.scored),
-        table.number(after.value, after.scored),
+        table.number(old.value, old.scored),
+        table.number(new.value, new.scored),
         change,
         band,
     )
@@ -182,16 +184,18 @@ def _move_lines(diff: RubricDiff, iteration: IterationDiff, move: SignalMove) ->
     effect = "" if iteration.change is None else f"{move.effect:+.3f}  "
     yield f"{move.signal}  {effect}{_why(move)}"
 
-    before = _detail(move.before)
-    after = _detail(move.after)
-    if move.before is None or move.after is None or before != after:
+    old = _detail(move.before)
+    new = _detail(move.after)
+    if move.before is None or move.after is None or old != new:
         before_name, after_name = diff.names
-        yield f"  {before_name}: {before}"
-        yield f"  {after_name}: {after}"
+        yield f"  {before_name}: {old}"
+        yield f"  {after_name}: {new}"
 
 
 def _detail(row: SignalContribution | None) -> str:
-    return "not in this rubric" if row is None else row.detail
+    if row is None:
+        return "not in this rubric"
+    return row.detail
 
 
 def _why(move: SignalMove) -> str:
@@ -201,13 +205,17 @@ def _why(move: SignalMove) -> str:
         if cause == "weight" and move.before and move.after:
             old = move.before.nominal_weight
             new = move.after.nominal_weight
-            words = f"{old:.6g} → {new:.6g}" if old != new else "in proportion to others"
+            words = "in proportion to others"
+            if old != new:
+                words = f"{old:.6g} → {new:.6g}"
         causes.append(f"{cause}: {words}")
     return ", ".join(causes)
 
 
 def _sub_score(row: SignalContribution | None) -> str:
-    return table.number(row.sub_score) if row and row.present else "absent"
+    if row and row.present:
+        return table.number(row.sub_score)
+    return "absent"
 
 
 def _total_rows(totals: Totals) -> list[tuple[str, str]]:
@@ -253,19 +261,19 @@ _ROW_FIELDS = (
 def comparison_payload(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return a comparison as data for JSON; ``a`` is the first rubric and ``b`` the second.
+    """Return a comparison as data for JSON, where ``a`` is the first rubric and ``b`` the second.
 
     The arguments are those of :func:`comparison_page`.
     """
-    before = diff.before
-    after = diff.after
+    first = diff.before
+    second = diff.after
     changed = diff.changed_data.items()
     return {
-        "a": _rubric_payload(before),
-        "b": _rubric_payload(after),
-        "same_combination": before.combination == after.combination,
-        "same_evidence": before.evidence == after.evidence,
-        "same_bands": before.bands == after.bands,
+        "a": _rubric_payload(first),
+        "b": _rubric_payload(second),
+        "same_combination": first.combination == second.combination,
+        "same_evidence": first.evidence == second.evidence,
+        "same_bands": first.bands == second.bands,
         "changed_data": {name: {"a": old, "b": new} for name, (old, new) in changed},
         "same_proportions": diff.same_proportions,
         "signals": [_spec_payload(spec) for spec in diff.signals],
@@ -329,8 +337,8 @@ def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> di
 
 def _totals_payload(totals: Totals) -> dict[str, Any]:
     bands = []
-    for (before, after), count in sorted(totals.band_changes.items()):
-        bands.append({"a": before, "b": after, "iterations": count})
+    for (old, new), count in sorted(totals.band_changes.items()):
+        bands.append({"a": old, "b": new, "iterations": count})
 
     signals = []
     for signal, (count, mean) in totals.signals.items():

@@ -20,7 +20,7 @@ class CountedShare(NamedTuple):
 
     @property
     def range(self) -> str:
-        """The share and its Wilson interval, as ``50 %, 9–91 %``; "" of nothing."""
+        """The share and its Wilson interval, as ``50 %, 9–91 %``, or "" of nothing."""
         if not self.whole:
             return ""
         low, high = wilson(self.part, self.whole)
@@ -28,11 +28,13 @@ class CountedShare(NamedTuple):
         return f"{share} %, {_percent(low)}\u2013{_percent(high)} %"
 
     def __str__(self) -> str:
-        return f"{self.part} of {self.whole} ({self.range})" if self.whole else "-"
+        if not self.whole:
+            return "-"
+        return f"{self.part} of {self.whole} ({self.range})"
 
 
 def _percent(share: float) -> str:
-    """Return a share in percent; only none is 0, and only all is 100."""
+    """Return a share in percent. Only none is 0, and only all is 100."""
     percent = round(share * 100, 6)
     if percent in (0, 100) or 0.5 <= percent < 99.5:
         return f"{percent:.0f}"
@@ -152,13 +154,13 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
         ]
         groups.sort(key=lambda group: (not group.name, -group.summary["units"], group.name))
 
-        named = [group for group in groups if group.name]
-        if not named or len(groups) < least:
+        named_groups = [group for group in groups if group.name]
+        if not named_groups or len(groups) < least:
             continue
 
         verdicts = []
-        if len(named) > 1:
-            verdicts = [f"{share.name}: {_verdict(share, named)}" for share in _SHARES]
+        if len(named_groups) > 1:
+            verdicts = [f"{share.name}: {_verdict(share, named_groups)}" for share in _SHARES]
         more = len(groups[_MOST_GROUPS:])
         compared.append(Comparison(kind, groups[:_MOST_GROUPS], more, verdicts))
     return compared

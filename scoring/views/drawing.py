@@ -167,7 +167,7 @@ def _take_brief_texts(
 
 
 def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[int]:
-    """Return the indices of the columns that stay in the row; none if there is no room for them.
+    """Return the indices of the columns that stay in the row, or none without room for them.
 
     The widest ones go first, and the first column never goes.
     """
@@ -175,7 +175,9 @@ def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[
     while len(shown) > 1 and not table.records and not _fits(widths, shown, width):
         widest = max(shown[1:], key=lambda index: (widths[index], index))
         shown.remove(widest)
-    return shown if _fits(widths, shown, width) else []
+    if _fits(widths, shown, width):
+        return shown
+    return []
 
 
 def _fits(widths: Sequence[int], shown: Sequence[int], width: int) -> bool:
@@ -301,7 +303,9 @@ def _words_fit(text: Text, width: int) -> bool:
 def _hanging(text: Text, width: int) -> RenderableType:
     """Return a line that is folded below its text, and not below the mark or name before it."""
     match = _LINE_START.match(text.plain)
-    start = match.end() if match else 0
+    start = 0
+    if match:
+        start = match.end()
     if text.cell_len <= width or not start:
         return text
 

@@ -143,7 +143,9 @@ def explain(
     breakdown = examined.score.breakdown
     voting_weight = sum(row.nominal_weight for row in breakdown if row.present)
     signals = tuple(_explained(row, voting_weight, examined, entry) for row in breakdown)
-    path = str(entry.path) if entry else None
+    path = None
+    if entry:
+        path = str(entry.path)
     return Explanation(examined, signals, path, kept, days, subject)
 
 

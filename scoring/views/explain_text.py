@@ -97,7 +97,9 @@ def _old_head(explanation: Explanation) -> Iterator[str]:
 
 def _name(explanation: Explanation) -> str:
     record = explanation.examined.record
-    task = f" ({cut(record.task_id, LONGEST_NAME)})" if record.task_id else ""
+    task = ""
+    if record.task_id:
+        task = f" ({cut(record.task_id, LONGEST_NAME)})"
     return f"Iteration {record.iteration}{task}"
 
 
@@ -121,7 +123,9 @@ def _about_evidence(explanation: Explanation) -> Iterator[str]:
 
     if examined.differs:
         computed = examined.computed
-        value = f"{computed.value:.3f}" if computed.scored else "no score"
+        value = "no score"
+        if computed.scored:
+            value = f"{computed.value:.3f}"
         now = f"The evidence gives {value} today"
         if examined.state.lost:
             now = f"Without the lost evidence it would be {value}"
@@ -142,7 +146,9 @@ def _votes(explanation: Explanation, terminal: bool) -> Iterator[str]:
     yield "What voted"
     for signal in explanation.voted:
         yield f"  {_vote(signal)}"
-        fact = f"{signal.fact} · " if signal.fact and terminal else ""
+        fact = ""
+        if signal.fact and terminal:
+            fact = f"{signal.fact} · "
         claimed = ", as claimed" if signal.source == "claimed" else ""
         yield f"    {fact}{signal.detail}{claimed}"
         yield from (f"    from {source}" for source in signal.sources)

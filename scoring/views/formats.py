@@ -39,7 +39,7 @@ class Writer:
         """Write a row, now or later."""
 
     def close(self) -> None:
-        """Write what is left; the stream stays open."""
+        """Write what is left, and leave the stream open."""
 
 
 class CsvWriter(Writer):
@@ -84,7 +84,7 @@ class JsonlWriter(Writer):
 
 
 class ParquetWriter(Writer):
-    """Writes Parquet in groups of rows; the metadata has the meaning and the unit of columns."""
+    """Writes Parquet in groups of rows, with the meaning and the unit of columns as metadata."""
 
     needs = ("frames", "pyarrow")
     binary = "Parquet"
@@ -123,7 +123,7 @@ FORMATS: dict[str, type[Writer]] = {
 
 
 def clean(row: DataRow) -> DataRow:
-    """Return a row with its texts in UTF-8; other bytes become replacement characters."""
+    """Return a row with its texts in UTF-8, and replacement characters for other bytes."""
     cleaned = {}
     for name, value in row.items():
         cleaned[name] = as_utf8(value) if isinstance(value, str) else value
@@ -186,7 +186,7 @@ def write_streams(
 
 
 def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[str, Path]) -> None:
-    """Write tables to files; the files appear together when all rows are written.
+    """Write tables to files, which appear together when all rows are written.
 
     Args:
         rows: rows with the names of their tables.
@@ -206,9 +206,9 @@ def write_files(rows: Iterable[tuple[str, DataRow]], form: str, paths: Mapping[s
 def write_directory(
     rows: Iterable[tuple[str, DataRow]], tables: Sequence[str], form: str, directory: Path
 ) -> list[Path]:
-    """Write tables to a directory, a file each, and return their paths; see :func:`write_files`.
+    """Write tables to a directory, a file each, and return their paths.
 
-    The directory is made if it does not exist.
+    See :func:`write_files`. The directory is made if it does not exist.
     """
     make_folder(directory)
     paths = {table: directory / f"{table}.{form}" for table in tables}

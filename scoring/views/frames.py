@@ -65,7 +65,10 @@ def rows(
 
 
 def arrow(table: str, *log: Path | str, **how: Any) -> Any:
-    """Return one table as a ``pyarrow.Table``; arguments and errors as for :func:`rows`."""
+    """Return one table as a ``pyarrow.Table``.
+
+    Arguments and errors are those of :func:`rows`.
+    """
     require("frames", "pyarrow")
     import pyarrow as pa
 

@@ -130,7 +130,7 @@ class WordsSummary(NamedTuple):
 
 
 def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
-    """Count the claims in words of a log; None under rules that do not look at words.
+    """Count the claims in words of a log, or return None under rules that do not look at words.
 
     A claim in lines that several iterations share counts once.
     """
@@ -189,4 +189,6 @@ def _row(summary: IntegritySummary) -> TableRow:
 
 
 def _delta_text(delta: float | None) -> str:
-    return "-" if delta is None else f"{delta:+.3f}"
+    if delta is None:
+        return "-"
+    return f"{delta:+.3f}"

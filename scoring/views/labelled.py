@@ -33,7 +33,7 @@ _COLUMNS = (
 def labels_of(
     log_dir: Path, iterations: Iterable[int], warn: Warn
 ) -> dict[int, tuple[LabelRecord, ...]]:
-    """Return the labels of those iterations that have any; warn of what cannot be used."""
+    """Return the labels of those iterations that have any, and warn of what cannot be used."""
     labels = {}
     for iteration in iterations:
         facts = label_facts(log_dir, iteration)
@@ -97,7 +97,9 @@ def _label_cells(row: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _or_dash(value: object) -> str:
-    return "-" if value is None else str(value)
+    if value is None:
+        return "-"
+    return str(value)
 
 
 def candidates(
@@ -152,11 +154,13 @@ def _is_labelled(labels: Iterable[LabelRecord], actor: str | None) -> bool:
 
 
 def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float | None:
-    """Return the mean of the nearest values before and after a position; None without any."""
+    """Return the mean of the nearest values before and after a position, or None without any."""
     before = [value for value in values[:position] if value is not None]
     after = [value for value in values[position + 1 :] if value is not None]
     nearest = [*before[-1:], *after[:1]]
-    return sum(nearest) / len(nearest) if nearest else None
+    if not nearest:
+        return None
+    return sum(nearest) / len(nearest)
 
 
 def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Iterator[Block]:

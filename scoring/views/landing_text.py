@@ -16,11 +16,15 @@ _UNKNOWN = "Not known whether it landed"
 
 
 def named_commit(sha: str | None, subject: str) -> str:
-    """Return a line that names a commit by short SHA and subject; "" where neither is known."""
+    """Return a line that names a commit by short SHA and subject, or "" where neither is known."""
     text = cut(as_utf8(subject), _SUBJECT_LENGTH)
     if sha:
-        return f"Commit {short(sha)}: {text}" if text else f"Commit {short(sha)}"
-    return f"Work: {text}" if text else ""
+        if text:
+            return f"Commit {short(sha)}: {text}"
+        return f"Commit {short(sha)}"
+    if not text:
+        return ""
+    return f"Work: {text}"
 
 
 def landing_text(landing: Landing) -> str:
@@ -45,4 +49,6 @@ def _fate(landing: Landing) -> str:
         return _UNKNOWN
     if landing.reverted_by:
         return _REVERTED
-    return _LANDED if landing.landed else _MISSING
+    if landing.landed:
+        return _LANDED
+    return _MISSING

@@ -109,7 +109,7 @@ def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
 
 
 def _reason(row: WorkRow) -> Reason | None:
-    """Return the worst reason to look at a unit; None if there is none."""
+    """Return the worst reason to look at a unit, or None if there is none."""
     return (
         _reverted(row.unit)
         or _tests_failed(row.unit)

@@ -144,7 +144,9 @@ def _setting_cells(calibration: Calibration) -> Sequence[str]:
 
 
 def _agreed_text(agreement: Agreement) -> str:
-    return f"{agreement.agreed} of {agreement.total}" if agreement.total else "-"
+    if not agreement.total:
+        return "-"
+    return f"{agreement.agreed} of {agreement.total}"
 
 
 def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
@@ -319,7 +321,9 @@ def _stated_differences(verdict: MeetingVerdict) -> Iterator[str]:
 def _value_text(value: float | str | None) -> str:
     if value is None:
         return "nothing"
-    return value if isinstance(value, str) else words(value)
+    if isinstance(value, str):
+        return value
+    return words(value)
 
 
 def _message_lines(verdict: MeetingVerdict) -> Iterator[str]:

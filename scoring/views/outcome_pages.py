@@ -70,7 +70,9 @@ def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Seq
 
 
 def _count_cell(count: int | None) -> AnyCell:
-    return "-" if count is None else count
+    if count is None:
+        return "-"
+    return count
 
 
 def _counts(outcomes: Sequence[Outcome], horizon_days: float) -> str:

@@ -195,7 +195,9 @@ def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Iterat
 
 def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[table.AnyCell, ...]:
     subject = more.subjects.get(line.commit) or line.summary
-    lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
+    lost = ""
+    if line.lost:
+        lost = f"lost: {', '.join(in_words(line.lost))}"
     return (
         *table.named_cells(line.iteration, line.task_id, subject, line.commit),
         table.number(line.value, line.scored),

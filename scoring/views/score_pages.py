@@ -130,7 +130,7 @@ def _breakdown_row(row: SignalContribution) -> TableRow:
 
 
 def _section(title: str, table: Table) -> Iterator[Block]:
-    """Yield a table under a title; a pipe has a colon after the title and indents the table."""
+    """Yield a table under a title. A pipe has a colon after the title and indents the table."""
     yield Line()
     yield Line(f"{title}:", only="pipe")
     yield Line(title, "bold", only="terminal")
@@ -244,7 +244,7 @@ def scored_now_payload(scored: ScoredIteration) -> dict[str, Any]:
 
 
 def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
-    """Return whose work an iteration is, as data; None where lines are not attributed."""
+    """Return whose work an iteration is, as data, or None where lines are not attributed."""
     observed = facts.observed
     if observed is None:
         return None
@@ -271,7 +271,7 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
 
 
 def claims_payload(facts: IterationFacts) -> dict[str, Any]:
-    """Return the agent's claims in words as data; empty where lines are not attributed."""
+    """Return the agent's claims in words as data, or nothing where lines are not attributed."""
     if facts.observed is None:
         return {}
 
@@ -283,7 +283,7 @@ def claims_payload(facts: IterationFacts) -> dict[str, Any]:
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:
-    """Return whose work an iteration is, as its evidence file says; None where it does not."""
+    """Return whose work an iteration is, as its evidence file says, or None where it does not."""
     if kept is None:
         return None
     return {"method": kept.method, "sessions": list(kept.sessions)}

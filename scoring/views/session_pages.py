@@ -58,7 +58,9 @@ def session_rows(
     brief_ids = _brief_ids([session.session_id for session in sessions])
     rows: list[tuple[table.AnyCell, ...]] = []
     for session in sessions:
-        interval = _interval(session) if intervals else None
+        interval = None
+        if intervals:
+            interval = _interval(session)
         row = (
             table.Cell(session.session_id, brief=brief_ids[session.session_id]),
             table.number(session.value, session.scored),
@@ -117,7 +119,9 @@ def session_page(
         meaning: what scores are worth here.
     """
     yield from _session_head(session, members, full, became, meaning)
-    interval = _interval(session) if intervals else None
+    interval = None
+    if intervals:
+        interval = _interval(session)
     if interval:
         yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield table.Line()
@@ -128,7 +132,9 @@ def session_page(
         number = ref.iteration
         unnamed = table.named_cells(number, "", "", None)
         named = names.get(number, unnamed) if names else unnamed
-        state = states.get(number) if states else None
+        state = None
+        if states:
+            state = states.get(number)
         rows.append((*named, *_member_cells(ref, members.get(number), state, graded)))
 
     yield table.Table(_member_columns(meaning, graded), rows, full=full)
@@ -189,7 +195,7 @@ def _member_cells(
 
 
 def spending_section(spending: Spending | None, full: bool = False) -> Iterator[table.Block]:
-    """Yield what an iteration or a session used; a pipe shows it only if the text is full."""
+    """Yield what an iteration or a session used. A pipe shows it only if the text is full."""
     lines = spending_lines(spending)
     if not lines:
         return
@@ -222,7 +228,7 @@ def _interval(session: SessionScore) -> Interval | None:
 
 
 def _bounds(session: SessionScore, members: Mapping[int, Rested]) -> Bounds | None:
-    """Return the mean bounds of the iterations that count; None where one of them is not known."""
+    """Return the mean bounds of the iterations that count, or None where one is not known."""
     counting = [ref.iteration for ref in session.per_iteration if ref.suffices]
     if not counting or not all(number in members for number in counting):
         return None
@@ -263,7 +269,14 @@ def _coverage(session: SessionScore, members: Mapping[int, Rested]) -> SessionCo
 def _coverage_cell(
     session: SessionScore, members: Mapping[int, Rested], what: str = "", average: str = ""
 ) -> table.Cell:
-    """Return a session's coverage as a cell; ``what`` and ``average`` are added to its numbers."""
+    """Return a session's coverage as a cell.
+
+    Args:
+        session: the session.
+        members: what the scores of its iterations rest on.
+        what: words after the number of iterations.
+        average: words after the share of the weight.
+    """
     coverage = _coverage(session, members)
     text = [f"{coverage.scored} of {coverage.total}{what}"]
     brief = [f"{coverage.scored}/{coverage.total}"]

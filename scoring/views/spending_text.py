@@ -15,7 +15,7 @@ def tokens_text(count: int) -> str:
 
 
 def cost_text(cost: float | None) -> str:
-    """Return a cost in US dollars: ``$1,234.50``, ``<$0.01``; ``-`` for None."""
+    """Return a cost in US dollars: ``$1,234.50``, ``<$0.01``, or ``-`` for None."""
     if cost is None:
         return "-"
     if 0 < cost < 0.005:
@@ -24,7 +24,7 @@ def cost_text(cost: float | None) -> str:
 
 
 def duration_text(seconds: float | None) -> str:
-    """Return a duration: ``40 s``, ``12 min``, ``3 h 20 min``, ``52 h``; ``-`` for None."""
+    """Return a duration: ``40 s``, ``12 min``, ``3 h 20 min``, ``52 h``, or ``-`` for None."""
     if seconds is None:
         return "-"
     if seconds < 90:
@@ -42,7 +42,7 @@ def duration_text(seconds: float | None) -> str:
 
 
 def price_note(spending: Spending) -> str:
-    """Return why a cost is missing, or which models it leaves out; "" where it is complete."""
+    """Return why a cost is missing, or which models it leaves out, or "" where it is complete."""
     if spending.source == "lines":
         return "no cost: under the reference's rules a response that is written twice counts twice"
     if not spending.unpriced:

@@ -119,7 +119,7 @@ def _load(db: Any, path: Path) -> None:
 
 
 def named_in(sql: str) -> list[str]:
-    """Return the tables that a statement may need, by the names in it; a view needs ``work``."""
+    """Return the tables that a statement may need, by the names in it. A view needs ``work``."""
     words = set(re.findall(r"\w+", sql.lower()))
     if words & VIEWS.keys():
         words.add("work")

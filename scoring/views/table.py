@@ -51,12 +51,16 @@ AnyCell: TypeAlias = Cell | str | int
 
 def as_cell(cell: AnyCell) -> Cell:
     """Return a cell as a :class:`Cell`."""
-    return cell if isinstance(cell, Cell) else Cell(cell)
+    if isinstance(cell, Cell):
+        return cell
+    return Cell(cell)
 
 
 def number(value: float, present: bool = True) -> str:
     """Return a score as tables show it: three decimals, or ``-`` if it is not present."""
-    return f"{value:.3f}" if present else "-"
+    if not present:
+        return "-"
+    return f"{value:.3f}"
 
 
 def band_text(band: str) -> str:
@@ -247,7 +251,9 @@ class Line(NamedTuple):
 
     def cells(self) -> Sequence[AnyCell]:
         """Return the parts."""
-        return [self.parts] if isinstance(self.parts, str) else self.parts
+        if isinstance(self.parts, str):
+            return [self.parts]
+        return self.parts
 
 
 Block: TypeAlias = Line | Table
@@ -306,7 +312,7 @@ def bounds_text(bounds: Bounds | None, scored: bool = True) -> str:
 
 
 def coverage_cell(coverage: Coverage) -> Cell:
-    """Return how much of the rubric voted, as a cell; in brief ``6/8 · 83 %``."""
+    """Return how much of the rubric voted, as a cell with the brief text ``6/8 · 83 %``."""
     signals = f"{coverage.present}/{coverage.total}"
     brief = f"{signals} · {coverage.weight * 100:.0f} %"
     return Cell(None, str(coverage), brief=brief)

@@ -152,7 +152,9 @@ def _cost_of_nothing(to_nothing: dict[str, Any]) -> str:
 
 
 def _cost_or_unknown(cost: float | None) -> str:
-    return "cost not known" if cost is None else cost_text(cost)
+    if cost is None:
+        return "cost not known"
+    return cost_text(cost)
 
 
 def _comparison_blocks(rows: Sequence[WorkRow]) -> Iterator[Block]:
@@ -182,7 +184,9 @@ def _comparison_blocks(rows: Sequence[WorkRow]) -> Iterator[Block]:
 def _by_row(kind: str, group: Group) -> Sequence[AnyCell]:
     shares = []
     for share in (group.landed, group.fixed):
-        brief = f"{share.part}/{share.whole}" if share.whole else "-"
+        brief = "-"
+        if share.whole:
+            brief = f"{share.part}/{share.whole}"
         shares.append(Cell(None, str(share), brief=brief))
 
     return (
@@ -198,7 +202,9 @@ def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]
     """Yield for each state, and talk: its name, units, cost, time and output, as people read it."""
     for state in (*STATES, "talk"):
         in_this_state = in_state(rows, state)
-        cost = total_cost(in_this_state) if in_this_state else None
+        cost = None
+        if in_this_state:
+            cost = total_cost(in_this_state)
         minutes = sum(row.unit.minutes or 0 for row in in_this_state)
         output = sum(row.values["tokens"]["output"] or 0 for row in in_this_state)
         yield (

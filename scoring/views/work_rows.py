@@ -109,7 +109,12 @@ def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
 
 
 def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
-    """Return the row of a unit; for ``hide_cache_writes`` see :func:`tokens_of`."""
+    """Return the row of a unit.
+
+    Args:
+        unit: the unit.
+        hide_cache_writes: as for :func:`tokens_of`.
+    """
     counted = unit.counted
     harness, session = unit.session or (None, None)
     name, address = unit.author
@@ -146,7 +151,9 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
 
 
 def _to_the_second(ns: int | None) -> str | None:
-    return None if ns is None else f"{time_stamp(ns)[:19]}Z"
+    if ns is None:
+        return None
+    return f"{time_stamp(ns)[:19]}Z"
 
 
 def spending_of_unit(unit: Unit) -> Spending:
@@ -234,9 +241,11 @@ def in_state(rows: Iterable[WorkRow], state: str) -> list[WorkRow]:
 
 
 def total_cost(rows: Sequence[WorkRow]) -> float | None:
-    """Return what some work cost, as far as that is known; None where nothing is known of it."""
+    """Return what some work cost, as far as that is known, or None where nothing is known of it."""
     costs = [row.cost for row in rows if row.cost is not None]
-    return sum(costs) if costs or not rows else None
+    if costs or not rows:
+        return sum(costs)
+    return None
 
 
 def _harness_of(row: WorkRow) -> str:
@@ -290,7 +299,7 @@ def _group_payloads(
 
 
 def _share(part: int, whole: int) -> dict[str, float | None]:
-    """Return a share with its Wilson interval; all None of nothing."""
+    """Return a share with its Wilson interval. All are None of nothing."""
     if not whole:
         return {"value": None, "low": None, "high": None}
     low, high = wilson(part, whole)

@@ -4,7 +4,7 @@ import pytest
 
 from scoring.evidence.labels import Judgement
 from scoring.statistics import DRAWS, resampled
-from scoring.views.agreement import (
+from scoring.views.label_agreement import (
     agreement,
     krippendorff_alpha,
     weighted_kappa,

@@ -104,7 +104,9 @@ class SignalPresence:
     @property
     def share(self) -> float:
         """The share of iterations in which it is present, 0 to 1."""
-        return self.present / self.total if self.total else 0.0
+        if not self.total:
+            return 0.0
+        return self.present / self.total
 
 
 class MethodCount(NamedTuple):
@@ -325,7 +327,9 @@ def survey_attribution(iterations: Sequence[IterationFacts]) -> AttributionSurve
     for facts in iterations:
         observed = facts.observed
         if observed is None or observed.method is None:
-            reason = observed.problem if observed else ""
+            reason = ""
+            if observed:
+                reason = observed.problem
             without.setdefault(reason or NO_SESSION, []).append(facts.record.iteration)
         else:
             counts[observed.method] += 1

@@ -358,7 +358,9 @@ def _signals(examination: Examination) -> Iterator[Finding]:
             continue
 
         spec = rubric.signal(signal.signal)
-        share = spec.weight / total_weight if spec else 0.0
+        share = 0.0
+        if spec:
+            share = spec.weight / total_weight
         iterations = counted(missing, "iteration")
         absent = f"{missing} of {counted(signal.total, 'iteration')}"
         may_be_absent = signal.present or is_chosen(signal.signal)

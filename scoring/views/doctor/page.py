@@ -112,7 +112,9 @@ def _harness_section(survey: TranscriptSurvey) -> _Section:
     )
     rows = []
     for harness in survey.harnesses:
-        failed = "unknown" if harness.ends_unknown else harness.tool_errors
+        failed: AnyCell = harness.tool_errors
+        if harness.ends_unknown:
+            failed = "unknown"
         counts = (harness.sessions, harness.files, harness.turns, harness.tool_calls)
         rows.append((harness.name, *counts, failed, harness.duplicates_dropped))
     return _Section(heads, rows)
@@ -153,7 +155,7 @@ def _file_section(files: Sequence[FileFound]) -> _Section:
 
 
 def _sessions_known(files: Sequence[FileFound]) -> bool:
-    """Return whether harness and sessions are known; the reference's rules do not look for them."""
+    """Return whether the rules look for harness and sessions. Those of the reference do not."""
     return not files or any(file.harness or file.sessions or file.cwd for file in files)
 
 
@@ -189,7 +191,9 @@ def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
     trunk = repository.trunk
     if not trunk:
         return
-    tip = f" at {short(trunk.commit)}" if trunk.commit else ""
+    tip = ""
+    if trunk.commit:
+        tip = f" at {short(trunk.commit)}"
     yield "TRUNK", f"{trunk.name or 'none'}{tip}: {trunk.how}"
     yield "HISTORY", "shallow" if trunk.shallow else "complete"
     if examination.log.iterations:
@@ -342,7 +346,7 @@ def _attribution_payload(
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """Return the fields of a struct or dataclass as plain data; an empty text becomes None."""
+    """Return the fields of a struct or dataclass as plain data, with None for an empty text."""
     fields = structs.asdict(value) if isinstance(value, Struct) else asdict(value)
     plain: dict[str, Any] = {}
     for name, item in fields.items():

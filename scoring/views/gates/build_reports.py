@@ -63,7 +63,7 @@ def _test_case(
 
 
 def xml_text(text: str) -> str:
-    """Return text that XML can hold; other characters, and invisible ones, become escapes."""
+    """Return text that XML can hold, with escapes for other characters and invisible ones."""
     return "\n".join(visible(as_utf8(line)) for line in text.split("\n"))
 
 
@@ -102,7 +102,9 @@ def _iteration_row(checked: Checked) -> str:
     task = markdown_text(checked.task_id)
     score = number(checked.score.value, checked.score.scored)
     band = markdown_text(checked.score.band)
-    result = "fails" if checked.failures else "; ".join(checked.notes)
+    result = "; ".join(checked.notes)
+    if checked.failures:
+        result = "fails"
     return f"| {checked.iteration} | {task} | {score} | {band} | {markdown_text(result)} |"
 
 

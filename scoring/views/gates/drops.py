@@ -199,11 +199,17 @@ def _rows(text: str) -> list[Any]:
 
     if isinstance(data, dict) and "iterations" in data:
         data = data["iterations"]
-    return data if isinstance(data, list) else [data]
+    if isinstance(data, list):
+        return data
+    return [data]
 
 
 def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
-    """Return an iteration's number and score; TypeError, ValueError or KeyError if it has none."""
+    """Return an iteration's number and score.
+
+    Raises:
+        TypeError, ValueError, KeyError: the row has none.
+    """
     value = row["value"] if "value" in row else row["score"]
     iteration = row["iteration"]
     version = row["rubric_version"]

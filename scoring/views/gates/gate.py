@@ -99,9 +99,11 @@ def is_enough(score: PersistedScore) -> bool:
 
 
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:
-    """Return the mean, 0 to 1, of the scores on enough evidence; None if there are none."""
+    """Return the mean, 0 to 1, of the scores on enough evidence, or None if there are none."""
     values = [score.value for score in scores if is_enough(score)]
-    return sum(values) / len(values) if values else None
+    if not values:
+        return None
+    return sum(values) / len(values)
 
 
 def weakest(score: PersistedScore) -> str:

@@ -35,7 +35,10 @@ _DATA_ELEMENT = b'<script type="application/json" id="da-score-data">'
 
 
 def page_parts(digest: Digest) -> Iterator[str]:
-    """Yield a report as HTML, part by part; that of a long log is never in memory as a whole."""
+    """Yield a report as HTML, part by part.
+
+    The page of a long log is never in memory as a whole.
+    """
     import jinja2
 
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -56,7 +59,9 @@ def page_parts(digest: Digest) -> Iterator[str]:
 
 def _without_hidden(value: Any) -> Any:
     """Return a value of the template with invisible characters shown as escapes."""
-    return visible(value) if type(value) is str else value  # a marked-up text has another type
+    if type(value) is str:
+        return visible(value)
+    return value
 
 
 def _contents(digest: Digest) -> dict[str, Any]:

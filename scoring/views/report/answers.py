@@ -28,25 +28,27 @@ class Piece(NamedTuple):
 
     @property
     def commit(self) -> str:
-        """The commit of the work; "" where there is none."""
+        """The commit of the work, or "" where there is none."""
         commit: str | None = self.row.values["commit"] if self.row else self.lines[0].commit
         return commit or ""
 
     @property
     def subject(self) -> str:
-        """The commit's subject, else what an entry says; "" where neither is known."""
-        return shortened(self.row.values["subject"]) if self.row else ""
+        """The commit's subject, else what an entry says, or "" where neither is known."""
+        if not self.row:
+            return ""
+        return shortened(self.row.values["subject"])
 
     @property
     def by(self) -> str:
-        """The model, else the harness, that did the work; "" where neither is known."""
+        """The model, else the harness, that did the work, or "" where neither is known."""
         if not self.row:
             return ""
         return shortened(self.row.values["model"] or self.row.values["harness"])
 
     @property
     def date(self) -> str:
-        """The day on which the work ended; "" where that is not known."""
+        """The day on which the work ended, or "" where that is not known."""
         date = ""
         if self.row and self.row.values["ended"]:
             date = self.row.values["ended"]

@@ -26,7 +26,7 @@ _PATH_LIMIT = 500
 
 
 def commit_pages(remotes: Mapping[str, str]) -> str:
-    """Return the address of commits' pages up to the SHA; "" if no remote has such pages.
+    """Return the address of commits' pages up to the SHA, or "" if no remote has such pages.
 
     The address is quoted, and has no user and no password.
 
@@ -54,8 +54,10 @@ def _is_repository_path(path: str) -> bool:
 
 
 def commit_page(pages: str, sha: str) -> str:
-    """Return the address of the page of a commit; "" where there is none."""
-    return pages + sha if pages and _SHA.fullmatch(sha) else ""
+    """Return the address of the page of a commit, or "" where there is none."""
+    if pages and _SHA.fullmatch(sha):
+        return pages + sha
+    return ""
 
 
 def where_it_is(repo_dir: Path) -> tuple[str, str]:

@@ -112,12 +112,12 @@ class Digest:
 
     @functools.cached_property
     def interval(self) -> Interval | None:
-        """The bootstrap interval of the mean; None for fewer than two scores."""
+        """The bootstrap interval of the mean, or None for fewer than two scores."""
         return bootstrap_interval(self.values)
 
     @functools.cached_property
     def trend(self) -> Trend | None:
-        """How the newer half of the scores differs from the older; None of fewer than two each."""
+        """How the newer half of the scores differs from the older, if each has two or more."""
         half = len(self.values) // 2
         older = self.values[:half]
         newer = self.values[half:]
@@ -131,8 +131,10 @@ class Digest:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the scores on enough evidence; None when there is none."""
-        return sum(self.values) / len(self.values) if self.values else None
+        """The mean of the scores on enough evidence, or None when there is none."""
+        if not self.values:
+            return None
+        return sum(self.values) / len(self.values)
 
     @property
     def dates(self) -> str:
@@ -144,12 +146,16 @@ class Digest:
             return ""
         first = in_order[0]
         last = in_order[-1]
-        return first if first == last else f"{first} to {last}"
+        if first == last:
+            return first
+        return f"{first} to {last}"
 
     @property
     def coverage(self) -> float | None:
-        """The mean share of the rubric's weight that voted, 0 to 1; None for an empty log."""
-        return sum(line.weight for line in self.lines) / len(self.lines) if self.lines else None
+        """The mean share of the rubric's weight that voted, 0 to 1, or None for an empty log."""
+        if not self.lines:
+            return None
+        return sum(line.weight for line in self.lines) / len(self.lines)
 
     @property
     def bands(self) -> dict[str, int]:
@@ -251,7 +257,9 @@ def digest(log: Path, rubric: Rubric, examined: Iterable[ExaminedIteration]) -> 
 
 def _hook_results(iteration: ExaminedIteration) -> Iterator[tuple[str, str]]:
     for hook in iteration.facts.hooks.records or ():
-        result = hook.result if hook.result in RESULTS else "other"
+        result = "other"
+        if hook.result in RESULTS:
+            result = hook.result
         yield shortened(hook.rule_id), result
 
 

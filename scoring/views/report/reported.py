@@ -40,7 +40,7 @@ class Vote(NamedTuple):
 
     @property
     def lost(self) -> float:
-        """What it did not add of its weight; all of it where it did not vote."""
+        """What it did not add of its weight, which is all of it where it did not vote."""
         return self.weight - self.contribution
 
 
@@ -65,7 +65,7 @@ class ReportedClaim(NamedTuple):
 
     @property
     def delta(self) -> float:
-        """Observed minus claimed; 0 when they do not compare."""
+        """Observed minus claimed, or 0 when they do not compare."""
         if self.claimed is None or self.observed is None:
             return 0.0
         return self.observed - self.claimed
@@ -123,7 +123,7 @@ class ReportedIteration:
 
     @property
     def sub_scores(self) -> dict[str, float | None]:
-        """The sub-scores by signal; None where it is absent."""
+        """The sub-scores by signal, or None where it is absent."""
         return {row.signal: row.sub_score if row.present else None for row in self.rows}
 
     @property

@@ -40,7 +40,7 @@ SCALES: dict[str, Sequence[Any]] = {
 
 
 def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Return Krippendorff's ordinal alpha, at most 1; None where all values are equal.
+    """Return Krippendorff's ordinal alpha, at most 1, or None where all values are equal.
 
     Args:
         units: the values of each unit; a unit with fewer than two does not count.
@@ -88,7 +88,7 @@ def _coincidences(
 
 
 def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
-    """Return Cohen's kappa, weighted by squared distance; None without a pair or a difference.
+    """Return Cohen's kappa, weighted by squared distance, or None without a pair or a difference.
 
     Args:
         pairs: the two ratings of each unit.
@@ -101,7 +101,9 @@ def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
     for first, first_count in first_ratings.items():
         for second, second_count in second_ratings.items():
             expected += first_count * second_count * (first - second) ** 2
-    return 1 - len(pairs) * observed / expected if expected else None
+    if not expected:
+        return None
+    return 1 - len(pairs) * observed / expected
 
 
 class Measured(NamedTuple):
@@ -202,7 +204,9 @@ def _ratings(
         ratings = []
         for person in people:
             judgement = by_actor.get(person)
-            value = getattr(judgement, name) if judgement is not None else None
+            value = None
+            if judgement is not None:
+                value = getattr(judgement, name)
             if value is not None:
                 ratings.append(float(SCALES[name].index(value)))
         if len(ratings) > 1:
