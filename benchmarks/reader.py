@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.harnesses.reading import Reading
 from scoring.evidence.transcripts.events import (
     BreakKind,
     Call,
@@ -27,7 +28,6 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.reading import Reading
 
 VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 

@@ -26,7 +26,7 @@ from benchmarks.tables import markdown, put
 from rubric import released_rubric
 from scoring import ScoredIteration, load_iteration_log, score_log
 from scoring.evidence.attribution.attributed import attributed_scan
-from scoring.evidence.attribution.work_trees import Neighbourhood
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.facts import REVERTED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources

@@ -228,7 +228,7 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
     checkpoints or transcript directories, by its id or the beginning of it, or a transcript of
     Claude Code.
     """
-    from scoring.evidence.transcripts.deliberations import (
+    from scoring.evidence.deliberations import (
         deliberations_in,
         session_transcript,
         transcript_from,

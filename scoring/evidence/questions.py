@@ -12,8 +12,8 @@ from scoring.evidence.attribution.attributed import (
     Verification,
 )
 from scoring.evidence.attribution.makers import in_order, place_of
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
-from scoring.evidence.attribution.work_trees import Neighbourhood, WorkTrees
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
@@ -21,6 +21,7 @@ from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
+from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.log.model import IterationRecord, VerifierRecord
 from scoring.text import trim
 

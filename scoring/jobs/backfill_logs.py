@@ -4,8 +4,8 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 
-from scoring.evidence.transcripts.reading import end_with
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport, backfill_log
+from scoring.worker_processes import end_with_parent
 
 
 def backfill_logs(
@@ -60,4 +60,4 @@ def _prepare_worker(parent: int) -> None:
     """Leave interruptions to the process that started this one, and end when that is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    end_with(parent)
+    end_with_parent(parent)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.work_trees import Neighbourhood
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import timestamp_ns

@@ -7,8 +7,9 @@ from typing import Any
 from msgspec.structs import astuple
 
 from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.discovery import TranscriptFile, discover
+from scoring.evidence.harnesses.reading import Reading
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -25,7 +26,7 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.reading import Reading
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 CORRECTION = "No, that is wrong"
 """A prompt that is noted, where there was work before it."""

@@ -10,6 +10,7 @@ from helpers.harness_lines import as_bytes, read, response
 from rubric import load_rubric
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.harnesses import lines
+from scoring.evidence.transcripts import opening
 from scoring.log.settings import resolve_settings
 from scoring.meters.plaindata import read_config
 
@@ -44,11 +45,11 @@ class TestCompressed:
     def test_what_repeats_itself_much_is_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lines, "FREE", 0)
+        monkeypatch.setattr(opening, "FREE", 0)
         many = as_bytes(response(n, f"msg_{n}", f"req_{n}") for n in range(2000))
         path = tmp_path / "long.jsonl.zst"
         path.write_bytes(zstd.compress(many, 19))
-        assert 10 < len(many) / path.stat().st_size < lines.EXPANSION
+        assert 10 < len(many) / path.stat().st_size < opening.EXPANSION
         facts, _ = read(tmp_path, warn=pytest.fail)
         assert facts[0].turns == 2000
 

@@ -8,9 +8,9 @@ from helpers.repos import Repo
 
 from scoring.errors import LogError
 from scoring.evidence.beside import deliberation_facts, hook_facts
+from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import label_facts
-from scoring.evidence.transcripts.discovery import discover
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.jobs.lint import lint_log
 from scoring.log.load import load_iteration_log

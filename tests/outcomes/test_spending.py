@@ -25,7 +25,7 @@ from helpers.harness_lines import (
 )
 
 from scoring.evidence.harnesses.gemini import GeminiCli
-from scoring.evidence.harnesses.harness import JsonReader
+from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import LineClock
 from scoring.evidence.transcripts.facts import (
     PROMPT_STEPS,

@@ -16,7 +16,8 @@ from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.evidence.harnesses.harness import NO_TIME, FileNames, Harness, Home, JsonReader
+from scoring.evidence.harnesses.harness import FileNames, Harness, Home
+from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -193,7 +194,7 @@ class TestHarnessOfOneFileAndOneLine:
         cache = ("--cache-dir", str(tmp_path / "cache"))
         cold = da_score("signals", *RUBRIC, *cache).json
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("scoring.evidence.transcripts.reading.read_whole", None)
+            patched.setattr("scoring.evidence.harnesses.reading.read_whole", None)
             assert da_score("signals", *RUBRIC, *cache).json == cold
         talk(place, "talk-1.json", squawks=[])
         assert da_score("signals", *RUBRIC, *cache).json != cold

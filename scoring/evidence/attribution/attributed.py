@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution import sightings
 from scoring.evidence.attribution.attribution import NO_TRANSCRIPT, NOT_READ, Share, attribute
+from scoring.evidence.attribution.checkpoint_transcripts import checkpoint_transcripts
 from scoring.evidence.attribution.claims import claims_seen, spoken_in
 from scoring.evidence.attribution.makers import LandedAs
+from scoring.evidence.attribution.neighbourhood import Neighbourhood, Writes
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked, Tree
-from scoring.evidence.attribution.work_trees import Neighbourhood, WorkTrees, Writes
 from scoring.evidence.attribution.written import LinesAdded, least_share, written_lines
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.checkpoints import (
@@ -28,9 +29,9 @@ from scoring.evidence.git.checkpoints import (
 )
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
+from scoring.evidence.harnesses.reading import transcript_rules
 from scoring.evidence.transcripts import counting, streams
 from scoring.evidence.transcripts.counter import ELSEWHERE, NO_FOLDER, InRepository
-from scoring.evidence.transcripts.discovery import checkpoint_transcripts, discover
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
@@ -44,10 +45,11 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
     timestamp_ns,
 )
-from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, TranscriptRules, file_found
+from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, file_found
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
-ATTRIBUTED_TRANSCRIPTS = TranscriptRules(
-    discover, lambda: readers.HARNESSES, "attributed-rows", TestTools
+ATTRIBUTED_TRANSCRIPTS = transcript_rules(
+    "attributed-events", lambda: readers.HARNESSES, tools=TestTools
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 

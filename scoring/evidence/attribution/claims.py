@@ -98,7 +98,7 @@ def spoken_in(
 
 
 def _counts(event: Event, file: File) -> bool:
-    """Return whether an event is the session's own; a run counts where its call and result are."""
+    """Return whether an event counts: a session's own, or a run with its call and its result."""
     if isinstance(event, TestRun):
         return event.ended and event.called_at is not None
     return not file.events.spans[event.span].agent

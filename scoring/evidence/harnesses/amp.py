@@ -16,7 +16,8 @@ from scoring.evidence.harnesses.fields import (
     text_in,
     time_in,
 )
-from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness
+from scoring.evidence.harnesses.harness import FileNames, Harness
+from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan
 

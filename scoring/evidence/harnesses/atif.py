@@ -16,7 +16,8 @@ from scoring.evidence.harnesses.fields import (
     time_in,
     value_of,
 )
-from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness
+from scoring.evidence.harnesses.harness import FileNames, Harness
+from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 

@@ -17,14 +17,8 @@ from msgspec.structs import replace
 from scoring.evidence.commands.objective_flags import LOOP_STATE, command_flags, reads_loop_state
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import Count, RawField, keys_of, member, text_in, value_of
-from scoring.evidence.harnesses.harness import (
-    MODEL_LIMIT,
-    NO_TIME,
-    Harness,
-    Home,
-    Hook,
-    JsonReader,
-)
+from scoring.evidence.harnesses.harness import MODEL_LIMIT, Harness, Home, Hook
+from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
 from scoring.evidence.transcripts.edits import Hashes, lines_added
 from scoring.evidence.transcripts.events import (
     Call,
@@ -205,7 +199,7 @@ class _LinePlace(NamedTuple):
 
 
 class ClaudeReader(JsonReader):
-    """See :class:`~scoring.evidence.harnesses.harness.JsonReader`."""
+    """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
 
     decoder = msgspec.json.Decoder(_Line)
     goes_on = True

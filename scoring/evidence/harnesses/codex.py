@@ -37,16 +37,8 @@ from scoring.evidence.harnesses.codex_sessions import (
     without_replay,
 )
 from scoring.evidence.harnesses.fields import BROKEN, RawField, items_in, keys_of, member, text_in
-from scoring.evidence.harnesses.harness import (
-    MODEL_LIMIT,
-    NO_TIME,
-    OTHER_TYPE,
-    Copy,
-    Harness,
-    Home,
-    Hook,
-    JsonReader,
-)
+from scoring.evidence.harnesses.harness import MODEL_LIMIT, Copy, Harness, Home, Hook
+from scoring.evidence.harnesses.json_reader import NO_TIME, OTHER_TYPE, JsonReader
 from scoring.evidence.harnesses.tool_calls import script_of
 from scoring.evidence.transcripts.counter import EventsOfSession
 from scoring.evidence.transcripts.edits import lines_patched, paths_patched
@@ -95,7 +87,7 @@ _decode_info = msgspec.json.Decoder(CodexInfo | None).decode
 
 
 class CodexReader(JsonReader):
-    """See :class:`~scoring.evidence.harnesses.harness.JsonReader`."""
+    """See :class:`~scoring.evidence.harnesses.json_reader.JsonReader`."""
 
     decoder = msgspec.json.Decoder(CodexLine)
     goes_on = True

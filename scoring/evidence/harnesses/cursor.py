@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
 from scoring.evidence.harnesses.fields import items_in, keys_of, member, text_in, value_of
-from scoring.evidence.harnesses.harness import SPELLED_FOLDER, FileNames, Harness, Hook
+from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
 
 TOOLS = ToolNames(
     shells="Shell",

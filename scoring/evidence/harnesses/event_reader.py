@@ -1,4 +1,4 @@
-"""The base of readers whose transcripts are JSON objects, a line each or in one document."""
+"""The base of readers for transcripts of JSON objects, a line each or in one document."""
 
 import json
 import os
@@ -7,18 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import id_in
-from scoring.evidence.harnesses.harness import (
-    HASHED_FOLDER,
-    MODEL_LIMIT,
-    NO_TIME,
-    SPELLED_FOLDER,
-    UNKNOWN_KIND,
-    JsonReader,
-)
+from scoring.evidence.harnesses.harness import MODEL_LIMIT
+from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
 from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
 from scoring.evidence.transcripts.events import (
     Call,
@@ -32,6 +27,8 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 from scoring.evidence.transcripts.observing import AddedLines, Observations
+from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
+from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.files import READ_PLAIN, refuse_special
 
 PLACE = "$place"
@@ -45,7 +42,7 @@ _LINE_LIMIT = 16 << 20
 
 
 class EventReader(JsonReader):
-    """Reads JSON objects; of each, :meth:`entry` says what happened, and nothing else.
+    """Reads JSON objects, of which :meth:`entry` says what happened.
 
     A reader sets :attr:`where` to what holds from now on, begins each event with :meth:`event`,
     and says what is in it with the other methods. The id of a call may be any value: what is not
@@ -87,7 +84,7 @@ class EventReader(JsonReader):
 
     @property
     def folder(self) -> str:
-        """The folder of what is read now; "" where only a digest or a spelling of it is known."""
+        """The folder of what is read now, or "" where its path is disguised."""
         if self.where.cwd.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
             return ""
         return self.where.cwd
@@ -172,27 +169,9 @@ class EventReader(JsonReader):
                 as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
-        stated = TokensStated.ALL
-        if output is None:
-            stated, output, given, reads, writes = TokensStated.NOTHING, 0, 0, 0, 0
-        elif given is None:
-            stated, given, reads, writes = TokensStated.OUTPUT_ONLY, 0, 0, 0
-        elif not writes:
-            stated = TokensStated.WITHOUT_CACHE_WRITES
-            writes = given
-            given += reads or 0
-        response = Response(
-            *self._at,
-            id=0,
-            request=0,
-            side_chain=self.where.agent,
-            copies=1,
-            stated=stated,
-            output=output,
-            input=given,
-            cache_reads=reads or 0,
-            cache_writes=writes,
-        )
+        response = Response(*self._at, id=0, request=0, side_chain=self.where.agent, copies=1)
+        if output is not None:
+            response = _with_tokens(response, output, given, reads or 0, writes or 0)
         self.counted[Response].append(response)
 
     def totals(self, since: int, output: int, given: int, reads: int, writes: int) -> None:
@@ -216,18 +195,18 @@ class EventReader(JsonReader):
         self.counted[StatedTotals].append(totals)
 
     def command(self, call: object, text: str, folder: str = "") -> None:
-        """Note a call that runs shell commands; see :meth:`Observations.command`."""
+        """Note a call that runs shell commands. See :meth:`Observations.command`."""
         key = self.seen.command(_id_of(call), text, folder or self.folder)
         self._note_call(key, command_flags(text))
 
     def edit(
         self, call: object, paths: Iterable[str], lines: AddedLines, whole: bool = False
     ) -> None:
-        """Note a call of a tool that edits files; see :meth:`Observations.edit`."""
+        """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
         self._note_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
 
     def call(self, call: object, question: bool = False, agent: bool = False) -> None:
-        """Note a call of any other tool; see :meth:`Observations.call`."""
+        """Note a call of any other tool. See :meth:`Observations.call`."""
         self._note_call(self.seen.call(_id_of(call), question, agent))
 
     def result(self, call: object, failed: bool | None, text: str) -> None:
@@ -262,6 +241,31 @@ class EventReader(JsonReader):
 
     def _note_call(self, key: int, shows: int = 0) -> None:
         self.counted[Call].append(Call(*self._at, id=key, shows=shows))
+
+
+def _with_tokens(
+    response: Response, output: int, given: int | None, reads: int, writes: int
+) -> Response:
+    """Return a response with its tokens; see :meth:`EventReader.response`."""
+    if given is None:
+        return replace(response, stated=TokensStated.OUTPUT_ONLY, output=output)
+    if writes:
+        return replace(
+            response,
+            stated=TokensStated.ALL,
+            output=output,
+            input=given,
+            cache_reads=reads,
+            cache_writes=writes,
+        )
+    return replace(
+        response,
+        stated=TokensStated.WITHOUT_CACHE_WRITES,
+        output=output,
+        input=given + reads,
+        cache_reads=reads,
+        cache_writes=given,
+    )
 
 
 def identity(name: object, *others: object) -> Sequence[object]:

@@ -1,4 +1,7 @@
-"""What is in a JSON text, and in a value that should be an object and may be anything."""
+"""Fields of JSON values that should be objects and may be anything.
+
+Nothing here fails on a value of another type: it is as if the field were not there.
+"""
 
 import json
 from pathlib import Path
@@ -11,22 +14,30 @@ from scoring.errors import InputError
 from scoring.evidence.transcripts.facts import NS_MAX, timestamp_ns
 from scoring.files import read_file
 
-COUNT_LIMIT = 1 << 40  # the largest number of tokens that one line may state
+COUNT_LIMIT = 1 << 40
+"""The largest number of tokens that one line may state."""
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_LIMIT)]
-RawField: TypeAlias = msgspec.Raw | UnsetType  # a field that is only decoded where it is needed
+"""A number of tokens."""
 
-BROKEN = (
-    msgspec.MsgspecError,
-    ValueError,
-    RecursionError,
-)  # what decoding raises, also of another type or too deep
+RawField: TypeAlias = msgspec.Raw | UnsetType
+"""A field that is only decoded where it is needed."""
 
-_anything, _keys = msgspec.json.Decoder(), msgspec.json.Decoder(dict[str, msgspec.Raw])
+BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What decoding raises: for broken JSON, for another type, and for what is nested too deep."""
+
+_FILE_LIMIT = 1 << 20
+
+_anything = msgspec.json.Decoder()
+_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> Any:
-    """Decode a JSON text, also with broken characters: harnesses cut text anywhere (raises as in :data:`BROKEN`)."""
+    """Decode a JSON text, also with broken characters: harnesses cut text anywhere.
+
+    Raises:
+        msgspec.MsgspecError, ValueError, RecursionError: as in :data:`BROKEN`.
+    """
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:
@@ -42,15 +53,24 @@ def decoded(decoder: msgspec.json.Decoder[Any], text: "bytes | msgspec.Raw") -> 
 def value_of(
     raw: bytes | RawField, decoder: msgspec.json.Decoder[Any] = _anything, otherwise: Any = None
 ) -> Any:
-    """Return what a text or a field holds; something else where it is missing or broken."""
+    """Return what a JSON text or a field holds.
+
+    Args:
+        raw: the text.
+        decoder: decodes it.
+        otherwise: what to return where it is missing or broken.
+    """
     try:
         return otherwise if raw is UNSET else decoded(decoder, raw)
     except BROKEN:
         return otherwise
 
 
-def value_in(path: Path, limit: int = 1 << 20) -> Any:
-    """Return what a JSON file holds, of up to so many bytes; None where it is missing, larger or broken."""
+def value_in(path: Path, limit: int = _FILE_LIMIT) -> Any:
+    """Return what a JSON file of up to ``limit`` bytes holds.
+
+    None where it is missing, larger or broken.
+    """
     try:
         return value_of(read_file(path, limit))
     except InputError:
@@ -58,12 +78,12 @@ def value_in(path: Path, limit: int = 1 << 20) -> Any:
 
 
 def keys_of(line: bytes) -> frozenset[str]:
-    """Return the keys of a JSON object; none of anything else."""
+    """Return the keys of a JSON object, or none of anything else."""
     return frozenset(value_of(line, _keys, ()))
 
 
 def is_too_deep(line: bytes) -> bool:
-    """Return whether a text is nested too deep, also behind a field of another type."""
+    """Return whether a text is nested too deep, also after a field of another type."""
     try:
         _keys.decode(line)
     except RecursionError:
@@ -74,44 +94,53 @@ def is_too_deep(line: bytes) -> bool:
 
 
 def member(value: Any, *names: str) -> Any:
-    """Return what is under some names, one within the other; None when it is not there."""
+    """Return what is under some names, one within the other, or None when it is not there."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def text_in(value: Any, *names: str) -> str:
-    """Return the text under some names, or the texts of a list of parts, one below the other; "" when there is none."""
-    found = member(value, *names)
-    if isinstance(found, list):
-        texts = [part if isinstance(part, str) else member(part, "text") for part in found]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return found if isinstance(found, str) else ""
+    """Return the text under some names, or "" without one.
+
+    A list of parts has their texts as lines.
+    """
+    content = member(value, *names)
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+
+    texts = [part if isinstance(part, str) else member(part, "text") for part in content]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def items_in(value: Any, *names: str) -> list[Any]:
-    """Return the list under some names; an empty one when it is none."""
-    found = member(value, *names)
-    return found if isinstance(found, list) else []
+    """Return the list under some names, or an empty one."""
+    items = member(value, *names)
+    return items if isinstance(items, list) else []
 
 
 def count_in(value: Any, *names: str) -> int | None:
-    """Return the number of tokens under some names; None when it is none."""
-    found = member(value, *names)
-    return found if type(found) is int and 0 <= found <= COUNT_LIMIT else None
+    """Return the number of tokens under some names, or None without one."""
+    count = member(value, *names)
+    return count if type(count) is int and 0 <= count <= COUNT_LIMIT else None
 
 
 def id_in(value: Any, *names: str) -> str:
-    """Return the id under some names; "" where there is none, or a tool that hides secrets has put its word for it."""
-    found = text_in(value, *names)
-    return "" if "REDACTED" in found else found
+    """Return the id under some names, or "" without one.
+
+    A tool that hides secrets may have put its word in the place of an id.
+    """
+    name = text_in(value, *names)
+    return "" if "REDACTED" in name else name
 
 
 def time_in(value: Any, *names: str) -> int | None:
-    """Return the time stamp under some names in nanoseconds since 1970; None where there is none."""
+    """Return the time stamp under some names, in nanoseconds since 1970, or None without one."""
     return timestamp_ns(text_in(value, *names))
 
 
 def milliseconds(value: object) -> int | None:
-    """Return a time in milliseconds since 1970 in nanoseconds; None where it is none."""
+    """Return a time in milliseconds since 1970 in nanoseconds, or None for anything else."""
     return value * 1_000_000 if type(value) is int and 0 <= value < NS_MAX // 1_000_000 else None

@@ -10,9 +10,11 @@ from typing import Any
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
 from scoring.evidence.harnesses.fields import count_in, items_in, member, text_in, time_in
-from scoring.evidence.harnesses.harness import HASHED_FOLDER, OTHER_TYPE, FileNames, Harness, Hook
+from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
+from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call, shell_answer
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
 
 TOOLS = ToolNames("run_shell_command", "write_file replace", questions="ask_user exit_plan_mode")
 

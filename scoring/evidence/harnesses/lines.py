@@ -1,131 +1,80 @@
-"""Opens a transcript, cuts it into lines, and gives each to the reader that claims it; long, as every form is here."""
+"""Cuts transcripts into lines and gives each line to the reader of the harness that wrote it."""
 
-import contextlib
 import errno
 import os
-import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
-from scoring.errors import Warn
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.evidence.harnesses.harness import (
-    HALF_WRITTEN,
-    NOT_JSON,
-    TOO_LONG,
-    UNKNOWN_KIND,
-    Harness,
-    JsonReader,
-)
+from scoring.evidence.harnesses.harness import Harness
+from scoring.evidence.harnesses.json_reader import HALF_WRITTEN, NOT_JSON, TOO_LONG, JsonReader
 from scoring.evidence.transcripts.events import EventsByHarness
-from scoring.files import READ_PLAIN, reason, refuse_special
+from scoring.evidence.transcripts.opening import BLOCK, chunks, decompressed
+from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 
-LINE_LIMIT = (
-    16 << 20
-)  # the longest line, in bytes, that is read; a longer one is skipped with a warning
-DOCUMENT_LIMIT = 256 << 20  # bytes
-LIMIT, MOST_LINES = 4 << 30, 1 << 20  # bytes, decompressed, and lines of one transcript
-EXPANSION = 500  # how many times as long one over FREE bytes may get; rollouts of Codex get 5 to 50 times as long
-FREE = 16 << 20  # how many bytes a transcript may have when it is decompressed, whatever its size
-WINDOW_LOG_LIMIT = 27  # how much memory decompressing may need, as a power of two of bytes: 128 MiB
-_BLOCK = 120_000  # many lines at once, and below 128 KiB, from where the allocator asks the system every time
+LINE_LIMIT = 16 << 20
+"""The longest line that is read, in bytes. A longer one is skipped with a warning."""
 
+DOCUMENT_LIMIT = 256 << 20
+"""The longest document that is read, in bytes."""
 
-@contextlib.contextmanager
-def opened(path: Path, warn: Warn) -> Iterator[int | None]:
-    """Open a transcript; None, with a warning, when it is no plain file, and without one when it is a directory."""
-    try:
-        refuse_special(path)
-        fd = os.open(path, READ_PLAIN)
-    except (OSError, ValueError) as e:
-        warn(f"transcript {path}: {reason(e)}; skipped")
-        yield None
-        return
-    try:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            warn(f"transcript {path}: is not a plain file; skipped")
-        yield fd if stat.S_ISREG(mode) else None
-    finally:
-        os.close(fd)
-
-
-def chunks(fd: int, end: int) -> Iterator[bytes]:
-    """Yield a file up to an offset, a block at a time (raises OSError: the file cannot be read)."""
-    start = 0
-    while start < end and (data := os.pread(fd, min(_BLOCK, end - start), start)):
-        start += len(data)
-        yield data
-
-
-def decompressed(fd: int) -> Iterator[bytes]:
-    """Yield the content of a zstd file, a piece at a time, which may end early; OSError if unreadable or too large."""
-    if sys.version_info >= (3, 14):  # loaded here: few machines have compressed transcripts
-        from compression import zstd
-    else:
-        from backports import zstd
-
-    length, taken, given = 0, 0, b""
-    limits = {int(zstd.DecompressionParameter.window_log_max): WINDOW_LOG_LIMIT}
-    frame = zstd.ZstdDecompressor(options=limits)
-    os.lseek(fd, 0, os.SEEK_SET)
-    while True:
-        if frame.eof:
-            given, frame = frame.unused_data, zstd.ZstdDecompressor(options=limits)
-        if frame.needs_input and not given:
-            given = os.read(fd, _BLOCK)
-            if not given:
-                return
-            taken += len(given)
-        try:
-            piece = frame.decompress(given, _BLOCK)
-        except zstd.ZstdError as e:
-            raise OSError(
-                errno.EBADMSG, f"no zstd data that can be read ({str(e).rstrip('.').lower()})"
-            ) from e
-        given = b""
-        length += len(piece)
-        if length > LIMIT:
-            raise OSError(errno.EFBIG, f"more than {LIMIT >> 30} GiB when it is decompressed")
-        if length > max(FREE, taken * EXPANSION):
-            raise OSError(
-                errno.EFBIG, f"more than {EXPANSION} times as long when it is decompressed"
-            )
-        if piece:
-            yield piece
+MOST_LINES = 1 << 20
+"""How many lines one transcript may have."""
 
 
 class Lines:
-    """Gives each line to the reader of the harness that wrote it, or of the first line that a harness claims."""
+    """Gives each line to the reader of the harness that wrote it.
+
+    A line that no harness claims goes to the harness of the first line that one claimed.
+
+    Args:
+        harnesses: the harnesses.
+        tools: the test tools; without them readers do not look at what is done.
+    """
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:
-        """Take the harnesses, and the test tools where the readers shall observe."""
-        self._harnesses, self._tools = harnesses, tools
+        self._harnesses = harnesses
+        self._tools = tools
         self._readers: dict[str, JsonReader] = {}
         self._first: JsonReader | None = None
         self._number = 0
 
     def block(self, block: bytes) -> None:
-        """Read some whole lines."""
+        """Read some whole lines.
+
+        Raises:
+            OSError: the transcript has too many lines.
+        """
         if self._first is None:
-            self._first = next(filter(None, map(self._writer, block.split(b"\n"))), None)
-        reader, first = self._first or self._reader(self._harnesses[0]), self._number
-        reader.number = first
-        odd = reader.block(block)
-        behind = reader.behind
-        if behind > MOST_LINES:
+            for line in block.split(b"\n"):
+                self._first = self._writer(line)
+                if self._first is not None:
+                    break
+
+        reader = self._first or self._reader(self._harnesses[0])
+        first_number = self._number
+        reader.number = first_number
+        single_lines = reader.block(block)
+        next_number = reader.next_number
+        if next_number > MOST_LINES:
             raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
-        for number, line in odd:
-            self._number = first + number
+
+        for position, line in single_lines:
+            self._number = first_number + position
             self.line(line)
-        self._number = behind
+        self._number = next_number
 
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
-        """Read one line; ``broken`` is the reason to skip it when it is no JSON."""
+        """Read one line.
+
+        Args:
+            line: the line.
+            broken: the reason to skip it when it is no JSON.
+        """
         if line.strip():
             reader = self._writer(line) or self._first or self._reader(self._harnesses[0])
             reader.number = self._number
@@ -134,34 +83,42 @@ class Lines:
     def last(self, line: bytes) -> None:
         """Read what follows the last line break of a file or a part."""
         self.line(line, HALF_WRITTEN)
-        self._number += bool(line)
+        if line:
+            self._number += 1
 
     def document(self, text: bytes) -> None:
-        """Read a whole document, or lines in its place; one that is not understood is its harness's by its name."""
-        if writer := self.document_writer(text):
+        """Read a whole document, or lines in its place.
+
+        A document that no harness claims belongs to the only harness that its name allows.
+        """
+        writer = self.document_writer(text)
+        if writer:
             self._reader(writer).line(text)
-        elif writer := self.document_writer(text.lstrip().partition(b"\n")[0]):
-            reader = self._reader(writer)
-            for number, line in enumerate(text.split(b"\n")):
-                if line.strip():
-                    reader.number = number
-                    reader.line(line)
-        elif (
-            len(by_name := [harness for harness in self._harnesses if harness.writes_documents])
-            == 1
-        ):
-            self._reader(by_name[0]).skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
+            return
+
+        writer = self.document_writer(text.lstrip().partition(b"\n")[0])
+        if writer:
+            self._lines_of_document(self._reader(writer), text)
+            return
+
+        by_name = [harness for harness in self._harnesses if harness.writes_documents]
+        if len(by_name) == 1:
+            is_json = bool(keys_of(text))
+            self._reader(by_name[0]).skip(f"{UNKNOWN_KIND}document" if is_json else NOT_JSON)
+
+    @staticmethod
+    def _lines_of_document(reader: JsonReader, text: bytes) -> None:
+        for number, line in enumerate(text.split(b"\n")):
+            if line.strip():
+                reader.number = number
+                reader.line(line)
 
     def document_writer(self, text: bytes) -> Harness | None:
-        """Return the harness that may have written a text as a document; None where none has."""
-        return next(
-            (
-                harness
-                for harness in self._harnesses
-                if harness.writes_documents and harness.claims(text)
-            ),
-            None,
-        )
+        """Return the harness that may have written a text as a document, or None for none."""
+        for harness in self._harnesses:
+            if harness.writes_documents and harness.claims(text):
+                return harness
+        return None
 
     def can_go_on(self) -> bool:
         """Return whether a transcript that begins with these lines can be read from here on."""
@@ -172,18 +129,25 @@ class Lines:
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
         self._number += 1
-        (self._first or self._reader(self._harnesses[0])).skip(reason)
+        reader = self._first or self._reader(self._harnesses[0])
+        reader.skip(reason)
 
     def events(self) -> EventsByHarness:
-        """Return what was read."""
+        """Return the events that were read."""
         return {name: reader.events() for name, reader in self._readers.items()}
 
     def _writer(self, line: bytes) -> JsonReader | None:
-        """Return the harness that wrote a line: that of the first one, or the last of the table that claims it."""
-        order = [*reversed(self._harnesses)]
+        """Return the reader of the harness that wrote a line, or None when no harness claims it.
+
+        The harness of the first line is asked first, then the last of the table.
+        """
+        order = list(reversed(self._harnesses))
         if self._first is not None:
             order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
-        return next((self._reader(harness) for harness in order if harness.claims(line)), None)
+        for harness in order:
+            if harness.claims(line):
+                return self._reader(harness)
+        return None
 
     def _reader(self, harness: Harness) -> JsonReader:
         if harness.name not in self._readers:
@@ -191,27 +155,47 @@ class Lines:
         return self._readers[harness.name]
 
 
+TooLong = Callable[[int], None]
+"""Is told the offset in bytes of a line that is too long."""
+
+
 def read_whole(
     fd: int,
     compressed: bool,
     document: bool,
     harnesses: Sequence[Harness],
-    too_long: Callable[[int], None],
+    too_long: TooLong,
     tools: TestTools | None = None,
 ) -> EventsByHarness:
-    """Read a transcript of one of ``harnesses``; OSError. ``too_long`` takes the offset of a line over the limit."""
+    """Read a transcript from an open file.
+
+    Args:
+        fd: the file.
+        compressed: whether it is compressed.
+        document: whether it is one JSON text.
+        harnesses: the harnesses that may have written it.
+        too_long: takes the offset of each line that is too long.
+        tools: the test tools; without them what is done is not looked at.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     data = decompressed(fd) if compressed else chunks(fd, os.fstat(fd).st_size)
     lines = Lines(harnesses, tools)
     if document:
         lines.document(_document(data))
-    else:  # it will not grow: a last line without an end is what there is
-        _, rest = _read_lines(data, 0, lines, too_long)
-        lines.last(rest)
+    else:
+        rest = _read_lines(data, 0, lines, too_long)
+        lines.last(rest.text)  # the file will not grow, so a line without an end is what there is
     return lines.events()
 
 
 def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> EventsByHarness:
-    """Read a transcript of which the harness makes the lines (raises OSError: it cannot be read, or not understood)."""
+    """Read a transcript of which the harness makes the lines.
+
+    Raises:
+        OSError: it cannot be read, or its form is not known.
+    """
     reader = harness.reader(tools)
     for number, line in enumerate(harness.lines_of(path)):
         if number >= MOST_LINES:
@@ -227,10 +211,20 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
 def read_parts(
     parts: Iterable[Iterator[bytes]],
     harnesses: Sequence[Harness],
-    too_long: Callable[[int], None],
+    too_long: TooLong,
     tools: TestTools | None = None,
 ) -> EventsByHarness:
-    """Read a transcript in parts, each of whole lines or one document, in pieces; OSError."""
+    """Read a transcript in parts.
+
+    Args:
+        parts: the parts, each in pieces: whole lines, or one document.
+        harnesses: the harnesses that may have written it.
+        too_long: takes the offset of each line that is too long.
+        tools: the test tools; without them what is done is not looked at.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     lines = Lines(harnesses, tools)
     start = 0
     for part in parts:
@@ -238,59 +232,78 @@ def read_parts(
     return lines.events()
 
 
-def _read_part(
-    part: Iterator[bytes], start: int, lines: Lines, too_long: Callable[[int], None]
-) -> int:
-    """Read a part that begins at an offset, and return that of its end."""
+def _read_part(part: Iterator[bytes], start: int, lines: Lines, too_long: TooLong) -> int:
+    """Read a part that begins at an offset, and return the offset of its end."""
     head = _head(part)
-    opening, ends, rest = head.lstrip().partition(b"\n")
-    more = b"" if rest or not ends else next(part, b"")
+    opening, line_break, rest = head.lstrip().partition(b"\n")
+    more = b"" if rest or not line_break else next(part, b"")
     data = chain((head, more), part)
-    alone = not (rest + more).strip() and lines.document_writer(opening)
-    if alone or opening.rstrip() in (b"{", b"["):
+
+    is_one_line = not (rest + more).strip()
+    is_document = is_one_line and lines.document_writer(opening) is not None
+    if is_document or opening.rstrip() in (b"{", b"["):
         text = _document(data)
         lines.document(text)
         return start + len(text)
-    behind, rest = _read_lines(data, start, lines, too_long)
-    lines.last(rest)
-    return behind + len(rest)
+
+    last = _read_lines(data, start, lines, too_long)
+    lines.last(last.text)
+    return last.offset + len(last.text)
 
 
 class Copies:
-    """Reads transcripts that may be copies of one that grew: what one has of the one before is not read again."""
+    """Reads transcripts that may be copies of one that grew.
+
+    What a transcript has of the one before it is not read again.
+
+    Args:
+        harnesses: the harnesses that may have written them.
+        tools: the test tools; without them what is done is not looked at.
+    """
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None) -> None:
-        self._new = partial(Lines, harnesses, tools)
-        self._before, self._lines = b"", self._new()
+        self._new_lines = partial(Lines, harnesses, tools)
+        self._previous = b""
+        self._lines = self._new_lines()
 
-    def read(self, text: bytes, too_long: Callable[[int], None]) -> EventsByHarness:
-        """Read a transcript of one part; OSError."""
-        before, lines, start = self._before, self._lines, len(self._before)
-        self._before = b""
-        if before and text.startswith(before) and b"\n" in (before[-1:], text[start : start + 1]):
-            start += before[-1:] != b"\n"
-            lines.last(_read_lines(_pieces(text, start), start, lines, too_long)[1])
+    def read(self, text: bytes, too_long: TooLong) -> EventsByHarness:
+        """Read a transcript of one part.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        previous = self._previous
+        self._previous = b""
+        start = len(previous)
+        begins_alike = bool(previous) and text.startswith(previous)
+        if begins_alike and b"\n" in (previous[-1:], text[start : start + 1]):
+            if previous[-1:] != b"\n":
+                start += 1
+            rest = _read_lines(_pieces(text, start), start, self._lines, too_long)
+            self._lines.last(rest.text)
         else:
-            lines = self._lines = self._new()
-            _read_part(_pieces(text), 0, lines, too_long)
-        if lines.can_go_on():
-            self._before = text
-        return lines.events()
+            self._lines = self._new_lines()
+            _read_part(_pieces(text), 0, self._lines, too_long)
+
+        if self._lines.can_go_on():
+            self._previous = text
+        return self._lines.events()
 
 
 def _pieces(text: bytes, start: int = 0) -> Iterator[bytes]:
-    return (text[at : at + _BLOCK] for at in range(start, len(text), _BLOCK))
+    for offset in range(start, len(text), BLOCK):
+        yield text[offset : offset + BLOCK]
 
 
 def _head(data: Iterable[bytes]) -> bytes:
     """Return what comes up to the end of the first line that is not blank, and some more."""
     head = bytearray()
-    said = False
+    has_text = False
     for piece in data:
         head += piece
-        if b"\n" in (piece if said else piece.lstrip()) or len(head) > LINE_LIMIT:
+        if b"\n" in (piece if has_text else piece.lstrip()) or len(head) > LINE_LIMIT:
             break
-        said = said or not piece.isspace()
+        has_text = has_text or not piece.isspace()
     return bytes(head)
 
 
@@ -303,34 +316,59 @@ def _document(data: Iterable[bytes]) -> bytes:
     return bytes(text)
 
 
-def _read_lines(
-    data: Iterable[bytes], start: int, lines: Lines, too_long: Callable[[int], None]
-) -> tuple[int, bytes]:
-    """Read data in blocks of whole lines; return the offset behind the last line break, and what follows it."""
-    at = behind = start
-    rest, skipping = b"", False
+class _Rest(NamedTuple):
+    """What follows the last line break.
+
+    Attributes:
+        offset: where it begins, in bytes.
+        text: the text.
+    """
+
+    offset: int
+    text: bytes
+
+
+def _read_lines(data: Iterable[bytes], start: int, lines: Lines, too_long: TooLong) -> _Rest:
+    """Read data in blocks of whole lines.
+
+    Args:
+        data: the data, in pieces.
+        start: the offset at which it begins.
+        lines: what reads the lines.
+        too_long: takes the offset of each line that is too long, which are skipped.
+    """
+    end = line_start = start
+    rest = b""
+    skipping = False
     for chunk in data:
         piece = chunk
-        at += len(piece)
-        if (
-            not skipping
-            and len(rest) + (piece.find(b"\n") if b"\n" in piece else len(piece)) > LINE_LIMIT
-        ):
-            rest, skipping = b"", True
+        end += len(piece)
+        if not skipping and len(rest) + _first_line_length(piece) > LINE_LIMIT:
+            rest = b""
+            skipping = True
         if skipping:
-            _, found, piece = piece.partition(b"\n")
-            if not found:
+            _, line_break, piece = piece.partition(b"\n")
+            if not line_break:
                 continue
             lines.skip(TOO_LONG)
-            too_long(behind)
-            skipping, behind = False, at - len(piece)
-        whole, found, tail = piece.rpartition(b"\n")
-        if found:
-            lines.block(rest + whole + found)
-            rest, behind = tail, at - len(tail)
+            too_long(line_start)
+            skipping = False
+            line_start = end - len(piece)
+
+        whole, line_break, tail = piece.rpartition(b"\n")
+        if line_break:
+            lines.block(rest + whole + line_break)
+            rest = tail
+            line_start = end - len(tail)
         else:
             rest += piece
+
     if skipping:
         lines.skip(TOO_LONG)
-        too_long(behind)
-    return behind, rest
+        too_long(line_start)
+    return _Rest(line_start, rest)
+
+
+def _first_line_length(piece: bytes) -> int:
+    end = piece.find(b"\n")
+    return len(piece) if end < 0 else end

@@ -26,7 +26,8 @@ from scoring.evidence.harnesses.fields import (
     value_in,
     value_of,
 )
-from scoring.evidence.harnesses.harness import OTHER_TYPE, FileNames, Harness, Home
+from scoring.evidence.harnesses.harness import FileNames, Harness, Home
+from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.events import LineSpan

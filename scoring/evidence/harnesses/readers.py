@@ -1,4 +1,7 @@
-"""The harnesses that are read, in one table; a further one is a file after :class:`Harness`, and a line here."""
+"""The table of the harnesses that are read.
+
+See docs/ARCHITECTURE.md, "A harness", for how to add one.
+"""
 
 from scoring.evidence.harnesses.amp import Amp
 from scoring.evidence.harnesses.atif import Atif

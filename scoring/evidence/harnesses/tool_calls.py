@@ -101,7 +101,7 @@ def note_calls(reader: EventReader, tools: ToolNames, parts: Iterable[object]) -
 
 
 def _first_of(given: object, keys: Iterable[str]) -> Any:
-    """Return the value of the first of some keys that is there; None without one."""
+    """Return the value of the first of some keys that is there, or None without one."""
     for key in keys:
         value = member(given, key)
         if value is not None:
@@ -121,7 +121,7 @@ def script_of(asked: object) -> str:
 
 
 def shell_answer(text: str) -> tuple[str, bool | None]:
-    """Return what ``run_shell_command`` printed, and whether it failed; None while it runs."""
+    """Return what ``run_shell_command`` printed, and whether it failed, or None while it runs."""
     if text.startswith("Command moved to background"):
         return "", None
 

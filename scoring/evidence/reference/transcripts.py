@@ -16,7 +16,9 @@ from scoring.evidence.commands.objective_flags import (
     reads_loop_state,
 )
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.harness import NOT_JSON, Harness, JsonReader
+from scoring.evidence.harnesses.harness import Harness
+from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
+from scoring.evidence.harnesses.reading import transcript_rules
 from scoring.evidence.reference.go_json import (
     WrongTypeError,
     any_value,
@@ -28,11 +30,11 @@ from scoring.evidence.reference.go_json import (
     text,
     whole_number,
 )
+from scoring.evidence.reference.named_folders import list_directly
 from scoring.evidence.transcripts.counter import LineClock, TranscriptCounter
-from scoring.evidence.transcripts.discovery import list_directly
 from scoring.evidence.transcripts.events import Event, LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
-from scoring.evidence.transcripts.scan import Scan, TranscriptRules
+from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.tally import TurnTokens
 from scoring.text import wrap64
 
@@ -352,8 +354,8 @@ class Reference(Harness):
         return True
 
 
-REFERENCE_TRANSCRIPTS = TranscriptRules(
-    list_directly, lambda: (Reference(),), "transcripts", alone=True
+REFERENCE_TRANSCRIPTS = transcript_rules(
+    "transcripts", lambda: (Reference(),), find=list_directly, alone=True
 )
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 

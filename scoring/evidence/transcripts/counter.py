@@ -59,12 +59,20 @@ class CountedHarness(Protocol):
         """What counts its transcripts."""
 
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
-        """Return for each span the folder in which the work was done; "" where it names none."""
+        """Return for each span the folder in which the work was done, or "" where it names none."""
+
+    def original(self, events: TranscriptEvents, events_of: "EventsOfSession") -> TranscriptEvents:
+        """Return the events without those that only repeat another session, with new times.
+
+        Args:
+            events: the events of a transcript, which may be of a forked session.
+            events_of: returns the events of the transcripts of a session.
+        """
 
     def joined(
         self, first: TranscriptEvents, second: TranscriptEvents, shift: int
     ) -> TranscriptEvents | None:
-        """Return two parts of a transcript as one; None where they count the same apart.
+        """Return two parts of a transcript as one, or None where they count the same apart.
 
         Args:
             first: the earlier part.
@@ -141,6 +149,6 @@ class TranscriptCounter:
 
 
 def times_of_lines(numbers: Sequence[int], clock: LineClock) -> list[int]:
-    """Return when some lines count, ascending; lines that do not count are left out."""
+    """Return when some lines count, ascending, without lines that do not count."""
     times = (clock.of_line(number) for number in numbers)
     return sorted(time for time in times if time is not None)

@@ -39,7 +39,9 @@ def last_lines(files: Sequence[File], parts: Sequence[int]) -> LastParts:
         files: the files.
         parts: the part of each line; -1: none.
     """
-    copies = Counter(response.id for file in files for response in file.events.of(Response))
+    copies: Counter[int] = Counter()
+    for file in files:
+        copies.update(response.id for response in file.events.of(Response))
 
     last: dict[tuple[str, int, int], tuple[int, int]] = {}
     for file in files:
@@ -213,16 +215,14 @@ def _spread(totals: StatedTotals, responses: list[Response], indices: Sequence[i
         counts[3] = totals.input
 
     for position, index in enumerate(indices):
-        output, given, reads, writes = (
-            count // len(indices) + (position < count % len(indices)) for count in counts
-        )
+        share = [count // len(indices) + (position < count % len(indices)) for count in counts]
         responses[index] = replace(
             responses[index],
             stated=stated,
-            output=output,
-            input=given,
-            cache_reads=reads,
-            cache_writes=writes,
+            output=share[0],
+            input=share[1],
+            cache_reads=share[2],
+            cache_writes=share[3],
             cache_writes_1h=0,
         )
 
@@ -243,14 +243,12 @@ def with_times(
                 began[part] = min(began.get(part, time), time)
                 ended[part] = max(ended.get(part, time), time)
 
-    return [
-        replace(
-            facts,
-            began=min((began[part] for part in group if part in began), default=None),
-            ended=max((ended[part] for part in group if part in ended), default=None),
-        )
-        for facts, group in zip(counted, groups, strict=True)
-    ]
+    timed = []
+    for facts, group in zip(counted, groups, strict=True):
+        first = min((began[part] for part in group if part in began), default=None)
+        last = max((ended[part] for part in group if part in ended), default=None)
+        timed.append(replace(facts, began=first, ended=last))
+    return timed
 
 
 def continued(files: Iterable[File]) -> list[File]:
@@ -280,7 +278,7 @@ def _goes_on(file: File) -> bool:
 
 
 def _joined_file(first: File, second: File) -> File | None:
-    """Return two files as one; None where they count the same apart."""
+    """Return two files as one, or None where they count the same apart."""
     shift = max(first.numbers, default=-1) + 1
     events = first.harness.joined(first.events, second.events, shift)
     if events is None:

@@ -11,10 +11,10 @@ Three things hold for all of them.
 - **Lines** have the numbers that they have in the file, from 0. In a document, where one JSON text
   holds a conversation, the messages take the place of lines.
 - **Keys** (:func:`key_of`) stand for ids: of responses, calls, lines. The same id has the same key
-  in every file, so copies are recognised. The key 0 means that there is no id.
+  in every file, so copies are recognised. The key 0 means: without an id.
 - **Spans** say for many lines at once where they belong: to which session, folder, model, agent.
 
-A harness whose counts need more than these may have event classes of its own, as Codex does.
+A harness may have event classes of its own, where its counts need more, as those of Codex.
 """
 
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ class Event(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class TokensStated(IntEnum):
-    """How much a response states of its tokens; a higher value knows more."""
+    """How much a response states of its tokens: the higher, the more."""
 
     NOTHING = 0
     OUTPUT_ONLY = 1
@@ -118,7 +118,7 @@ class Call(Event, frozen=True):
 
 
 class CallResult(Event, frozen=True):
-    """How a call of a tool ended; a call whose end is not stated has no result.
+    """How a call of a tool ended. Without a statement there is no result.
 
     Attributes:
         id: the key of the call.

@@ -1,4 +1,4 @@
-"""What transcripts show, and how they are asked for, in nanoseconds since 1970, UTC; long, as it lists all of that."""
+"""What transcripts show, and how they are asked for. Times are nanoseconds since 1970, UTC."""
 
 import re
 from collections import Counter
@@ -27,10 +27,18 @@ ENDED = 32
 """The bit of a line that states how a call ended, where calls without a verdict count."""
 
 
-class ReadingOptions(TypedDict, total=False):
-    """How transcripts are read. ``cache_dir`` keeps what was read, and without ``keep`` is only read itself.
+# How transcripts are asked for.
 
-    By default the amount decides on the ``processes``; ``test_commands`` are beginnings of commands that run tests.
+
+class ReadingOptions(TypedDict, total=False):
+    """How transcripts are read.
+
+    Attributes:
+        warn: takes a message for what is skipped.
+        cache_dir: the directory of the store that keeps what was read; None keeps nothing.
+        processes: how many processes read; None: as many as the amount is worth.
+        keep: whether the store is written, and not only read.
+        test_commands: how commands begin that run tests in this repository.
     """
 
     warn: Warn
@@ -41,9 +49,16 @@ class ReadingOptions(TypedDict, total=False):
 
 
 class TranscriptPlaces(Frozen, frozen=True):
-    """Where transcripts are looked for; ``directories``, named by hand, count whole.
+    """Where transcripts are looked for.
 
-    In the default (``auto``) and ``hinted`` ones only work in ``repo_dir`` counts; ``trusted`` allows none in it.
+    Attributes:
+        repo_dir: a directory of the repository.
+        directories: folders named by hand, whose transcripts count whole.
+        auto: whether the usual folders of all harnesses are looked in too. Only work in the
+            repository counts there.
+        hinted: folders that a hook names, where likewise only work in the repository counts.
+        checkpoints: whether the checkpoints in git are read.
+        trusted: whether no place in the repository itself is looked in.
     """
 
     repo_dir: Path
@@ -55,19 +70,40 @@ class TranscriptPlaces(Frozen, frozen=True):
 
 
 class IterationWindow(Frozen, frozen=True):
-    """The time that belongs to one iteration: after ``start`` (None: open), up to and including ``end``."""
+    """The time that belongs to one iteration.
+
+    Attributes:
+        iteration: the number of the iteration.
+        start: the time after which it begins; None: it has no beginning.
+        end: the time up to which it goes, which belongs to it.
+    """
 
     iteration: int
     start: int | None
     end: int
 
 
+# What is counted.
+
+
 class HarnessFacts(Frozen, frozen=True):
     """What one harness contributed to one window, or to everything that was read.
 
-    ``tool_calls`` have a verdict, or none, each once; ``duplicates_dropped`` are events that were written again,
-    ``flags`` the bits of its lines. Turns that are ``unmeasured`` do not state all of their tokens; the output that
-    some do is counted.
+    Attributes:
+        name: the name of the harness.
+        sessions: how many sessions.
+        files: how many files.
+        turns: how many responses.
+        input_tokens: tokens of input, as the harness states them.
+        output_tokens: tokens of output.
+        cache_read_tokens: tokens that were read from the cache.
+        cache_creation_tokens: tokens that were written to the cache.
+        tool_calls: how many calls of tools, each once; or how many verdicts on calls.
+        tool_errors: how many of them failed.
+        duplicates_dropped: how many events were written again.
+        flags: the bits of its lines.
+        unmeasured: how many turns do not state all of their tokens. The output that some of them
+            state is counted.
     """
 
     name: str
@@ -86,21 +122,29 @@ class HarnessFacts(Frozen, frozen=True):
 
     @property
     def ends_unknown(self) -> bool:
-        """Whether tools were called, and it is stated of no call whether it failed."""
+        """Whether tools were called, and of no call it is stated whether it failed."""
         return self.flags & (CALLED | ENDED) == CALLED
 
 
 PROMPT_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 """The sizes of prompts, in tokens, above which a token of some model has another price."""
 
-
-NO_STEP = -1  # in place of one: of responses that state no more than their output
+NO_STEP = -1
+"""In place of a step: the responses state no more than their output."""
 
 
 class Spent(NamedTuple):
-    """The tokens of the responses of one model ("": not named), of prompts above ``step`` of :data:`PROMPT_STEPS`.
+    """The tokens of the responses of one model, for prompts of one size. No token counts twice.
 
-    No token is in two counts; ``cache_write_1h_tokens`` are part of ``cache_write_tokens``.
+    Attributes:
+        model: the name of the model; "": not named.
+        step: how many of :data:`PROMPT_STEPS` the prompts exceed; or :data:`NO_STEP`.
+        responses: how many responses.
+        input_tokens: tokens of input that were neither read from the cache nor written to it.
+        output_tokens: tokens of output.
+        cache_read_tokens: tokens that were read from the cache.
+        cache_write_tokens: tokens that were written to the cache.
+        cache_write_1h_tokens: those of the written tokens that are kept for an hour.
     """
 
     model: str
@@ -114,10 +158,24 @@ class Spent(NamedTuple):
 
 
 class TranscriptFacts(Frozen, frozen=True):
-    """What is in one window: whole numbers of 64 bits, and the bits that its lines show.
+    """What is in one window: sums of 64 bits, which wrap as the reference's do.
 
-    ``harnesses`` are the shares by name; ``spent`` the tokens by model; ``began`` and ``ended`` the times of the first
-    and the last line. Rules that do not look at one leave it empty. ``unmeasured`` turns do not state all of theirs.
+    Rules that do not look at something leave its field empty.
+
+    Attributes:
+        turns: how many responses.
+        input_tokens: tokens of input.
+        output_tokens: tokens of output.
+        cache_reads: tokens that were read from the cache.
+        cache_creations: tokens that were written to the cache.
+        tool_calls: how many calls of tools.
+        tool_errors: how many of them failed.
+        flags: the bits of its lines.
+        harnesses: what each harness contributed, by name.
+        spent: the tokens by model.
+        began: the time of the first line; None without lines.
+        ended: the time of the last line; None without lines.
+        unmeasured: how many turns do not state all of their tokens.
     """
 
     turns: int = 0
@@ -141,53 +199,69 @@ class TranscriptFacts(Frozen, frozen=True):
 
     @property
     def stated(self) -> tuple[Spent, ...]:
-        """What is in ``spent`` of the turns that state their tokens."""
-        return tuple(one for one in self.spent if one.step != NO_STEP)
+        """The tokens of the turns that state all of them."""
+        return tuple(share for share in self.spent if share.step != NO_STEP)
 
     @property
     def cache_hit_rate(self) -> float:
-        """Cache reads over reads and creations; 0 when there are neither."""
-        whole = wrap64(self.cache_reads + self.cache_creations)
-        return float(self.cache_reads) / float(whole) if whole else 0.0
+        """Cache reads over reads and creations, or 0 when there are neither."""
+        total = wrap64(self.cache_reads + self.cache_creations)
+        return float(self.cache_reads) / float(total) if total else 0.0
 
     @property
     def harness(self) -> str:
-        """The harness with the most output tokens; "" where none says."""
-        return max(((one.output_tokens, one.name) for one in self.harnesses), default=(0, ""))[1]
+        """The harness with the most output tokens, or "" without any."""
+        outputs = [(share.output_tokens, share.name) for share in self.harnesses]
+        return max(outputs, default=(0, ""))[1]
 
     @property
     def model(self) -> str:
-        """The model with the most output tokens; "" where none says."""
+        """The model with the most output tokens, or "" without any."""
         outputs: Counter[str] = Counter()
-        for one in self.spent:
-            outputs[one.model] += one.output_tokens
+        for share in self.spent:
+            outputs[share.model] += share.output_tokens
         return max(outputs, key=lambda name: (outputs[name], name), default="")
 
     @property
     def tool_error_rate(self) -> float | None:
-        """Failed tool calls over tool calls; None when there are none, or it is stated of none how it ended."""
-        return (
-            None if not self.tool_calls or self.ends_unknown else self.tool_errors / self.tool_calls
-        )
+        """Failed tool calls over tool calls, or None without calls, or where no end is stated."""
+        if not self.tool_calls or self.ends_unknown:
+            return None
+        return self.tool_errors / self.tool_calls
 
     @property
     def ends_unknown(self) -> bool:
-        """Whether tools were called, and it is stated of no call whether it failed."""
+        """Whether tools were called, and of no call it is stated whether it failed."""
         return self.flags & (CALLED | ENDED) == CALLED
 
 
+# What is observed in the lines of an iteration.
+
 Method = Literal["checkpoint", "shared", "commit", "session", "time"]
-"""How the lines of an iteration were found: in its checkpoints, in some that it shares with an earlier iteration, in
-the session that made its commit, in the session that its entry names, or in its window of time."""
+"""How the lines of an iteration were found.
+
+They are in its checkpoints, in checkpoints that it shares with an earlier iteration, in the session
+that made its commit, in the session that its entry names, or in its window of time.
+"""
 
 
 class TestsSeen(Frozen, frozen=True):
-    """The test runs in an iteration's own lines; ``reviewing`` ones are of sub-agents, without a vote.
+    """The test runs in an iteration's own lines.
 
-    ``last_passed`` is the verdict of the last before its end, or None, ``edited_after`` if code was since.
+    Attributes:
+        runs: how many runs.
+        failed: how many of them failed.
+        last_passed: whether the last run before the end of the iteration passed; None without a
+            verdict.
+        edited_after: whether code was edited after it.
+        command: the first words of its command.
+        passed_tests: how many tests passed in it; None: not stated.
+        failed_tests: how many tests failed in it; None: not stated.
+        reviewing: how many runs are of sub-agents that edited no code, which do not vote.
+        no_verdict: how many runs have no verdict.
     """
 
-    __test__ = False  # not a test class, whatever a test runner thinks of its name
+    __test__ = False  # pytest takes a class of this name for tests
 
     runs: int = 0
     failed: int = 0
@@ -201,9 +275,17 @@ class TestsSeen(Frozen, frozen=True):
 
 
 class CorrectionsSeen(Frozen, frozen=True):
-    """The corrections in an iteration's own lines; ``reports`` are none, ``resets`` count as retries.
+    """The corrections in an iteration's own lines.
 
-    ``corrections`` counts each once, ``stops`` those without ``words``, which are None if foreign.
+    Attributes:
+        interrupts: how often the user stopped the agent.
+        rejections: how often the user refused a call.
+        corrections: how many corrections these and the user's words are, each once.
+        resets: how often the agent took its own work back, which counts as a retry.
+        words: how many prompts say that something is wrong; None where prompts are in another
+            language.
+        reports: how many prompts hand on what a program or a reviewer said, which is none.
+        stops: how many corrections are not words.
     """
 
     interrupts: int = 0
@@ -216,7 +298,16 @@ class CorrectionsSeen(Frozen, frozen=True):
 
 
 class WorkSeen(Frozen, frozen=True):
-    """How the work went: edits, files, the most of one, sub-agents started, compactions, sub-agents without lines."""
+    """How the work went.
+
+    Attributes:
+        edits: how many edits.
+        files: how many files were edited.
+        most: how often the file was edited that was edited most.
+        agents: how many sub-agents were started.
+        compactions: how often the harness replaced what came before by a summary.
+        missing: how many sub-agents have no lines.
+    """
 
     edits: int = 0
     files: int = 0
@@ -227,7 +318,14 @@ class WorkSeen(Frozen, frozen=True):
 
 
 class SeenAt(NamedTuple):
-    """Where something was seen: ``what`` in a few words, the transcript, the number of its line, from 1."""
+    """Where something was seen.
+
+    Attributes:
+        what: what it is, in a few words.
+        path: the transcript.
+        line: the number of the line, from 1.
+        kind: what it is evidence of.
+    """
 
     what: str
     path: Path
@@ -236,10 +334,18 @@ class SeenAt(NamedTuple):
 
 
 ClaimResult = Literal["confirmed", "no run", "last run failed"]
+"""What the last run of tests before a claim says of it."""
 
 
 class ClaimSeen(NamedTuple):
-    """A claim of the agent in words, in a line (from 1), and what the last run before it says of it, if known."""
+    """A claim of the agent in words.
+
+    Attributes:
+        kind: what it claims.
+        result: what the last run before it says of it; None: not known.
+        path: the transcript.
+        line: the number of the line, from 1.
+    """
 
     kind: Literal["tests_pass"]
     result: ClaimResult | None
@@ -253,7 +359,14 @@ class ClaimSeen(NamedTuple):
 
 
 class LinesFound(NamedTuple):
-    """The lines of one transcript that no earlier one has, of one iteration: the first, the last, from 1; how many."""
+    """The lines of an iteration in one transcript that no earlier transcript has.
+
+    Attributes:
+        path: the transcript.
+        first: the number of the first line, from 1.
+        last: the number of the last line.
+        total: how many lines there are.
+    """
 
     path: Path
     first: int
@@ -262,22 +375,37 @@ class LinesFound(NamedTuple):
 
 
 class Observed(Frozen, frozen=True):
-    """What was seen in the lines that belong to one iteration, and how (``method``) they were found.
+    """What was seen in the lines that belong to one iteration.
 
     Attributes:
-        problem: why there are none, or none that say anything: ``2 sessions overlap``.
-        also_active: the ids of the sessions that its checkpoints list and that did other work since its first line.
-        shared_with: the earlier iteration that has the same part, and observations; tokens count for that one.
-        tool_calls: how many calls of tools are in what votes, without refused ones; ``failed_calls`` None: not stated.
+        method: how the lines were found; None without lines.
+        sessions: the ids of their sessions.
+        problem: why there are no lines, or none that say anything, as in ``2 sessions overlap``.
+        shared_with: the earlier iteration that has the same part, and its observations. Tokens
+            count for that one.
+        tool_calls: how many calls of tools are in what votes, without refused ones.
         elsewhere: how many of its lines vote here, while their tokens count for another unit.
-        written: the result artifacts of its verifiers, by their places in the repository, that an agent wrote.
-        unsure: those that a copy, a change in place, or a redirection to an unknown path may have written.
-        ran: for each verifier of the entry, whether a command of its kind is seen that ran.
+        tests: the test runs.
+        corrections: the corrections.
+        written: the result artifacts of its verifiers, by their paths in the repository, that an
+            agent wrote.
+        unsure: those that a copy, a change in place, or a redirection to an unknown path may have
+            written.
+        ran: for each verifier of the entry, whether a command of its kind ran.
         seen: where the commit, the last test run and the corrections were seen, in this order.
-        checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum over responses.
-        checkpoints: the ids of the checkpoints that its commit names, whether they are here or not.
-        claims: the claims that tests pass, in the last message before the commit and in the reply that reports it.
-        by_agents: the share, above 0 to 1, of the lines of its commit that edits here wrote; None: not known.
+        checkpoint_tokens: whether the tokens are totals that a checkpoint states, and not a sum
+            over responses.
+        checkpoints: the ids of the checkpoints that its commit names, whether they are here or
+            not.
+        lines: where its lines are.
+        work: how the work went.
+        by_agents: the share of the lines of its commit that edits here wrote, above 0 to 1; None:
+            not known.
+        claims: the claims that tests pass, in the last message before the commit and in the reply
+            that reports it.
+        also_active: the ids of the sessions that its checkpoints list and that did other work
+            since its first line.
+        failed_calls: how many calls failed; None: not stated.
         documents: whether its commit changed nothing but documents, against its first parent.
     """
 
@@ -304,8 +432,19 @@ class Observed(Frozen, frozen=True):
     documents: bool = False
 
 
+# What the reading met with.
+
+
 class RootFound(Frozen, frozen=True):
-    """One place where transcripts were looked for, how it is known, how many are there, and why it was not read."""
+    """One place where transcripts were looked for.
+
+    Attributes:
+        path: the place.
+        origin: how it is known.
+        harness: the harness that it belongs to; "": any.
+        files: how many transcripts are there.
+        problem: why it was not read; "" when it was.
+    """
 
     path: Path
     origin: str
@@ -315,7 +454,15 @@ class RootFound(Frozen, frozen=True):
 
 
 class FileFound(Frozen, frozen=True):
-    """One transcript, the ids of its sessions, its last folder, and why nothing of it counts ("": it counts)."""
+    """One transcript.
+
+    Attributes:
+        path: where it is.
+        harness: the harnesses that wrote it, with ``+`` between them.
+        sessions: the ids of its sessions.
+        cwd: the last folder that it names.
+        left_out: why nothing of it counts; "" when something does.
+    """
 
     path: Path
     harness: str = ""
@@ -325,7 +472,14 @@ class FileFound(Frozen, frozen=True):
 
 
 class SessionFound(Frozen, frozen=True):
-    """A session of work in the repository: its harness and id, its first transcript, and how many lines it has."""
+    """A session of work in the repository.
+
+    Attributes:
+        harness: the name of its harness.
+        session: its id.
+        path: its first transcript.
+        lines: how many lines it has.
+    """
 
     harness: str
     session: str
@@ -334,7 +488,14 @@ class SessionFound(Frozen, frozen=True):
 
 
 class CheckpointsFound(Frozen, frozen=True):
-    """The checkpoints in git: how many, with how many transcripts, and which of both are not in this clone."""
+    """The checkpoints in git.
+
+    Attributes:
+        count: how many checkpoints.
+        transcripts: how many transcripts they have.
+        missing: the transcripts that are not in this clone.
+        not_fetched: the ids of the checkpoints that are not in this clone.
+    """
 
     count: int = 0
     transcripts: int = 0
@@ -343,7 +504,16 @@ class CheckpointsFound(Frozen, frozen=True):
 
 
 class TranscriptSurvey(Frozen, frozen=True):
-    """What the reading of transcripts met with, for ``doctor``; ``unclaimed`` sessions have no iteration."""
+    """What the reading of transcripts met with, for ``doctor``.
+
+    Attributes:
+        roots: the places that were looked in.
+        files: the transcripts, also those that are left out.
+        lines_skipped: how many lines were skipped, by reason.
+        harnesses: what each harness contributed.
+        unclaimed: the sessions that belong to no iteration.
+        checkpoints: the checkpoints in git.
+    """
 
     roots: tuple[RootFound, ...] = ()
     files: tuple[FileFound, ...] = ()
@@ -353,10 +523,16 @@ class TranscriptSurvey(Frozen, frozen=True):
     checkpoints: CheckpointsFound = CheckpointsFound()
 
 
+# Time stamps.
+
 NS = 1_000_000_000
-NS_MAX = (
-    2**63 - 1
-)  # times beyond the years 1677 to 2262 are cut to this range; no commit lies there
+"""Nanoseconds in a second."""
+
+NS_MAX = 2**63 - 1
+"""The latest time, and its negative the earliest.
+
+Times beyond the years 1677 to 2262 are cut to this range. No commit lies there.
+"""
 
 _STAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))",
@@ -364,17 +540,22 @@ _STAMP = re.compile(
 )
 _DAY_ONE = date(1970, 1, 1).toordinal()
 
-_minutes = {f"{minute:02d}:": minute * 60 * NS for minute in range(60)}
-_seconds = {f"{second:02d}": second * NS for second in range(60)}
-_millis = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
+_NS_BY_MINUTE = {f"{minute:02d}:": minute * 60 * NS for minute in range(60)}
+_NS_BY_SECOND = {f"{second:02d}": second * NS for second in range(60)}
+_NS_BY_MILLISECOND = {f".{milli:03d}Z": milli * 1_000_000 for milli in range(1000)}
 
 
 def timestamp_ns(text: str | None) -> int | None:
-    """Return the time that an RFC 3339 stamp names, in nanoseconds; None when it is no such stamp that counts."""
+    """Return the time that an RFC 3339 stamp names, in nanoseconds, or None for anything else."""
     if text is None:
         return None
     try:  # the form that harnesses write, six times as fast
-        return _hour(text[:14]) + _minutes[text[14:17]] + _seconds[text[17:19]] + _millis[text[19:]]
+        return (
+            _hour(text[:14])
+            + _NS_BY_MINUTE[text[14:17]]
+            + _NS_BY_SECOND[text[17:19]]
+            + _NS_BY_MILLISECOND[text[19:]]
+        )
     except KeyError:
         return _any_form(text)
 
@@ -388,25 +569,29 @@ def _hour(text: str) -> int:
 
 
 def _any_form(text: str) -> int | None:
-    m = _STAMP.fullmatch(text)
-    if not m:
+    stamp = _STAMP.fullmatch(text)
+    if stamp is None:
         return None
-    year, month, day, hour, minute, second = (int(m[n]) for n in range(1, 7))
+
+    year, month, day, hour, minute, second = (int(stamp[group]) for group in range(1, 7))
     if not (hour < 24 and minute < 60 and second < 60):
         return None
     try:
-        days = (
-            date(year or 400, month, day).toordinal() - _DAY_ONE
-        )  # the year 0 is a leap year, and cut as 400 is
+        # The year 0 is a leap year, and its times are cut as those of the year 400 are.
+        days = date(year or 400, month, day).toordinal() - _DAY_ONE
     except ValueError:
         return None
+
     seconds = days * 86_400 + hour * 3600 + minute * 60 + second
-    if m[8]:
-        offset_hours, offset_minutes = int(m[9]), int(m[10])
+    if stamp[8]:
+        offset_hours = int(stamp[9])
+        offset_minutes = int(stamp[10])
         if offset_hours > 24 or offset_minutes > 60:  # the bounds themselves are taken
             return None
-        seconds -= (1 if m[8] == "+" else -1) * (offset_hours * 3600 + offset_minutes * 60)
-    return clamp_ns(seconds * NS + int((m[7] or "0")[:9].ljust(9, "0")))
+        offset = offset_hours * 3600 + offset_minutes * 60
+        seconds -= offset if stamp[8] == "+" else -offset
+    fraction = (stamp[7] or "0")[:9].ljust(9, "0")
+    return clamp_ns(seconds * NS + int(fraction))
 
 
 def clamp_ns(ns: int) -> int:

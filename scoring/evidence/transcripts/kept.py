@@ -66,7 +66,11 @@ def encode_kept(events: EventsByHarness, encoded: bytes, secret: bytes, stamp: b
         secret: the secret of the store.
         stamp: what the transcript is known by.
     """
-    times = [time for part in events.values() if not part.lines for time in _times_of(part)]
+    times: list[int] = []
+    for part in events.values():
+        if not part.lines:
+            times += _times_of(part)
+
     kept = KeptTranscript(
         first=min(times, default=0),
         last=max(times, default=-1),
@@ -77,14 +81,16 @@ def encode_kept(events: EventsByHarness, encoded: bytes, secret: bytes, stamp: b
 
 def _times_of(part: TranscriptEvents) -> list[int]:
     """Return the times in events without numbers of lines."""
-    times = [time for cover in part.covers for time in cover]
+    times: list[int] = []
+    for cover in part.covers:
+        times += cover
     for kind in part.kinds():
         times += [event.line for event in part.of(kind)]
     return times
 
 
 def mixed(data: bytes, secret: bytes, stamp: bytes) -> bytes:
-    """Return data mixed with a stream made of a secret and a stamp; mixing twice undoes it."""
+    """Return data mixed with a stream made of a secret and a stamp. Mixing twice undoes it."""
     stream = shake_256(secret + stamp).digest(len(data))
     number = int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")
     return number.to_bytes(len(data), "little")

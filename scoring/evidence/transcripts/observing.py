@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.claim_texts import claims_tests_pass
@@ -87,7 +87,7 @@ NO_LINES: AddedLines = {}
 
 @dataclass(slots=True, eq=False)
 class _OpenCall:
-    """A call of a tool whose result has not come yet.
+    """A call of a tool that has no result yet.
 
     Attributes:
         span: the index of the span of the call.
@@ -144,8 +144,12 @@ class _OpenCall:
 
     def forget_effects(self) -> None:
         """Drop what was noted of it as events."""
-        self.edits, self.written, self.resets = [], [], []
-        self.possible_edits, self.unseen_edits, self.programs = [], [], []
+        self.edits = []
+        self.written = []
+        self.possible_edits = []
+        self.unseen_edits = []
+        self.resets = []
+        self.programs = []
 
 
 class Observations:
@@ -382,7 +386,7 @@ class Observations:
             self._note_commits(key, text, opened)
 
         undone = failed is True and opened.does_one_thing
-        _keep_effects(self._events, opened, (self._span, self._line), undone=undone)
+        _keep_effects(self._events, opened, _Place(self._span, self._line), undone=undone)
         opened.forget_effects()
         if not (opened.run or opened.commits or opened.asks_user):
             del self._open_calls[key]
@@ -447,7 +451,7 @@ class Observations:
             if opened.commits:
                 commits.append((_commit_without_result(opened), None))
             undone = opened.does_one_thing and opened.key in self._failed_before_call
-            _keep_effects(observed, opened, (opened.span, opened.line), undone=undone)
+            _keep_effects(observed, opened, _Place(opened.span, opened.line), undone=undone)
 
         homes = self._homes(events)
         observed[TestRun] = [run for run, call in runs if not _runs_elsewhere(call, homes)]
@@ -605,41 +609,47 @@ class Observations:
         return numbered
 
     def _text_number(self, text: str) -> int | None:
-        """Return the number of a text; None where it is too long to be kept."""
+        """Return the number of a text, or None where it is too long to be kept."""
         if len(text) > TEXT_LIMIT:
             return None
         return self._texts.setdefault(text, len(self._texts))
 
 
+class _Place(NamedTuple):
+    """Where an event is: the index of its span, and the number of its line."""
+
+    span: int
+    line: int
+
+
 def _keep_effects(
-    events: dict[type[Event], list[Any]],
-    opened: _OpenCall,
-    ended_at: tuple[int, int],
-    *,
-    undone: bool,
+    events: dict[type[Event], list[Any]], opened: _OpenCall, ended: _Place, *, undone: bool
 ) -> None:
     """Note what a call did as events.
 
     Args:
         events: where to.
         opened: the call.
-        ended_at: the span and the line of its result: files are written there.
+        ended: where its result is: files are written there.
         undone: whether the call came to nothing, so that only the programs ran.
     """
-    called_at = (opened.span, opened.line)
-    events[ProgramRun] += [ProgramRun(*called_at, program) for program in opened.programs]
+    for program in opened.programs:
+        events[ProgramRun].append(ProgramRun(opened.span, opened.line, program))
     if undone:
         return
 
-    events[Edit] += [Edit(*ended_at, path, by_tool) for path, by_tool in opened.edits]
-    events[LinesWritten] += [
-        LinesWritten(*ended_at, path, hashes) for path, hashes in opened.written
-    ]
-    events[PossibleEdit] += [PossibleEdit(*ended_at, path) for path in opened.possible_edits]
-    events[UnseenEdit] += [UnseenEdit(*ended_at, path) for path in opened.unseen_edits]
-    events[WorkReset] += [WorkReset(*called_at, kind, path) for kind, path in opened.resets]
+    for path, by_tool in opened.edits:
+        events[Edit].append(Edit(ended.span, ended.line, path, by_tool))
+    for path, hashes in opened.written:
+        events[LinesWritten].append(LinesWritten(ended.span, ended.line, path, hashes))
+    for path in opened.possible_edits:
+        events[PossibleEdit].append(PossibleEdit(ended.span, ended.line, path))
+    for path in opened.unseen_edits:
+        events[UnseenEdit].append(UnseenEdit(ended.span, ended.line, path))
+    for kind, reset_path in opened.resets:
+        events[WorkReset].append(WorkReset(opened.span, opened.line, kind, reset_path))
     if opened.starts_agent:
-        events[AgentStarted].append(AgentStarted(*called_at))
+        events[AgentStarted].append(AgentStarted(opened.span, opened.line))
 
 
 def _run_without_result(opened: _OpenCall, label: int) -> TestRun:
@@ -695,15 +705,13 @@ def _with_repository(
 
 def _program_keys(commands: Iterable[ShellCommand]) -> list[int]:
     """Return the keys of the programs that commands run, each once, as many as are kept."""
-    names = [
-        name
-        for command in commands
-        if command.words and not command.defines_function
-        for name in program_names(command.words)
-    ]
+    names: list[str] = []
+    for command in commands:
+        if command.words and not command.defines_function:
+            names += program_names(command.words)
     return [key_of(name) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
 
 
 def _call_key(call: str | None) -> int:
-    """Return the key of an id; 0 without one."""
+    """Return the key of an id, or 0 without one."""
     return key_of(call) if call else 0

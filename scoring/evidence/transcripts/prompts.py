@@ -1,4 +1,7 @@
-"""What a prompt says of the last work: that it is wrong, or nothing (``docs/EVIDENCE.md``, "Corrections")."""
+"""What a prompt says of the work before it.
+
+The forms are in ``corrections.toml``. See docs/EVIDENCE.md, "Corrections".
+"""
 
 import re
 import tomllib
@@ -9,14 +12,33 @@ from typing import Literal, TypeAlias
 
 DATA = Path(__file__).parent / "corrections.toml"
 
-Said: TypeAlias = Literal["wrong", "report", "unknown", ""]
-"""That the last work is wrong; what a program or a reviewer said; another language than English; nothing of this."""
+PromptWords: TypeAlias = Literal["wrong", "report", "unknown", ""]
+"""What a prompt says of the work before it.
 
-HEAD_LIMIT, TAIL_LIMIT, OWN_LIMIT, LONG_LIMIT = 6_000, 1_000, 300, 80
-"""How many characters are looked at where a prompt begins and ends, of a person's words, and where these are more."""
+That it is wrong, what a program or a reviewer said of it, something in a language that is not
+English, or nothing of all that.
+"""
 
-_LINE_LIMIT, _LANGUAGE_LIMIT = 200, 600  # characters that show what a line is, and the language
-_REVIEW_WORDS = 20  # of what may be a review
+HEAD_LIMIT = 6_000
+"""How many characters are looked at where a prompt begins."""
+
+TAIL_LIMIT = 1_000
+"""How many characters are looked at where a long prompt ends."""
+
+OWN_LIMIT = 300
+"""How many characters a person's own words may have to be looked at in full."""
+
+LONG_LIMIT = 80
+"""How many characters are looked at of own words that are longer."""
+
+_LINE_LIMIT = 200
+"""How many characters show whether a line is output."""
+
+_LANGUAGE_LIMIT = 600
+"""How many characters show the language."""
+
+_REVIEW_WORDS = 20
+"""How many words a text has that may be a review."""
 
 _TAGS = re.compile(r"<([a-z]+[_-][a-z_-]+)\b[^>]*>.*?</\1>", re.DOTALL)
 _REQUEST = re.compile(
@@ -27,113 +49,150 @@ _QUOTED = re.compile(
 )
 _INLINE = re.compile(r"([\"`])[^\"`\n]*\1|(?<=\S) *\([^()\n]*\)")
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.:]\w[^.!?;\n]*)*")
-_LEAD = re.compile(r"\A[^:]{1,160}:\s+")  # what a person says in front of what is shown
+
+_LEAD = re.compile(r"\A[^:]{1,160}:\s+")
+"""What a person says in front of what is shown."""
+
 _SPEAKS = re.compile(r"\b(?:i|i'm|i'd|i've|you|we|me|my|our|us|let's|yes|thanks)\b")
 _CLAUSE_MARKS = re.compile(",?(?: and| so)+ |, ")
 _LETTER = re.compile(r"[^\W\d_]")
-_LATIN = "\u024f"  # the last of the Latin letters
-_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
+
+_LAST_LATIN = "\u024f"
+_STRAIGHT_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 
 
 @cache
 def _forms() -> Mapping[str, re.Pattern[str]]:
+    """Return the forms of the data file, by name."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    words, wrong = data.pop("words"), data.pop("wrong")
-    begins, within = (
-        [f"(?P<{name}>{'|'.join(wrong[name])})", *wrong[name[4:]]]
-        for name in ("ask_begins", "ask_within")
-    )
-    data["wrong"] = [rf"\b(?=\w)(?:(?:{wrong['where']})(?:{'|'.join(begins)})|{'|'.join(within)})"]
+    words = data.pop("words")
+    data["wrong"] = [_form_of_wrong(data.pop("wrong"))]
     return {
-        name: re.compile(_in_full("|".join(forms), words), re.MULTILINE)
+        name: re.compile(_with_words("|".join(forms), words), re.MULTILINE)
         for name, forms in data.items()
     }
 
 
-def _in_full(form: str, words: Mapping[str, str]) -> str:
-    """Return a form with the names of words, in angle brackets, replaced by what they stand for."""
+def _form_of_wrong(wrong: Mapping[str, list[str]]) -> str:
+    """Return the form of what says that something is wrong.
+
+    Some forms count at certain places alone, others anywhere. In a question only those count that
+    ask for a correction, which are in groups with names.
+    """
+    asks_at_place = f"(?P<ask_begins>{'|'.join(wrong['ask_begins'])})"
+    asks_anywhere = f"(?P<ask_within>{'|'.join(wrong['ask_within'])})"
+    at_place = "|".join([asks_at_place, *wrong["begins"]])
+    anywhere = "|".join([asks_anywhere, *wrong["within"]])
+    return rf"\b(?=\w)(?:(?:{wrong['where']})(?:{at_place})|{anywhere})"
+
+
+def _with_words(form: str, words: Mapping[str, str]) -> str:
+    """Return a form in which names in angle brackets are replaced by the words they stand for."""
     for name, meaning in words.items():
         form = form.replace(f"<{name}>", meaning)
     return form
 
 
-def said_in(prompt: str) -> Said:
-    """Return what a prompt says of the last work; "" too for what a harness or a template wrote."""
+def said_in(prompt: str) -> PromptWords:
+    """Return what a prompt says of the work before it.
+
+    What a harness or a template wrote says nothing.
+    """
     forms = _forms()
-    if len(prompt) > HEAD_LIMIT + TAIL_LIMIT:
-        prompt = f"{prompt[:HEAD_LIMIT]}\n{prompt[-TAIL_LIMIT:]}"
-    text = prompt.translate(_STRAIGHT).lower()
-    text = _REQUEST.sub("", _TAGS.sub("", text) if "</" in text else text).strip()
+    text = _plain_text(prompt)
     if not text or forms["templates"].match(text):
         return ""
-    own, printed = _own_words(text)
-    if _is_foreign(own[:_LANGUAGE_LIMIT]):
+
+    own_words, has_output = _own_words(text)
+    if _is_foreign(own_words[:_LANGUAGE_LIMIT]):
         return "unknown"
-    shown = _LEAD.sub("", own)
-    impersonal = len(shown.split()) >= _REVIEW_WORDS and not _SPEAKS.search(shown)
-    if forms["reviews"].search(own) or (impersonal and forms["impersonal"].search(own)):
+    if forms["reviews"].search(own_words) or _is_impersonal_review(own_words):
         return "report"
-    if _corrects(own if len(own) <= OWN_LIMIT else own[:LONG_LIMIT]):
+    if _corrects(own_words if len(own_words) <= OWN_LIMIT else own_words[:LONG_LIMIT]):
         return "wrong"
-    return "report" if printed else ""
+    return "report" if has_output else ""
 
 
 def asks(reason: str) -> bool:
-    """Whether the reason of a refusal is a question, and not one that says that something is wrong."""
+    """Return whether the reason of a refusal is a question that calls nothing wrong."""
     return "?" in reason and said_in(reason) != "wrong"
 
 
+def _plain_text(prompt: str) -> str:
+    """Return a prompt in lower case, without what the harness adds to it."""
+    if len(prompt) > HEAD_LIMIT + TAIL_LIMIT:
+        prompt = f"{prompt[:HEAD_LIMIT]}\n{prompt[-TAIL_LIMIT:]}"
+    text = prompt.translate(_STRAIGHT_QUOTES).lower()
+    if "</" in text:
+        text = _TAGS.sub("", text)
+    return _REQUEST.sub("", text).strip()
+
+
 def _own_words(text: str) -> tuple[str, bool]:
-    """Return what of a text the person wrote, without quotations and output, and whether there is output."""
-    output = _forms()["output"].search
-    if output(text) is None:
+    """Return what the person wrote, without quotations and output, and whether there is output."""
+    is_output = _forms()["output"].search
+    if is_output(text) is None:
         return _QUOTED.sub("\n", text).strip(), False
+
     lines = _QUOTED.sub("\n", text).split("\n")
-    printed = [number for number, line in enumerate(lines) if output(line[:_LINE_LIMIT])]
+    printed = [number for number, line in enumerate(lines) if is_output(line[:_LINE_LIMIT])]
     if printed:
         lines[printed[0] : printed[-1] + 1] = [""]
     return "\n".join(lines).strip(), True
 
 
 def _is_foreign(text: str) -> bool:
-    """Whether a text is in another language than English, as far as its letters or its small words say so."""
+    """Return whether a text is not in English, as far as its letters or its small words say so."""
     letters = _LETTER.findall(text)
-    if sum(letter > _LATIN for letter in letters) * 4 > len(letters):
+    if sum(letter > _LAST_LATIN for letter in letters) * 4 > len(letters):
         return True
+
     forms = _forms()
-    other = len(forms["other"].findall(text))
-    return other > 1 and other > len(forms["english"].findall(text))
+    foreign_words = len(forms["other"].findall(text))
+    return foreign_words > 1 and foreign_words > len(forms["english"].findall(text))
+
+
+def _is_impersonal_review(own_words: str) -> bool:
+    """Return whether a text reads as a review by another person."""
+    shown = _LEAD.sub("", own_words)
+    is_impersonal = len(shown.split()) >= _REVIEW_WORDS and not _SPEAKS.search(shown)
+    return is_impersonal and _forms()["impersonal"].search(own_words) is not None
 
 
 def _corrects(text: str) -> bool:
+    """Return whether a text says that something is wrong."""
     forms = _forms()
-    text = forms["left_out"].sub(
-        "", _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. ")
-    )
+    text = _INLINE.sub(" x", text).replace("'", "").replace(" but ", " but. ")
+    text = forms["left_out"].sub("", text)
     if forms["asides"].match(forms["openers"].sub("", text, 1)):
         return False
+
     wonders = False
-    for found in _SENTENCE.finditer(text):
-        sentence = forms["openers"].sub("", " ".join(found[0].split()), 1)
-        asks = text.startswith("?", found.end())
-        if any(
-            _counts(form, sentence, asks or wonders) for form in forms["wrong"].finditer(sentence)
-        ):
-            return True
-        wonders = wonders or (asks and forms["wonders"].match(sentence) is not None)
+    for match in _SENTENCE.finditer(text):
+        sentence = forms["openers"].sub("", " ".join(match[0].split()), 1)
+        is_question = text.startswith("?", match.end())
+        for form in forms["wrong"].finditer(sentence):
+            if _counts(form, sentence, asking=is_question or wonders):
+                return True
+        if is_question and forms["wonders"].match(sentence):
+            wonders = True
     return False
 
 
-def _counts(form: re.Match[str], sentence: str, asking: bool) -> bool:
-    """Whether a form that was found says so there: not in a question, a condition or a plan."""
+def _counts(form: re.Match[str], sentence: str, *, asking: bool) -> bool:
+    """Return whether a form says so where it is: not in a question, a condition or a plan."""
     forms = _forms()
     if form["ask_begins"] or form["ask_within"]:
         return True
-    *_, begins = 0, *(mark.end() for mark in _CLAUSE_MARKS.finditer(sentence, 0, form.start()))
-    if forms["conditions"].search(sentence, 0, form.start()) or forms["guards"].search(
-        sentence, begins, form.start()
-    ):
+
+    clause_start = 0
+    for mark in _CLAUSE_MARKS.finditer(sentence, 0, form.start()):
+        clause_start = mark.end()
+
+    if forms["conditions"].search(sentence, 0, form.start()):
+        return False
+    if forms["guards"].search(sentence, clause_start, form.start()):
         return False
     if asking and not forms["behind"].search(sentence, form.end()):
         return False
-    return not forms["asks"].match(sentence, begins)
+    return not forms["asks"].match(sentence, clause_start)

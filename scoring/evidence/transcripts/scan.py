@@ -1,4 +1,7 @@
-"""Reads the transcripts in some places, or takes what is kept of them, and sums up what they say."""
+"""One reading of the transcripts in some places: from the store where it can, and counted.
+
+Where transcripts are, and how their bytes become events, is passed in as :class:`TranscriptRules`.
+"""
 
 import contextlib
 import os
@@ -6,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import add
+from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import NamedTuple, Self, Unpack
@@ -14,14 +17,10 @@ from typing import NamedTuple, Self, Unpack
 import msgspec
 
 from scoring.errors import Warn, silent
-from scoring.evidence.attribution.work_trees import WorkTrees
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.harnesses.harness import UNKNOWN_KIND, Harness
-from scoring.evidence.harnesses.lines import opened
 from scoring.evidence.table_digest import digest_of_tables
-from scoring.evidence.transcripts.counter import LineClock
-from scoring.evidence.transcripts.discovery import Discovery, TranscriptFile, writers
+from scoring.evidence.transcripts.counter import CountedHarness, LineClock
 from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import (
     FileFound,
@@ -38,36 +37,327 @@ from scoring.evidence.transcripts.kept import (
     encode_events,
     encode_kept,
 )
-from scoring.evidence.transcripts.reading import Pool, Reading
+from scoring.evidence.transcripts.opening import opened
 from scoring.evidence.transcripts.tally import Tallies
+from scoring.evidence.transcripts.transcript_files import (
+    UNKNOWN_KIND,
+    Discovery,
+    FileRead,
+    TranscriptFile,
+    TranscriptPool,
+)
+from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.store import Store, stamp_of
 
-UNREADABLE, NOTHING_USABLE = "cannot be read", "no line that could be used"
+UNREADABLE = "cannot be read"
+"""Why nothing of a transcript counts that cannot be read."""
+
+NOTHING_USABLE = "no line that could be used"
+"""Why nothing of a transcript counts that has no such line."""
+
+MakeTools = Callable[[], TestTools]
+
+StartPool = Callable[
+    [Mapping[int, tuple[TranscriptFile, int]], MakeTools | None, int | None], TranscriptPool
+]
+"""Begins to read transcripts, each with its size in bytes, by a number.
+
+It takes what makes the test tools, and how many processes read (None: as many as it is worth).
+"""
 
 
 class TranscriptRules(NamedTuple):
-    """How transcripts are read and kept under ``name``."""
+    """How transcripts are found, read, kept and counted.
 
-    discover: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery]
-    harnesses: Callable[[], Sequence[Harness]]
+    Attributes:
+        name: the name under which they are kept.
+        harnesses: returns the harnesses that are read.
+        discover: finds the transcripts in some places.
+        start_pool: begins to read transcripts.
+        companions: returns the files beside a store that change it; None where not known.
+        tools: makes the test tools from the commands that run tests in this repository; None
+            where what is done in transcripts is not looked at.
+        alone: whether a transcript counts whatever the others say. Its events then have times for
+            the numbers of lines, and kept ones are only decoded where a window needs them.
+    """
+
     name: str
-    tools: Callable[[Sequence[str]], TestTools] | None = (
-        None  # makes the test tools to observe with, if any
-    )
-    alone: bool = (
-        False  # whether a transcript counts whatever the others say, and its rows hold times
-    )
+    harnesses: Callable[[], Sequence[CountedHarness]]
+    discover: Callable[[TranscriptPlaces, Warn], Discovery]
+    start_pool: StartPool
+    companions: Callable[[TranscriptFile], Sequence[Path] | None]
+    tools: Callable[[Sequence[str]], TestTools] | None = None
+    alone: bool = False
 
 
 @dataclass(slots=True)
 class _Source:
-    """A transcript, its size in bytes, its stamp if it may be trusted, what is kept of it, and its rows once read."""
+    """A transcript, and what is known of it.
+
+    Attributes:
+        transcript: the transcript.
+        size: its size in bytes, with the files beside it.
+        stamp: what it is known by; None where that may not be trusted.
+        kept: what the store has of it, still encoded.
+        events: its events, once they are read.
+    """
 
     transcript: TranscriptFile
     size: int
     stamp: bytes | None
-    kept: KeptTranscript | None
+    kept: KeptTranscript | None = None
     events: EventsByHarness | None = None
+
+
+class Scan:
+    """One reading of the transcripts in some places, a context manager.
+
+    :meth:`start` lets it run in the background; nothing is opened before that.
+
+    Args:
+        rules: how they are found and read.
+        places: where to look.
+        reading: see :class:`~scoring.evidence.transcripts.facts.ReadingOptions`.
+
+    Attributes:
+        repository: the repository that the transcripts are about, where it had to be opened to
+            find them.
+        cache_dir: the directory of the store; None without one.
+    """
+
+    repository: GitRepository | None = None
+
+    def __init__(
+        self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
+    ) -> None:
+        self.cache_dir = reading.get("cache_dir")
+        self._warn = reading.get("warn", silent)
+        self._processes = reading.get("processes")
+        self._keeps = reading.get("keep", True)
+        self._rules = rules
+        self._places = places
+        self._harnesses = rules.harnesses()
+
+        commands = reading.get("test_commands", ())
+        self._tools = partial(rules.tools, commands) if rules.tools else None
+        self._name = _name_of_reading(rules, commands)
+
+        self._discovery = Discovery()
+        self._sources: list[_Source] = []
+        self._pool: TranscriptPool | None = None
+        self._files: list[FileFound] = []
+        self._skipped: Counter[str] = Counter()
+        self._secret = b""
+        self._counted: tuple[HarnessFacts, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> Self:
+        """Find what must be read, and begin to read it in the background. It never raises."""
+        if self._pool is not None:
+            return self
+
+        discovery = self._rules.discover(self._places, self._warn)
+        self._discovery = discovery.with_others(self._discovery)
+        with Store(self.cache_dir, self._keeps) as store:
+            for transcript in self._discovery.transcripts:
+                self._note(transcript, store)
+
+        unread = {
+            number: (source.transcript, source.size)
+            for number, source in enumerate(self._sources)
+            if source.kept is None and source.events is None
+        }
+        self._pool = self._rules.start_pool(unread, self._tools, self._processes)
+        return self
+
+    def close(self) -> None:
+        """Stop the worker processes, if they still run."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def facts(
+        self, windows: Sequence[IterationWindow], whole: bool = True
+    ) -> list[TranscriptFacts]:
+        """Return what is in each window, when everything has been read. Call it once.
+
+        Args:
+            windows: the windows.
+            whole: whether kept transcripts that touch no window are read too, where transcripts
+                count alone.
+
+        Raises:
+            NotARepositoryError: folders must be compared with a repository, and there is none.
+        """
+        self.start()
+        read = list(self._read(None if whole or not self._rules.alone else windows))
+
+        def events_of(name: str, session: str) -> list[TranscriptEvents]:
+            parts = [events[name] for _, events in read if name in events]
+            return [part for part in parts if session in part.sessions()]
+
+        tallies = Tallies(windows, [harness.name for harness in self._harnesses])
+        in_repository = WorkTrees(self._places.repo_dir)
+        counters = {}
+        for harness in self._harnesses:
+            name = harness.name
+            counters[name] = harness.counter(
+                harness, tallies.of[name], in_repository, partial(events_of, name)
+            )
+
+        for number, (transcript, events) in enumerate(read):
+            left_out = {}
+            for name, part in events.items():
+                clock = LineClock.by_time(part)
+                left_out[name] = counters[name].add(number, part, clock, transcript.whole)
+            parts = {name: [part] for name, part in events.items()}
+            self._files.append(file_found(transcript.path, parts, left_out))
+        for counter in counters.values():
+            counter.finish()
+
+        self._counted = tallies.everything()
+        return tallies.facts()
+
+    def survey(self) -> TranscriptSurvey:
+        """Return what the reading met with. Call it after :meth:`facts`."""
+        files = sorted(
+            (*self._files, *self._discovery.left_out), key=lambda file: os.fsencode(file.path)
+        )
+        return TranscriptSurvey(
+            roots=self._discovery.roots,
+            files=tuple(files),
+            lines_skipped=dict(sorted(self._skipped.items())),
+            harnesses=self._counted,
+        )
+
+    def _read(
+        self, windows: Sequence[IterationWindow] | None = None
+    ) -> Iterator[tuple[TranscriptFile, EventsByHarness]]:
+        """Read and keep what is not kept, and yield the events of each readable transcript.
+
+        Args:
+            windows: the windows that a kept transcript must touch; None: it need not.
+        """
+        self._finish_reading()
+        for source in self._sources:
+            if windows is not None and source.events is None and source.kept is not None:
+                if not any(map(source.kept.touches, windows)):
+                    continue
+
+            events = self._events_of(source)
+            if events is None:
+                self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
+                continue
+            for name, part in events.items():
+                self._count_skipped(name, part)
+            yield source.transcript, events
+        self._sources = []
+
+    def _finish_reading(self) -> None:
+        """Wait for what is being read, and keep it."""
+        assert self._pool is not None
+        with Store(self.cache_dir if self._keeps else None) as store:
+            for number, read in self._pool.results():
+                source = self._sources[number]
+                self._keep(source, read, store)
+                if read.events is not None:
+                    source.events = self._waiting(read.events)
+                for warning in read.warnings:
+                    self._warn(warning)
+
+    def _keep(self, source: _Source, read: FileRead, store: Store) -> None:
+        """Keep what was read. What was warned of is read again, to be warned of again."""
+        if read.events is None or read.warnings or source.stamp is None or not store.keeps:
+            return
+
+        encoded = read.encoded or encode_events(read.events)
+        value = encode_kept(read.events, encoded, store.secret, source.stamp)
+        store.put("transcript", self._key(source.transcript), source.stamp, value)
+
+    def _events_of(self, source: _Source) -> EventsByHarness | None:
+        """Return the events of a transcript, or None where it cannot be read."""
+        if source.events is not None or source.kept is None or source.stamp is None:
+            return source.events
+
+        try:
+            return source.kept.events(self._secret, source.stamp)
+        except ValueError:  # as if nothing were kept
+            pool = self._rules.start_pool({0: (source.transcript, source.size)}, self._tools, 1)
+            ((_, read),) = pool.results()
+            return read.events
+
+    def _count_skipped(self, name: str, part: TranscriptEvents) -> None:
+        """Count the lines that a harness skipped. Unknown kinds are those of the harness."""
+        for why, count in part.skipped.items():
+            names_kind = why.startswith(UNKNOWN_KIND)
+            self._skipped[f"{why} ({name})" if names_kind else why] += count
+
+    def _waiting(self, events: EventsByHarness) -> EventsByHarness:
+        """Encode events that wait for those of all other transcripts, and share their texts."""
+        if self._rules.alone:
+            return events
+
+        for part in events.values():
+            part.pack_events()
+            part.spans = [
+                span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans
+            ]
+            part.texts = list(map(intern, part.texts))
+        return events
+
+    def _note(self, transcript: TranscriptFile, store: Store) -> None:
+        """Note a transcript to read, with what the store has of it."""
+        if transcript.blobs:
+            source = _Source(transcript, transcript.size, " ".join(transcript.blobs).encode())
+        else:
+            with opened(transcript.path, self._warn) as fd:
+                if fd is None:
+                    return
+                status = os.fstat(fd)
+            source = _Source(transcript, status.st_size, stamp_of(status))
+            if transcript.store:
+                self._add_companions(source)
+
+        value = store.get("transcript", self._key(transcript), source.stamp)
+        if value is not None and source.stamp is not None:
+            self._secret = store.secret
+            with contextlib.suppress(msgspec.MsgspecError, ValueError):  # as if nothing were kept
+                kept = decode_kept(value)
+                if self._rules.alone:  # whether its events are needed depends on the windows
+                    source.kept = kept
+                else:
+                    source.events = self._waiting(kept.events(store.secret, source.stamp))
+        self._sources.append(source)
+
+    def _add_companions(self, source: _Source) -> None:
+        """Add the files beside a store to its size and its stamp.
+
+        Without the stamps of all of them, the store has none.
+        """
+        companions = self._rules.companions(source.transcript)
+        stamps = [source.stamp if companions is not None else None]
+        for path in companions or ():
+            with contextlib.suppress(FileNotFoundError):
+                status = os.stat(path)
+                source.size += status.st_size
+                stamps.append(stamp_of(status))
+        certain = [stamp for stamp in stamps if stamp is not None]
+        source.stamp = b" ".join(certain) if len(certain) == len(stamps) else None
+
+    def _key(self, transcript: TranscriptFile) -> bytes:
+        """Return what a transcript is kept under.
+
+        That is the path of a file, or the ids of objects, which no path can have.
+        """
+        if transcript.blobs:
+            name = b"git " + " ".join(transcript.blobs).encode()
+        else:
+            name = os.fsencode(transcript.path.absolute())
+        return self._name.encode() + b" " + name
 
 
 def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> str:
@@ -83,210 +373,28 @@ def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> st
     return f"{rules.name}-{reading:x}"
 
 
-class Scan:
-    """One reading of the transcripts in some places, a context manager; ``start`` lets it run in the background."""
-
-    repository: GitRepository | None = (
-        None  # that the transcripts are about, where it had to be opened to find them
-    )
-
-    def __init__(
-        self, rules: TranscriptRules, places: TranscriptPlaces, **reading: Unpack[ReadingOptions]
-    ) -> None:
-        """Prepare to read what is in some places; ``reading`` says how. Opens nothing yet."""
-        self.cache_dir = reading.get("cache_dir")
-        self._warn = reading.get("warn", silent)
-        self._processes, self._keeps = reading.get("processes"), reading.get("keep", True)
-        self._rules, self._places = rules, places
-        self._harnesses = rules.harnesses()
-        commands = reading.get("test_commands", ()) if rules.tools else ()
-        self._name = _name_of_reading(rules, commands)
-        self._reading = Reading(
-            self._harnesses, partial(rules.tools, commands) if rules.tools else None
-        )
-        self._discovery = Discovery()
-        self._sources: list[_Source] = []
-        self._pool: Pool | None = None
-        self._files: list[FileFound] = []
-        self._skipped: Counter[str] = Counter()
-        self._secret = b""
-        self._counted: tuple[HarnessFacts, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def start(self) -> Self:
-        """Find out what must be read, and begin to read it in worker processes where that pays. Never raises."""
-        if self._pool is None:
-            found = self._rules.discover(self._places, self._harnesses, self._warn)
-            self._discovery = Discovery(*map(add, found, self._discovery))
-            with Store(self.cache_dir, self._keeps) as store:
-                for transcript in self._discovery.transcripts:
-                    self._note(transcript, store)
-            unread = (
-                (n, s) for n, s in enumerate(self._sources) if s.kept is None and s.events is None
-            )
-            self._pool = Pool(
-                self._reading, {n: (s.transcript, s.size) for n, s in unread}, self._processes
-            )
-        return self
-
-    def close(self) -> None:
-        """Stop the worker processes, if they still run."""
-        if self._pool is not None:
-            self._pool.close()
-
-    def facts(
-        self, windows: Sequence[IterationWindow], whole: bool = True
-    ) -> list[TranscriptFacts]:
-        """Return what is in each window, when everything has been read; may be called once. NotARepositoryError.
-
-        Without ``whole``, kept transcripts that touch no window and count alone are left out.
-        """
-        self.start()
-        read = list(self._read(None if whole or not self._rules.alone else windows))
-        tallies = Tallies(windows, [harness.name for harness in self._harnesses])
-        in_repository = WorkTrees(self._places.repo_dir)
-
-        def again(name: str, session: str) -> list[TranscriptEvents]:
-            return [
-                events[name]
-                for _, events in read
-                if name in events and session in events[name].sessions()
-            ]
-
-        counters = {
-            harness.name: harness.counter(
-                harness, tallies.of[harness.name], in_repository, partial(again, harness.name)
-            )
-            for harness in self._harnesses
-        }
-        for number, (transcript, events) in enumerate(read):
-            left_out = {
-                name: counters[name].add(number, part, LineClock.by_time(part), transcript.whole)
-                for name, part in events.items()
-            }
-            parts = {name: [part] for name, part in events.items()}
-            self._files.append(file_found(transcript.path, parts, left_out))
-        for counter in counters.values():
-            counter.finish()
-        self._counted = tallies.everything()
-        return tallies.facts()
-
-    def survey(self) -> TranscriptSurvey:
-        """Return what the reading met with; after :meth:`facts`."""
-        return TranscriptSurvey(
-            self._discovery.roots,
-            tuple(
-                sorted(
-                    (*self._files, *self._discovery.left_out),
-                    key=lambda file: os.fsencode(file.path),
-                )
-            ),
-            dict(sorted(self._skipped.items())),
-            self._counted,
-        )
-
-    def _read(
-        self, windows: Sequence[IterationWindow] | None = None
-    ) -> Iterator[tuple[TranscriptFile, EventsByHarness]]:
-        """Keep what was read, and yield what readable transcripts say, by the name of the harness."""
-        assert self._pool is not None
-        with Store(self.cache_dir if self._keeps else None) as store:
-            for number, (events, warnings, encoded) in self._pool.results():
-                source = self._sources[number]
-                # What was warned of is read again next time, to be warned of again.
-                if events is not None and not warnings and source.stamp is not None and store.keeps:
-                    encoded = encoded or encode_events(events)
-                    value = encode_kept(events, encoded, store.secret, source.stamp)
-                    store.put("transcript", self._key(source.transcript), source.stamp, value)
-                source.events = events and self._waiting(events)
-                for warning in warnings:
-                    self._warn(warning)
-        for source in self._sources:
-            events = source.events
-            if events is None and source.kept is not None and source.stamp is not None:
-                if windows is not None and not any(map(source.kept.touches, windows)):
-                    continue
-                try:
-                    events = source.kept.events(self._secret, source.stamp)
-                except ValueError:  # as if nothing were kept
-                    events = self._reading.read(source.transcript).events
-            if events is None:
-                self._files.append(FileFound(source.transcript.path, left_out=UNREADABLE))
-                continue
-            for name, part in events.items():
-                for why, count in part.skipped.items():
-                    self._skipped[f"{why} ({name})" if why.startswith(UNKNOWN_KIND) else why] += (
-                        count
-                    )
-            yield source.transcript, events
-        self._sources = []
-
-    def _waiting(self, events: EventsByHarness) -> EventsByHarness:
-        """Pack events that wait for those of all other transcripts, which share names of folders."""
-        for part in events.values() if not self._rules.alone else ():
-            part.pack_events()
-            part.spans = [
-                span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans
-            ]
-            part.texts = list(map(intern, part.texts))
-        return events
-
-    def _note(self, transcript: TranscriptFile, store: Store) -> None:
-        stamp: bytes | None
-        if transcript.blobs:
-            size, stamp = transcript.size, " ".join(transcript.blobs).encode()
-        else:
-            with opened(transcript.path, self._warn) as fd:
-                if fd is None:
-                    return
-                found = os.fstat(fd)
-                size, stamp = found.st_size, stamp_of(found)
-                if transcript.store:
-                    beside = writers(self._harnesses, transcript)[0].beside(transcript.path)
-                    size, stamp = _stamp_of_store(beside, size, stamp)
-        value = store.get("transcript", self._key(transcript), stamp)
-        kept = events = None
-        if value is not None and stamp is not None:
-            self._secret = store.secret
-            with contextlib.suppress(msgspec.MsgspecError, ValueError):  # as if nothing were kept
-                opened_row = decode_kept(value)
-                if self._rules.alone:  # whether its rows are needed depends on the windows
-                    kept = opened_row
-                else:
-                    events = self._waiting(opened_row.events(store.secret, stamp))
-        self._sources.append(_Source(transcript, size, stamp, kept, events))
-
-    def _key(self, transcript: TranscriptFile) -> bytes:
-        """Return what rows are kept under: the path of a file, or the ids of objects, which no path can have."""
-        blobs, path = transcript.blobs, transcript.path
-        name = b"git " + " ".join(blobs).encode() if blobs else os.fsencode(path.absolute())
-        return self._name.encode() + b" " + name
-
-
-def _stamp_of_store(
-    beside: Sequence[Path] | None, size: int, stamp: bytes | None
-) -> tuple[int, bytes | None]:
-    """Return the size and the stamp of a store, with the files beside it that are there; no stamp if not all have."""
-    stamps = [stamp if beside is not None else None]
-    for path in beside or ():
-        with contextlib.suppress(FileNotFoundError):
-            found = os.stat(path)
-            size += found.st_size
-            stamps.append(stamp_of(found))
-    return size, None if None in stamps else b" ".join(filter(None, stamps))
-
-
 def file_found(
-    path: Path, events: Mapping[str, Sequence[TranscriptEvents]], left_out: dict[str, str]
+    path: Path, events: Mapping[str, Sequence[TranscriptEvents]], left_out: Mapping[str, str]
 ) -> FileFound:
-    """Return what is said of a transcript, of which each harness wrote some parts; it counts when anything does."""
-    parts = [part for of_it in events.values() for part in of_it]
-    sessions = tuple(dict.fromkeys(session for part in parts for session in part.sessions()))
-    cwd = next((span.cwd for part in parts for span in reversed(part.spans) if span.cwd), "")
+    """Return what is said of a transcript. It counts when anything in it does.
+
+    Args:
+        path: the transcript.
+        events: its parts, by the harness that wrote them.
+        left_out: why nothing of a harness counts; "" when something does.
+    """
+    parts: list[TranscriptEvents] = []
+    for of_harness in events.values():
+        parts += of_harness
+    sessions = dict.fromkeys(chain.from_iterable(part.sessions() for part in parts))
     why = "" if "" in left_out.values() else next(iter(left_out.values()), NOTHING_USABLE)
-    return FileFound(path, "+".join(events), sessions, cwd, why)
+    return FileFound(path, "+".join(events), tuple(sessions), _last_folder(parts), why)
+
+
+def _last_folder(parts: Sequence[TranscriptEvents]) -> str:
+    """Return the last folder that the first part with one names."""
+    for part in parts:
+        for span in reversed(part.spans):
+            if span.cwd:
+                return span.cwd
+    return ""

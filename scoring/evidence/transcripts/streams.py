@@ -10,12 +10,13 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.harnesses.harness import Harness
-from scoring.evidence.transcripts.discovery import TranscriptFile
+from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.events import AgentStarted, CommitMade, TranscriptEvents
 from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 SessionKey: TypeAlias = tuple[str, str]
 """The name of a harness, and the id of a session; the path of the file where it names none."""
@@ -67,7 +68,7 @@ class File:
     """
 
     transcript: TranscriptFile
-    harness: Harness
+    harness: CountedHarness
     events: TranscriptEvents
     checkpoint: str = ""
     session: str = ""
@@ -98,7 +99,10 @@ class File:
         self.others = {name: dict.fromkeys(sorted(lines_of[name])) for name in others}
 
     def _lines_by_session(self, default: str) -> dict[str, set[int]]:
-        """Return the indices of the lines of each session; lines that name none are the default's."""
+        """Return the indices of the lines of each session.
+
+        Lines that name no session are those of the default one.
+        """
         lines_of: defaultdict[str, set[int]] = defaultdict(set)
         for span, numbers in zip(self.events.spans, self.events.covers, strict=True):
             if numbers:
@@ -106,7 +110,7 @@ class File:
         return dict(lines_of)
 
     def at(self, number: int, default: int = -1) -> int:
-        """Return the index of a line by its number in the file, or a default without such a line."""
+        """Return the index of a line by its number in the file, or a default without one."""
         index = bisect_right(self.numbers, number) - 1
         if index >= 0 and self.numbers[index] == number:
             return index
@@ -129,7 +133,7 @@ class File:
         return [self.owner, *self.others]
 
     def agent(self, span: int) -> str:
-        """Return what names the sub-agent that wrote a span; "" for the session itself."""
+        """Return what names the sub-agent that wrote a span, or "" for the session itself."""
         line_span = self.events.spans[span]
         if not line_span.agent:
             return ""
@@ -158,7 +162,7 @@ class Session:
 
     @property
     def parent(self) -> str:
-        """The id of the session that started this one as a sub-agent; "" for any other."""
+        """The id of the session that started this one as a sub-agent, or "" for any other."""
         for file in self.files:
             for span in file.events.spans:
                 if span.agent and span.session == self.key[1]:
@@ -167,7 +171,7 @@ class Session:
 
 
 def number_lines(files: Iterable[File]) -> int:
-    """Give each line of all files a number; copies of a line have the same.
+    """Give each line of all files a number, the same to copies of a line.
 
     Returns:
         How many lines there are.
@@ -235,9 +239,9 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
     holders = _shared_lines(times_of)
 
     age = {}
-    for key in {key for keys in holders.values() for key in keys}:
-        own = [time for line, time in times_of[key].items() if line not in holders]
-        age[key] = (min(own, default=-NS_MAX), len(times_of[key]), key)
+    for key in set(chain.from_iterable(holders.values())):
+        unshared = [time for line, time in times_of[key].items() if line not in holders]
+        age[key] = (min(unshared, default=-NS_MAX), len(times_of[key]), key)
     owners = {line: min(keys, key=age.__getitem__) for line, keys in holders.items()}
 
     for session in sessions:
@@ -246,8 +250,8 @@ def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
         own_lines.sort(key=lambda line: (times[line], line))
         session.lines = array("q", own_lines)
         session.times = array("q", map(times.__getitem__, own_lines))
-        held = set(own_lines)
-        session.made = [made for made in session.made if made.line in held]
+        line_set = set(own_lines)
+        session.made = [commit for commit in session.made if commit.line in line_set]
 
     return {line: name for line, (_, name) in owners.items()}
 
@@ -348,8 +352,8 @@ def missing_sub_agents(
     missing = []
     for group in groups:
         group_parts = list(group)
-        names = {name for part in group_parts for name in names_in.get(part, ())}
-        if "" in names:  # they cannot be told apart
+        names: set[str] = set().union(*(names_in.get(part, ()) for part in group_parts))
+        if "" in names:  # they cannot be distinguished
             missing.append(0)
         else:
             count = sum(started[part] for part in group_parts)
@@ -360,8 +364,8 @@ def missing_sub_agents(
 def _agent_parts(file: File, parts: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Yield the part of each line of a sub-agent, and what names the sub-agent.
 
-    Older versions write sub-agents into the session's own file and do not tell them apart; their
-    name is "".
+    Older versions write sub-agents into the session's own file and do not distinguish them. They
+    all have the name "" then.
     """
     spans = list(zip(file.events.spans, file.events.covers, strict=True))
     only_agents = all(span.agent for span, numbers in spans if numbers)
@@ -374,7 +378,7 @@ def _agent_parts(file: File, parts: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 
 def part_of(file: File, parts: Sequence[int], number: int) -> int:
-    """Return the part of a line by its number in the file; -1 where it does not count here."""
+    """Return the part of a line by its number in the file, or -1 where it does not count here."""
     index = file.at(number)
     if index >= 0 and file.fresh[index]:
         return parts[file.ids[index]]

@@ -30,7 +30,7 @@ from scoring.text import wrap64
 
 
 class TurnTokens(NamedTuple):
-    """The tokens of one response; what they are: :class:`~.events.Response`."""
+    """The tokens of one response, as in :class:`~.events.Response`."""
 
     output: int = 0
     input: int = 0
@@ -105,7 +105,7 @@ class _ResponseCopies(NamedTuple):
 
 
 class _Sums(msgspec.Struct):
-    """What is in one slice; the fields are those of :class:`~.facts.HarnessFacts`."""
+    """What is in one slice, in fields as of :class:`~.facts.HarnessFacts`."""
 
     turns: int = 0
     input_tokens: int = 0
@@ -132,7 +132,7 @@ class _Sums(msgspec.Struct):
 
 
 class _Spending(msgspec.Struct):
-    """The tokens of a model in one slice; the fields are those of :class:`~.facts.Spent`."""
+    """The tokens of a model in one slice, in fields as of :class:`~.facts.Spent`."""
 
     responses: int = 0
     input_tokens: int = 0
@@ -205,7 +205,7 @@ class Tally:
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
-        """Return the number of a model; 0 for one without a name."""
+        """Return the number of a model, or 0 for one without a name."""
         return self._models.setdefault(name, len(self._models))
 
     def note_response(self, time: int, response: Response, model: int) -> None:
@@ -217,7 +217,7 @@ class Tally:
         self._calls.append(_NotedCall(time, key, shows))
 
     def note_result(self, time: int, key: int, failed: bool) -> None:
-        """Note a copy of the result of a call; one failure decides."""
+        """Note a copy of the result of a call. One failure decides."""
         self._results.append(_NotedResult(time, key, failed))
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
@@ -313,7 +313,7 @@ class Tally:
         return time
 
     def _count_result(self, copies: Sequence[_NotedResult], called_at: dict[int, int]) -> None:
-        """Count the result of a call; with open calls a failure counts where the call does."""
+        """Count the result of a call. With open calls, a failure counts where the call does."""
         first = min(copies)
         failed = any(copy.failed for copy in copies)
         if not self.counts_open_calls:
@@ -325,7 +325,7 @@ class Tally:
         self.end(time, calls=0, errors=int(failed))
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
-        """Return what is in the slices from ``first`` to before ``last``; None for nothing."""
+        """Return what is in the slices from ``first`` to before ``last``, or None for nothing."""
         slices = [index for index in range(first, last) if index in self._sums]
         sums = _Sums()
         for index in slices:
@@ -333,15 +333,19 @@ class Tally:
         if sums == _Sums():
             return None
 
-        places = {place for index in slices for place in self._covers.get(index, ())}
-        sessions = {session for _, session in places if session}
-        files = {file for file, _ in places}
+        sessions: set[str] = set()
+        files: set[int] = set()
+        for index in slices:
+            for file, session in self._covers.get(index, ()):
+                files.add(file)
+                sessions.add(session)
+        sessions.discard("")
         return HarnessFacts(
             name, sessions=len(sessions), files=len(files), **msgspec.structs.asdict(sums)
         )
 
     def times(self, first: int, last: int) -> tuple[int, int] | None:
-        """Return the times of the first and the last line in these slices; None without lines."""
+        """Return the times of the first and last lines in these slices, or None without lines."""
         return _hull(self._times.get(index) for index in range(first, last))
 
     def spent(self, first: int, last: int) -> list[Spent]:
@@ -353,10 +357,11 @@ class Tally:
                     totals[key].add(spending)
 
         names = list(self._models)
-        return [
-            Spent(names[model], step, *(min(n, NS_MAX) for n in msgspec.structs.astuple(total)))
-            for (model, step), total in totals.items()
-        ]
+        spent = []
+        for (model, step), total in totals.items():
+            counts = [min(count, NS_MAX) for count in msgspec.structs.astuple(total)]
+            spent.append(Spent(names[model], step, *counts))
+        return spent
 
     def _slice(self, time: int) -> int:
         """Return the index of the slice in which a time lies."""
@@ -372,7 +377,7 @@ class Tally:
 
 
 def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Return the time from the earliest beginning to the latest end; None without any."""
+    """Return the time from the earliest beginning to the latest end, or None without any."""
     known = [span for span in spans if span]
     if not known:
         return None
@@ -380,7 +385,7 @@ def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
 
 
 def _by_key(noted: list[_Noted]) -> Iterator[list[_Noted]]:
-    """Yield the copies of each event together; what has no key has no copies."""
+    """Yield the copies of each event together. What has no key has no copies."""
     noted.sort(key=itemgetter(1))
     for key, group in groupby(noted, itemgetter(1)):
         copies = list(group)
@@ -462,7 +467,9 @@ class Tallies:
         flags = 0
         for share in shares:
             flags |= share.flags
-        spent = [item for tally in self.of.values() for item in tally.spent(first, last)]
+        spent: list[Spent] = []
+        for tally in self.of.values():
+            spent += tally.spent(first, last)
         times = _hull(tally.times(first, last) for tally in self.of.values())
         return TranscriptFacts(
             turns=wrap64(sum(share.turns for share in shares)),

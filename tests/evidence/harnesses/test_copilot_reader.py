@@ -12,7 +12,6 @@ from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_an
 
 from scoring.evidence.harnesses.copilot import CopilotCli
 from scoring.evidence.transcripts.counting import count_lines
-from scoring.evidence.transcripts.discovery import TranscriptFile
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Compaction,
@@ -20,6 +19,7 @@ from scoring.evidence.transcripts.events import (
     TranscriptEvents,
 )
 from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 IDS = itertools.count()
 TOOLS = {"read": "view", "edit": "edit", "write": "create", "run": "bash", "refused": "bash"}

@@ -14,9 +14,8 @@ from helpers.repos import STEP
 from helpers.sessions import CORRECTION, events_of, put, seen
 from helpers.story import FOUND, IN_PARTS, STORY, TYPED, Step, damaged, read_anyhow
 
-from scoring.evidence.attribution.work_trees import WorkTrees
-from scoring.evidence.harnesses.harness import SPELLED_FOLDER
 from scoring.evidence.transcripts.events import TranscriptEvents
+from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER, WorkTrees
 
 PROJECT = ".cursor/projects/work-app/agent-transcripts"
 TOOLS = {"read": "Read", "edit": "StrReplace", "write": "Write", "run": "Shell", "refused": "Shell"}

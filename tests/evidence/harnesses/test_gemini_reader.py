@@ -16,9 +16,7 @@ from helpers.sessions import events_of, paths_edited, put, read_under, tokens_of
 from helpers.sessions import seen as seen_in
 from helpers.story import IN_PARTS, damaged, read_anyhow
 
-from scoring.evidence.attribution.work_trees import WorkTrees
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.harnesses.harness import HASHED_FOLDER
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import (
@@ -37,6 +35,7 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
     key_of,
 )
+from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, WorkTrees
 
 
 def hashed(path: Path) -> str:

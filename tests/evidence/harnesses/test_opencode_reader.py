@@ -18,12 +18,12 @@ from helpers.repos import STEP
 from helpers.sessions import events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
+from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.opencode import Kilo, OpenCode
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.discovery import discover
+from scoring.evidence.harnesses.reading import Reading
 from scoring.evidence.transcripts.events import Compaction, TranscriptEvents
 from scoring.evidence.transcripts.facts import TranscriptPlaces
-from scoring.evidence.transcripts.reading import Reading
 
 DATA = Path(".local/share/opencode")
 TOOLS = {"read": "read", "edit": "edit", "write": "write", "run": "bash", "refused": "bash"}

@@ -204,7 +204,7 @@ class TestWhatIsKept:
                 return scan.facts([ALWAYS])[0]
 
         first, by_the_reference = self.once(tmp_path), as_the_reference(True)
-        monkeypatch.setattr("scoring.evidence.transcripts.reading.read_whole", None)
+        monkeypatch.setattr("scoring.evidence.harnesses.reading.read_whole", None)
         for keep in (True, False):
             assert self.once(tmp_path, keep=keep) == first
             assert as_the_reference(keep) == by_the_reference
@@ -312,7 +312,7 @@ class TestWorkers:
                 os._exit(1)
             return read_whole(fd, *how)
 
-        monkeypatch.setattr("scoring.evidence.transcripts.reading.read_whole", dies)
+        monkeypatch.setattr("scoring.evidence.harnesses.reading.read_whole", dies)
         for n in range(3):
             write(tmp_path / "t" / f"{n}.jsonl", response(n, f"msg_{n}"))
         assert found(tmp_path / "t", [ALWAYS], processes=2)[0].turns == 3

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
-from scoring.evidence.harnesses.lines import chunks
 from scoring.evidence.reference.transcripts import (
     LineContent,
     LineTokens,
@@ -33,6 +32,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     timestamp_ns,
 )
+from scoring.evidence.transcripts.opening import chunks
 from scoring.evidence.transcripts.scan import Scan
 
 MIB = 1 << 20

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
-from operator import add
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,21 +28,19 @@ from helpers.harness_lines import counts as counted
 from helpers.repos import Repo
 
 from scoring.evidence.attribution.attributed import ATTRIBUTED_TRANSCRIPTS
+from scoring.evidence.attribution.checkpoint_transcripts import NOT_HERE, checkpoint_transcripts
 from scoring.evidence.git.checkpoints import read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import lines
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.evidence.harnesses.harness import FileNames, Harness, JsonReader
+from scoring.evidence.harnesses.harness import FileNames, Harness
+from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import read_parts
-from scoring.evidence.transcripts.discovery import (
-    NOT_HERE,
-    Discovery,
-    checkpoint_transcripts,
-    discover,
-)
+from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces, TranscriptSurvey
 from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules
+from scoring.evidence.transcripts.transcript_files import Discovery
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
 
@@ -65,7 +62,9 @@ def found_in(repo: Repo) -> Discovery:
 def beside(extra: Discovery) -> TranscriptRules:
     """Rules under which these transcripts are read beside those on disk."""
     return ATTRIBUTED_TRANSCRIPTS._replace(
-        discover=lambda *asked: Discovery(*map(add, discover(*asked), extra))
+        discover=lambda places, warn: ATTRIBUTED_TRANSCRIPTS.discover(places, warn).with_others(
+            extra
+        )
     )
 
 
@@ -268,7 +267,7 @@ class Papers(Harness):
 def papers(*parts: bytes) -> dict[str, list[str]]:
     """The sessions that are read, by harness, when a document comes a byte or so at a time."""
     pieces = [iter([part[at : at + 5] for at in range(0, len(part), 5)]) for part in parts]
-    harnesses = [*ATTRIBUTED_TRANSCRIPTS.harnesses(), Papers()]
+    harnesses = [*HARNESSES, Papers()]
     return {who: events.sessions() for who, events in read_parts(pieces, harnesses, print).items()}
 
 

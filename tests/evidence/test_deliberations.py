@@ -9,7 +9,7 @@ from helpers.commands import DaScore, one_line
 from helpers.repos import Repo
 
 from scoring.errors import silent
-from scoring.evidence.transcripts.deliberations import (
+from scoring.evidence.deliberations import (
     deliberations_in,
     session_transcript,
     transcript_from,

@@ -1,4 +1,4 @@
-"""Which folders, sessions and lines belong to a repository, by its work trees, there or gone; and written paths."""
+"""Which sessions and lines belong to a repository, and which paths they wrote."""
 
 import os
 import posixpath
@@ -11,56 +11,12 @@ from pathlib import Path
 from typing import Self
 
 from scoring.evidence.commands.file_writes import ANY_BELOW
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.work_tree_folders import WorkTreeFolders, same_remote
-from scoring.evidence.harnesses.harness import HASHED_FOLDER, SPELLED_FOLDER
+from scoring.evidence.git.work_tree_folders import same_remote
 from scoring.evidence.transcripts.counter import InRepository
 from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
 from scoring.evidence.transcripts.streams import File, Session
+from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.files import identity_of
-
-
-class WorkTrees:
-    """Which folders of transcripts are in the work trees of a repository."""
-
-    def __init__(self, repository: Path | str | GitRepository) -> None:
-        """Take a directory of the repository, or the open repository."""
-        self._folders = WorkTreeFolders(repository)
-        self._answers: dict[str, bool] = {}
-
-    def __call__(self, folder: str) -> bool:
-        """Return whether work in a folder of a transcript is work in the repository.
-
-        Raises:
-            NotARepositoryError: the repository's directory is in no work tree.
-        """
-        if folder not in self._answers:
-            self._answers[folder] = self._contains(folder)
-        return self._answers[folder]
-
-    def _contains(self, folder: str) -> bool:
-        if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
-            return folder in self._disguised_tops
-        if not os.path.isabs(folder) or "\0" in folder:
-            return False
-        return self._folders.contains(folder)
-
-    @property
-    def tops(self) -> list[str]:
-        """The tops of the work trees, as git names them; some may be gone."""
-        return self._folders.tops
-
-    @cached_property
-    def _disguised_tops(self) -> frozenset[str]:
-        """The tops of the work trees by the hashes and spellings that some harnesses write."""
-        from hashlib import sha256  # few harnesses name no folders
-
-        disguised = set()
-        for top in (*self._folders.tops, *self._folders.resolved_tops):
-            spelled = re.sub(r"[/.]", "-", top.lstrip("/"))
-            disguised.add(SPELLED_FOLDER + spelled)
-            disguised.add(HASHED_FOLDER + sha256(os.fsencode(top)).hexdigest())
-        return frozenset(disguised)
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,9 @@ from scoring.evidence.transcripts.events import EventsByHarness
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from scoring.evidence.transcripts.discovery import TranscriptFile
-from scoring.evidence.transcripts.reading import FileRead, Pool, Reading
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
+from scoring.evidence.harnesses.reading import Pool, Reading
+from scoring.evidence.transcripts.transcript_files import FileRead
 
 class Slow(Reading):
     def read(self, transcript):

@@ -1,0 +1,174 @@
+"""Deliberations of sub-agents in sessions of Claude Code, as DR transcripts.
+
+See docs/DIMINISHING_RETURNS.md, "From a session".
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scoring.errors import DaScoreError, InputError, Warn
+from scoring.evidence.git.checkpoints import read_checkpoints
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.harnesses.discovery import discover
+from scoring.evidence.harnesses.fields import items_in, value_of
+from scoring.evidence.harnesses.readers import HARNESSES
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.files import read_file
+from scoring.meters.dr.extraction import FROM_TEXT, sentences_of
+from scoring.meters.dr.novelty import new_by_words, normalize
+from scoring.meters.dr.profile import DEFAULT
+
+_TOOLS = ("Task", "Agent")
+"""The tools by which Claude Code starts a sub-agent."""
+
+_NOT_SAID = "agentId:"
+"""How a text begins that the harness adds to an answer."""
+
+_TOPIC_LIMIT = 200
+"""How many characters of a prompt name the topic."""
+
+
+class SubAgentAnswer(NamedTuple):
+    """What one sub-agent was asked and answered.
+
+    Attributes:
+        kind: the kind of the sub-agent.
+        prompt: what it was asked.
+        text: what it answered.
+    """
+
+    kind: str
+    prompt: str
+    text: str
+
+
+def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tuple[str, bytes]:
+    """Return the id of a session and its longest transcript.
+
+    Args:
+        session: the path of a transcript, or how the id of a session begins.
+        places: where to look for transcripts.
+        warn: takes a message for what cannot be read.
+
+    Raises:
+        InputError: no session, or several, have such an id.
+    """
+    if Path(session).is_file():
+        return session, read_file(session)
+
+    copies: defaultdict[str, list[bytes]] = defaultdict(list)
+    try:
+        for name, text in _transcripts_in_checkpoints(session, places, warn):
+            copies[name].append(text)
+    except DaScoreError as e:  # outside a repository there are no checkpoints
+        warn(str(e))
+    for file in discover(places, HARNESSES, warn).transcripts:
+        if file.path.stem.startswith(session) and not file.store:
+            copies[file.path.stem].append(read_file(file.path))
+
+    if not copies:
+        raise InputError(
+            f"{session}: no transcript of such a session in checkpoints or transcript directories"
+        )
+    if len(copies) > 1 and session not in copies:
+        raise InputError(f"{session}: {len(copies)} sessions begin so; write more of the id")
+    name = session if session in copies else next(iter(copies))
+    return name, max(copies[name], key=len)
+
+
+def _transcripts_in_checkpoints(
+    session: str, places: TranscriptPlaces, warn: Warn
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the ids and the transcripts of the sessions in checkpoints whose ids begin so."""
+    repository = GitRepository(places.repo_dir)
+    for checkpoint in read_checkpoints(repository, warn).values():
+        for recorded in checkpoint.sessions:
+            if recorded.session_id.startswith(session) and not recorded.missing:
+                contents = repository.contents(recorded.blobs).values()
+                yield recorded.session_id, b"\n".join(contents)
+
+
+def deliberations_in(data: bytes) -> list[list[SubAgentAnswer]]:
+    """Return every deliberation in a transcript.
+
+    It is two or more answers to prompts that the meter takes for the same.
+    """
+    groups: list[list[SubAgentAnswer]] = []
+    for answer in _answers(data):
+        for group in groups:
+            if _is_same_prompt(group[0].prompt, answer.prompt):
+                group.append(answer)
+                break
+        else:
+            groups.append([answer])
+    return [group for group in groups if len(group) > 1]
+
+
+def _is_same_prompt(first: str, second: str) -> bool:
+    prompts = [[normalize(first)], [normalize(second)]]
+    is_new = new_by_words(prompts, DEFAULT.thresholds.paraphrase)[1][0]
+    return not is_new
+
+
+def transcript_from(answers: list[SubAgentAnswer], session: str) -> dict[str, Any]:
+    """Return the DR transcript of a deliberation.
+
+    Each answer is a round; rules cut its claims out of the text.
+    """
+    rounds = []
+    for number, answer in enumerate(answers, start=1):
+        claims, questions = sentences_of(answer.text)
+        outputs = {
+            "claims": claims,
+            "open_questions": questions,
+            "next_actions": [],
+            "claims_from": FROM_TEXT,
+        }
+        rounds.append({"round": number, "agent": f"{answer.kind} {number}", "outputs": outputs})
+    topic = " ".join(answers[0].prompt.split())
+    return {"conversation_id": session, "topic": topic[:_TOPIC_LIMIT], "rounds": rounds}
+
+
+def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
+    """Yield the answers of sub-agents in their order, each once."""
+    open_calls: dict[str, dict[str, Any]] = {}
+    for line in data.split(b"\n"):
+        for block in _blocks(line):
+            if block.get("type") == "tool_use":
+                arguments = block.get("input")
+                if block.get("name") in _TOOLS and isinstance(arguments, dict):
+                    open_calls[str(block.get("id"))] = arguments
+            elif block.get("type") == "tool_result" and not block.get("is_error"):
+                arguments = open_calls.pop(str(block.get("tool_use_id")), {})
+                answer = _answer_to(arguments, block)
+                if answer is not None:
+                    yield answer
+
+
+def _answer_to(arguments: dict[str, Any], block: dict[str, Any]) -> SubAgentAnswer | None:
+    """Return what a sub-agent answered, or None where the call was no question, or goes on."""
+    text = _text_of(block.get("content"))
+    prompt = arguments.get("prompt")
+    if not text or not isinstance(prompt, str) or not prompt.strip():
+        return None
+    if arguments.get("run_in_background"):
+        return None
+    return SubAgentAnswer(str(arguments.get("subagent_type") or "agent"), prompt, text)
+
+
+def _blocks(line: bytes) -> list[dict[str, Any]]:
+    """Return the blocks of a message that may be calls and results."""
+    if b'"tool_use"' not in line and b'"tool_result"' not in line:
+        return []
+    content = items_in(value_of(line), "message", "content")
+    return [block for block in content if isinstance(block, dict)]
+
+
+def _text_of(content: Any) -> str:
+    """Return the text of a result."""
+    if isinstance(content, str):
+        return content.strip()
+    texts = [str(part.get("text") or "") for part in content or () if isinstance(part, dict)]
+    return "\n\n".join(text for text in texts if not text.startswith(_NOT_SAID)).strip()

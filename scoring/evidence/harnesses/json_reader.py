@@ -1,0 +1,119 @@
+"""The base of all readers: JSON values, a line each, become the events of a transcript."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from scoring.evidence.harnesses.fields import BROKEN, decoded, is_too_deep
+from scoring.evidence.transcripts.events import Event, TranscriptEvents
+
+# Why a line is skipped.
+NOT_JSON = "not JSON"
+OTHER_TYPE = "a field of another type"
+NO_TIME = "no time stamp"
+TOO_DEEP = "nested too deep"
+TOO_LONG = "over 16 MiB"
+HALF_WRITTEN = "half-written last line"
+
+
+class JsonReader:
+    """Reads the lines of a transcript, in order, into its events.
+
+    Attributes:
+        decoder: decodes a line.
+        goes_on: whether more lines may be read after the events were returned, and events again.
+        skipped: how many lines were skipped, by reason.
+        counted: the events that are counted, by kind.
+        number: the number in the file of the first of the lines that are taken.
+        next_number: the number of the line after the last block.
+    """
+
+    decoder: ClassVar[msgspec.json.Decoder[Any]]
+    goes_on: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.skipped: Counter[str] = Counter()
+        self.counted: defaultdict[type[Event], list[Any]] = defaultdict(list)
+        self.number = 0
+        self.next_number = 0
+        self._block = b""
+        self._written: Sequence[bytes] | None = None
+
+    @property
+    def written(self) -> Sequence[bytes]:
+        """The lines that are taken, as they are written."""
+        if self._written is None:
+            self._written = self._block.split(b"\n")
+        return self._written
+
+    def take(self, lines: Sequence[Any]) -> list[int]:
+        """Take some decoded lines, and return the positions of those that another harness wrote."""
+        raise NotImplementedError
+
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read."""
+        raise NotImplementedError
+
+    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+        """Read some whole lines.
+
+        Returns:
+            The lines to read one by one, because they are odd or another harness's, each with its
+            position among the lines of the block.
+        """
+        try:
+            lines = self.decoder.decode_lines(block)
+        except BROKEN:  # one of them is odd
+            lines = None
+        if lines is None or not _has_lines(block, len(lines)):  # or blank lines are in between
+            written = block.split(b"\n")
+            self.next_number = self.number + len(written) - 1
+            return list(enumerate(written))
+
+        self._block = block
+        self._written = None
+        self.next_number = self.number + len(lines)
+        foreign = self.take(lines)
+        return [(position, self.written[position]) for position in foreign]
+
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """Read one line, or one document.
+
+        Args:
+            line: the line.
+            broken: the reason to skip it when it is no JSON.
+        """
+        self._written = (line,)
+        try:
+            for value in self._values_of(line):
+                self.take([value])
+        except RecursionError:
+            self.skip(TOO_DEEP)
+        except msgspec.ValidationError:
+            self.skip(TOO_DEEP if is_too_deep(line) else OTHER_TYPE)
+        except (msgspec.MsgspecError, ValueError):
+            self.skip(broken)
+
+    def _values_of(self, line: bytes) -> list[Any]:
+        """Return the values in a line: several where a line break between them is missing."""
+        try:
+            return self.decoder.decode_lines(line)
+        except BROKEN:
+            return [decoded(self.decoder, line)]
+
+    def skip(self, reason: str) -> None:
+        """Note that a line was skipped."""
+        self.skipped[reason] += 1
+
+
+def _has_lines(block: bytes, count: int) -> bool:
+    """Return whether a block has so many lines and ends with the last.
+
+    A few lines are found faster than all line breaks are counted.
+    """
+    end = 0
+    for _ in range(count):
+        end = block.find(b"\n", end) + 1
+    return end == len(block)

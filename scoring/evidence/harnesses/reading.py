@@ -1,0 +1,353 @@
+"""Reads transcripts, in this process or in several where there is enough to read."""
+
+import contextlib
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from scoring.errors import GitError, Warn
+from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import ReadObject
+from scoring.evidence.harnesses.discovery import companions, discover, writers
+from scoring.evidence.harnesses.harness import Harness
+from scoring.evidence.harnesses.lines import Copies, read_parts, read_store, read_whole
+from scoring.evidence.transcripts.events import EventsByHarness
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.kept import decode_events, encode_events
+from scoring.evidence.transcripts.opening import opened
+from scoring.evidence.transcripts.prompts import said_in
+from scoring.evidence.transcripts.scan import TranscriptRules
+from scoring.evidence.transcripts.transcript_files import Discovery, FileRead, TranscriptFile
+from scoring.files import reason
+from scoring.worker_processes import end_with_parent
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from concurrent.futures.process import ProcessPoolExecutor as Executor
+
+MOST_PROCESSES = 8
+"""How many processes read at most."""
+
+WORTH_A_PROCESS = 16 << 20
+"""How many bytes there must be to read for each further process."""
+
+_BYTES_OF_A_TASK = 1 << 20
+"""How many bytes of small transcripts are read as one task."""
+
+_MOST_HELD = 64 << 20
+"""How many bytes of a transcript are held to see whether the next one begins with them."""
+
+
+class Reading:
+    """What reads one transcript after the other.
+
+    Args:
+        harnesses: the harnesses that may have written them.
+        make_tools: makes the test tools; without it, what is done is not looked at.
+    """
+
+    def __init__(
+        self, harnesses: Sequence[Harness], make_tools: Callable[[], TestTools] | None = None
+    ) -> None:
+        self._harnesses = harnesses
+        self._make_tools = make_tools
+        self._copies: Copies | None = None
+        self._open = contextlib.ExitStack()
+        self._objects: dict[GitRepository, ReadObject] = {}
+
+    @cached_property
+    def _tools(self) -> TestTools | None:
+        return self._make_tools() if self._make_tools else None
+
+    def read(self, transcript: TranscriptFile) -> FileRead:
+        """Read a transcript, a copy that grew from where the last one ended.
+
+        It never raises: what cannot be read has no events and a warning.
+        """
+        path = transcript.path
+        warnings: list[str] = []
+
+        def too_long(offset: int) -> None:
+            warnings.append(f"transcript {path}: the line at byte {offset} is over 16 MiB; skipped")
+
+        events = None
+        try:
+            with _without_collection():
+                events = self._events_of(transcript, too_long, warnings)
+        except (OSError, GitError) as e:
+            why = reason(e) if isinstance(e, OSError) else str(e)
+            warnings.append(f"transcript {path}: {why}; skipped")
+        return FileRead(events, warnings)
+
+    def _events_of(
+        self, transcript: TranscriptFile, too_long: Callable[[int], None], warnings: list[str]
+    ) -> EventsByHarness | None:
+        harnesses = writers(self._harnesses, transcript)
+        if transcript.store:
+            return read_store(transcript.path, harnesses[0], self._tools)
+        if transcript.repository is not None:
+            return self._events_in_git(transcript, transcript.repository, harnesses, too_long)
+
+        with opened(transcript.path, warnings.append) as fd:
+            if fd is None:
+                return None
+            return read_whole(
+                fd,
+                transcript.compressed,
+                transcript.document,
+                harnesses,
+                too_long,
+                self._tools,
+            )
+
+    def _events_in_git(
+        self,
+        transcript: TranscriptFile,
+        repository: GitRepository,
+        harnesses: Sequence[Harness],
+        too_long: Callable[[int], None],
+    ) -> EventsByHarness:
+        if repository not in self._objects:
+            self._objects[repository] = self._open.enter_context(repository.objects())
+        parts = map(self._objects[repository], transcript.blobs)
+
+        is_small = len(transcript.blobs) == 1 and transcript.size <= _MOST_HELD
+        if transcript.session and is_small:
+            self._copies = self._copies or Copies(harnesses, self._tools)
+            return self._copies.read(b"".join(next(parts)), too_long)
+        return read_parts(parts, harnesses, too_long, self._tools)
+
+    def prepare(self) -> None:
+        """Load what all readers need, so that processes forked from this one have it."""
+        if self._tools:
+            said_in("")
+
+    def close(self) -> None:
+        """End what reads objects in git."""
+        self._open.close()
+        self._objects.clear()
+        self._copies = None
+
+
+def transcript_rules(
+    name: str,
+    harnesses: Callable[[], Sequence[Harness]],
+    *,
+    find: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery] = discover,
+    tools: Callable[[Sequence[str]], TestTools] | None = None,
+    alone: bool = False,
+) -> TranscriptRules:
+    """Return the rules by which the transcripts of some harnesses are read.
+
+    Args:
+        name: the name under which they are kept.
+        harnesses: returns the harnesses.
+        find: finds their transcripts.
+        tools: makes the test tools; without it, what is done is not looked at.
+        alone: whether a transcript counts whatever the others say.
+    """
+
+    def start_pool(
+        transcripts: Mapping[int, tuple[TranscriptFile, int]],
+        make_tools: Callable[[], TestTools] | None,
+        processes: int | None,
+    ) -> Pool:
+        return Pool(Reading(harnesses(), make_tools), transcripts, processes)
+
+    return TranscriptRules(
+        name=name,
+        harnesses=harnesses,
+        discover=lambda places, warn: find(places, harnesses(), warn),
+        start_pool=start_pool,
+        companions=lambda transcript: companions(harnesses(), transcript),
+        tools=tools,
+        alone=alone,
+    )
+
+
+class _Task(NamedTuple):
+    """What one worker reads at once.
+
+    Attributes:
+        numbers: the numbers of the transcripts.
+        result: what comes back of it.
+    """
+
+    numbers: list[int]
+    result: "Future[list[_EncodedRead]]"
+
+
+class _EncodedRead(NamedTuple):
+    """What a worker sends back of one transcript.
+
+    Attributes:
+        events: its events, encoded; None where it cannot be read.
+        warnings: what was skipped, in words.
+    """
+
+    events: bytes | None
+    warnings: list[str]
+
+
+class Pool:
+    """The reading of some transcripts, the largest first, in the background.
+
+    It goes on in workers until the results are asked for. One process reads the copies of a
+    session, the shortest first.
+
+    Args:
+        reading: what reads them.
+        transcripts: each transcript with its size in bytes, by a number.
+        processes: how many processes read; None: as many as the amount is worth.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        transcripts: Mapping[int, tuple[TranscriptFile, int]],
+        processes: int | None,
+    ) -> None:
+        self._reading = reading
+        self._transcripts = transcripts
+        self._workers: Executor | None = None
+        self._tasks: list[_Task] = []
+        self._groups = _groups_of(transcripts)
+
+        sizes = [sum(transcripts[number][1] for number in group) for group in self._groups]
+        count = min(_process_count(processes, sum(sizes) // WORTH_A_PROCESS), len(sizes))
+        if count > 1:
+            self._start(count, sizes)
+
+    def _start(self, count: int, sizes: Sequence[int]) -> None:
+        """Begin to read in worker processes."""
+        import multiprocessing  # most runs have little to read
+        from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+
+        self._reading.prepare()
+        self._workers = ProcessPoolExecutor(
+            count,
+            multiprocessing.get_context("fork"),
+            _begin_worker,
+            (self._reading, self._transcripts, os.getpid()),
+        )
+        # Where a worker was killed already, the rest is read in this process.
+        with contextlib.suppress(BrokenExecutor):
+            for numbers in _tasks_of(self._groups, sizes):
+                self._tasks.append(_Task(numbers, self._workers.submit(_read_numbers, numbers)))
+
+    def results(self) -> Iterator[tuple[int, FileRead]]:
+        """Yield the number of each transcript and what was read of it."""
+        done: set[int] = set()
+        if self._tasks:
+            from concurrent.futures import BrokenExecutor
+
+            # Where a worker was killed, the rest is read in this process.
+            with contextlib.suppress(BrokenExecutor):
+                while self._tasks:
+                    task = self._tasks.pop(0)
+                    read = task.result.result()
+                    done.update(task.numbers)
+                    numbers = task.numbers
+                    del task  # and with it the encoded events
+                    for number, (encoded, warnings) in zip(numbers, read, strict=True):
+                        events = None if encoded is None else decode_events(encoded)
+                        yield number, FileRead(events, warnings, encoded)
+
+        with contextlib.closing(self._reading):
+            for group in self._groups:
+                for number in group:
+                    if number not in done:
+                        yield number, self._reading.read(self._transcripts[number][0])
+        self._transcripts = {}
+        self._groups = []
+
+    def close(self) -> None:
+        """Stop, and leave what is being read."""
+        if self._workers is None:
+            return
+
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGINT})
+        try:
+            if self._tasks:  # their results are not asked for any more
+                for worker in (self._workers._processes or {}).values():
+                    worker.kill()
+            self._workers.shutdown(cancel_futures=True)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+
+
+def _groups_of(transcripts: Mapping[int, tuple[TranscriptFile, int]]) -> list[list[int]]:
+    """Return the numbers of transcripts, the copies of a session together, the shortest first."""
+    groups: dict[str | int, list[int]] = {}
+    for number in sorted(transcripts, key=lambda number: transcripts[number][1]):
+        groups.setdefault(transcripts[number][0].session or number, []).append(number)
+    return sorted(groups.values(), key=min)
+
+
+def _tasks_of(groups: Sequence[list[int]], sizes: Sequence[int]) -> list[list[int]]:
+    """Return the numbers of the transcripts of each task, the largest first."""
+    by_size = sorted(zip(sizes, groups, strict=True), key=lambda sized: -sized[0])
+    tasks: list[list[int]] = []
+    room = 0
+    for size, group in by_size:
+        room -= size
+        if room < 0:
+            tasks.append([])
+            room = _BYTES_OF_A_TASK - size
+        tasks[-1] += group
+    return tasks
+
+
+_work: tuple[Reading, Mapping[int, tuple[TranscriptFile, int]]]
+"""In a worker: what it reads."""
+
+
+def _begin_worker(
+    reading: Reading, transcripts: Mapping[int, tuple[TranscriptFile, int]], parent: int
+) -> None:
+    global _work
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with_parent(parent)
+    _work = (reading, transcripts)
+
+
+def _read_numbers(numbers: Sequence[int]) -> list[_EncodedRead]:
+    """Read some transcripts in a worker."""
+    reading, transcripts = _work
+    encoded = []
+    with _without_collection():  # until the events are gone
+        for number in numbers:
+            read = reading.read(transcripts[number][0])
+            events = None if read.events is None else encode_events(read.events)
+            encoded.append(_EncodedRead(events, read.warnings))
+    return encoded
+
+
+def _process_count(asked: int | None, worth: int) -> int:
+    """Return how many processes read, or 1 is this one alone."""
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+    if threads != 1:  # a fork of a process with threads may never wake up
+        return 1
+
+    if asked is not None:
+        return min(asked, MOST_PROCESSES)
+    return min(len(os.sched_getaffinity(0)), worth, MOST_PROCESSES)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the garbage collector from looking through millions of events that hold no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
