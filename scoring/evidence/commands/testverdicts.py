@@ -142,11 +142,14 @@ def _by_status(
         return _UNKNOWN
 
     if failed:
-        was_started = not any_form_in(output.table.unstarted, output.text)
-        return TestVerdict(False) if command.proof.of_failure and was_started else _UNKNOWN
+        if command.proof.of_failure and not any_form_in(output.table.unstarted, output.text):
+            return TestVerdict(False)
+        return _UNKNOWN
 
     ran_no_test = any(any_form_in(tool.empty, output.text) for tool in tools)
-    return TestVerdict(True) if command.proof.of_success and not ran_no_test else _UNKNOWN
+    if command.proof.of_success and not ran_no_test:
+        return TestVerdict(True)
+    return _UNKNOWN
 
 
 def _summary(output: _Output, tools: Iterable[TestTool], *, passed: bool) -> TestVerdict | None:

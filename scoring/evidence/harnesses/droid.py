@@ -137,7 +137,8 @@ class DroidReader(EventReader):
         counts = [count_in(self.shown, "settings", "tokenUsage", name) for name in _TOKEN_COUNTS]
         states_tokens = counts[0] is not None and counts[1] is not None
         if self._response_count and states_tokens and any(counts):
-            self.totals(0, *(count or 0 for count in counts))
+            output, uncached, reads, writes = (count or 0 for count in counts)
+            self.totals(0, output, uncached, reads, writes)
         return super().events()
 
 
