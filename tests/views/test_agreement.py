@@ -12,12 +12,15 @@ from scoring.views.label_agreement import (
 
 
 def units(*rows: str) -> list[list[float]]:
-    """Return the values that each unit was given, from a row of digits per observer; a point is no value."""
+    """Return the values of each unit, from a row of digits per observer; a point is no value."""
     return [[float(v) for v in unit if v.isdigit()] for unit in zip(*rows, strict=True)]
 
 
 PUBLISHED = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
-"""Four observers and twelve units, from Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011)."""
+"""Four observers and twelve units.
+
+From Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011).
+"""
 
 
 def test_alpha_of_the_published_example() -> None:
@@ -35,8 +38,10 @@ CASES = [
     ("00.11. 0.01.0", 1.0, 1.0),
     (".03.22132..121321000 21133131.0102.301000", 0.50351357, 0.448818898),
 ]
-"""Rows of digits per person; ordinal alpha by the package krippendorff 0.9.0, and the quadratic kappa of the first
-two rows by scikit-learn 1.9.1."""
+"""Rows of digits per person, with ordinal alpha by the package krippendorff 0.9.0.
+
+The quadratic kappa of the first two rows is by scikit-learn 1.9.1.
+"""
 
 
 @pytest.mark.parametrize(("rows", "alpha", "kappa"), CASES)

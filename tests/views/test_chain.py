@@ -1,4 +1,4 @@
-"""Whose work it is: how doctor counts it, how explain follows it down to the line, and both as data."""
+"""Whose work it is: how doctor counts it, and how explain follows it down to the line."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,11 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
-    """Five iterations: by commit, by checkpoint, sharing that, without its checkpoint, and in a work tree now gone."""
+    """Five iterations.
+
+    One is found by its commit, one by its checkpoint, and one shares that checkpoint. One is
+    without its checkpoint, and one in a work tree that is gone.
+    """
     history = History(tmp_path)
     mine = history.session("mine")
     mine.edit(100, 1, "src/a.py")
@@ -218,8 +222,8 @@ class TestWorktrees:
         )
         shown = da_score("run", "--no-write", "--rubric", "3.0.0", *options).err
         assert (
-            "rubric 3.0.0 gives iterations no lines of their own: the setting worktrees has no effect"
-            in shown
+            "rubric 3.0.0 gives iterations no lines of their own: "
+            "the setting worktrees has no effect" in shown
         )
         assert "the setting test-commands has no effect" in shown
 

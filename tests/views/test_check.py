@@ -216,8 +216,9 @@ class TestCommand:
         found = da_score("check", "--min-score", "0.3")
         assert found.status == 3
         assert found.out.startswith("FAIL  iteration 5: min-score: score 0.288 is below 0.3")
-        said = f"its value {written.removeprefix('.')} is not from 0 to 1; this iteration is scored again"
-        assert f"iter-5.score.yaml: {said}" in found.err
+        value = written.removeprefix(".")
+        warning = f"its value {value} is not from 0 to 1; this iteration is scored again"
+        assert f"iter-5.score.yaml: {warning}" in found.err
 
     def test_a_log_without_iterations_does_not_hold(
         self, da_score: DaScore, tmp_path: Path

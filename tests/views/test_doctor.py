@@ -1,4 +1,4 @@
-"""``da-score doctor`` and ``da-score init``: what is found, what is missing, and that nothing makes them stop."""
+"""``da-score doctor`` and ``da-score init``: what is found, and that nothing makes them stop."""
 
 import stat
 import tomllib
@@ -24,7 +24,10 @@ AS_OBSERVED = ("--rubric", "3.1.0", "--no-cache")
 
 @pytest.fixture
 def whole(place: Place) -> Place:
-    """Two iterations, the first with a transcript; a session elsewhere, a copy, and lines that nobody can read."""
+    """Two iterations, the first with a transcript.
+
+    There is also a session of another folder, a copy, and lines that cannot be read.
+    """
     for n in (1, 2):
         place.iteration(n)
     again = place.turn(1, calls=[3]) | {"timestamp": place.turn(1, 2)["timestamp"]}

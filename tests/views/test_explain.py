@@ -49,7 +49,8 @@ class TestPlaces:
         assert (places.place("commit"), places.place("date")) == (f"{tmp_path}/iter-7.yaml:4", None)
 
     def test_in_the_archive_are_where_a_merged_field_is_defined(self, tmp_path: Path) -> None:
-        text = "iterations:\n- &x\n  iteration: 1\n  retries: 2\n- <<: *x\n  iteration: 2\n  commit: b\n"
+        first = "- &x\n  iteration: 1\n  retries: 2\n"
+        text = f"iterations:\n{first}- <<: *x\n  iteration: 2\n  commit: b\n"
         (tmp_path / "historical.yaml").write_text(text)
         places = entry_places(tmp_path, 2)
         assert places is not None
@@ -103,8 +104,8 @@ class TestExplanation:
         found = explained(demo, 1)
         assert found.raises == []
         assert (
-            "nothing: every vote is a full 1, and those that did not vote could only lower the score\n"
-            in explanation_text(found)
+            "nothing: every vote is a full 1, "
+            "and those that did not vote could only lower the score\n" in explanation_text(found)
         )
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
         assert "nothing: every vote is a full 1, and every signal voted\n" in explanation_text(

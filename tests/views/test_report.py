@@ -1,4 +1,4 @@
-"""The report: what it says, that it needs nothing beside itself, and that it works in a real browser."""
+"""The report: what it says, that it needs nothing else, and that it works in a real browser."""
 
 import json
 import math
@@ -157,9 +157,11 @@ class TestPage:
     def test_grades_no_score_that_means_nothing(self, demo: Demo, html: str) -> None:
         assert 'class="band excellent"' not in html
         found = digest_of(demo)
-        found.validity = SimpleNamespace(verdict="weak", **dict.fromkeys(("score", "bands")))  # type: ignore[assignment]
+        weak: Any = SimpleNamespace(verdict="weak", score=None, bands=None)
+        found.validity = weak
         assert (found.meaning.means_something, str(found.meaning)) == (True, "weak")
-        found.validity = SimpleNamespace(verdict="no better than a coin")  # type: ignore[assignment]
+        coin: Any = SimpleNamespace(verdict="no better than a coin")
+        found.validity = coin
         assert (found.meaning.means_something, found.meaning.name) == (False, "Evidence score")
 
     def test_text_of_a_log_is_text(self, demo: Demo) -> None:
@@ -307,8 +309,9 @@ class TestCommand:
 
 
 def wait_for(shown: Page, said: str) -> None:
-    """Wait until the breakdown of an iteration is open, and says its score, as in ``Iteration 5: 0.288``."""
-    is_open = """([title, score]) => document.querySelector('#breakdown[open] #b-title')?.textContent.startsWith(title)
+    """Wait until the breakdown of an iteration is open and says its score."""
+    is_open = """([title, score]) =>
+        document.querySelector('#breakdown[open] #b-title')?.textContent.startsWith(title)
         && document.getElementById('b-body').textContent.startsWith(score)"""
     title, _, score = said.partition(" ")[2].partition(": ")
     shown.wait_for_function(is_open, arg=[f"Iteration {title}: ", f"evidence score {score} · "])
@@ -348,7 +351,7 @@ class TestInABrowser:
     def opened(
         self, request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path
     ) -> Iterator[Page]:
-        """The report of the demo, opened; nothing may go wrong in it, and nothing may be asked for."""
+        """The report of the demo, opened, without any error or request."""
         look = getattr(request, "param", "light")
         (tmp_path / "r.html").write_text(html)
         scheme: Literal["dark", "light"] = "dark" if look == "dark" else "light"
@@ -469,7 +472,8 @@ class TestInABrowser:
         opened.emulate_media(media="print")
         dark, hidden = opened.evaluate("""[
             getComputedStyle(document.body).color,
-            [...document.querySelectorAll('section')].some(s => getComputedStyle(s).contentVisibility !== 'visible'),
+            [...document.querySelectorAll('section')].some(
+                section => getComputedStyle(section).contentVisibility !== 'visible'),
         ]""")
         assert (dark, hidden) == ("rgb(29, 34, 41)", False)
 

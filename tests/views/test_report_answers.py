@@ -1,4 +1,4 @@
-"""What a report answers: where it is weak, what to do next, who does better, what the tokens bought, and links."""
+"""What a report answers: weak signals, comparisons, what the tokens bought, and links."""
 
 import hashlib
 import json
@@ -345,7 +345,7 @@ class TestPage:
 
 @pytest.mark.usefixtures("here")
 class TestUnderARubricThatAttributes:
-    """What a command shows of costs: the demo has two harnesses, and models whose prices are known."""
+    """What a command shows of costs; the demo has two harnesses, and models with known prices."""
 
     def test_iteration_and_session(self, da_score: DaScore) -> None:
         da_score("run", "--rubric", "3.1.0")

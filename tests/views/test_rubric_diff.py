@@ -1,4 +1,4 @@
-"""Two rubrics side by side: what the step from one to the other does to weights, values, bands, and why."""
+"""Two rubrics compared: what the step does to weights, values and bands, and why."""
 
 import json
 import math

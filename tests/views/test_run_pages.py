@@ -1,4 +1,4 @@
-"""What run shows: what became of the work, the scores, what to look at; the same figures wherever they are shown."""
+"""What run shows, and that figures are the same wherever they are shown."""
 
 import json
 import re

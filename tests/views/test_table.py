@@ -128,7 +128,8 @@ class TestPlaces:
         code = (
             "import sys; from scoring.views.table import *\n"
             "table = Table((Column('A', 'a'),), [(1,)])\n"
-            "print(pipe_text([table, Line('x')]), table.as_json(), [m for m in sys.modules if m.startswith('rich')])"
+            "loaded = [name for name in sys.modules if name.startswith('rich')]\n"
+            "print(pipe_text([table, Line('x')]), table.as_json(), loaded)"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

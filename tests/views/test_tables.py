@@ -1,4 +1,4 @@
-"""The tables of a log: what a pass over it finds, and what export, query and the frames make of that."""
+"""The tables of a log: what a pass finds, and what export, query and the frames make of it."""
 
 import contextlib
 import csv
@@ -246,7 +246,10 @@ class TestExport:
 @pytest.mark.usefixtures("here")
 class TestQuery:
     def test_asks_all_tables(self, da_score: DaScore) -> None:
-        select = "select i.band, count(*) n, max(s.sub_score) best from iterations i join signals s using (iteration) "
+        select = (
+            "select i.band, count(*) n, max(s.sub_score) best "
+            "from iterations i join signals s using (iteration) "
+        )
         where = "where s.signal = 'landed' group by band order by n desc, band limit 2"
         assert da_score("query", select + where, "--json").json == [
             {"band": "excellent", "n": 4, "best": 1.0},
@@ -289,7 +292,10 @@ class TestQuery:
         assert (found.status, found.err.count("\n"), said in found.err) == (1, 1, True)
 
     def test_ends_when_it_is_interrupted(self) -> None:
-        endless = "select count(*) from range(100000000000) a, range(1000) b where hash(a.range * b.range) % 7 = 3"
+        endless = (
+            "select count(*) from range(100000000000) a, range(1000) b "
+            "where hash(a.range * b.range) % 7 = 3"
+        )
         command = [sys.executable, "-m", "scoring", "query", endless]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             try:
@@ -322,7 +328,7 @@ class TestQuery:
 
 
 def test_the_document_lists_every_column() -> None:
-    """Columns that mean the same share a row, and one that several tables have is in the first of them."""
+    """Columns that mean the same share a row; one of several tables is in the first of them."""
     page = (Path(__file__).parents[2] / "docs" / "TABLES.md").read_text("utf-8")
     text = page.partition("<!-- columns -->")[2].partition("<!-- /columns -->")[0]
     cells = [

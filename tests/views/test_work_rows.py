@@ -1,4 +1,4 @@
-"""The table of work, and numbers in tables that cannot mislead: costs that add up, scores without evidence, views."""
+"""The table of work, and numbers that cannot mislead: costs that add up, views."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def test_the_views_are_what_work_says(history: History, query: Any, da_score: An
 
 
 def test_a_score_without_enough_evidence_is_in_no_mean(query: Any) -> None:
-    """The entries say nothing but the commit, which landed; who made it is seen in the transcript."""
+    """The entries say only the commit, which landed; the transcript shows who made it."""
     asked = "select iteration, score, score_raw, band, harness, model, cost from iterations"
     rows = query(asked, "--rubric", "3.1.0")
     assert [(row["score"], row["score_raw"] > 0.9, row["band"]) for row in rows] == [
@@ -85,7 +85,7 @@ def test_a_choice_of_entries_is_one_of_units_too(query: Any) -> None:
 def test_a_fleet_has_each_unit_once_whatever_rubrics_it_has(
     history: History, query: Any, da_score: Any
 ) -> None:
-    """Also when it is scored again, and no text of a commit and no name of a person leaves the worker."""
+    """Also when it is scored again. No text of a commit and no name leaves the worker."""
     (history.repo / ".agents/active").mkdir(parents=True)
     (history.repo / ".agents/active/iteration-log").symlink_to(history.log)
     root = history.log.parent
