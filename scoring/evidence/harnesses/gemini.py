@@ -189,10 +189,11 @@ class GeminiReader(EventReader):
         if kind not in _KINDS and kind != _TAKEN_BACK:
             self.unknown(kind)
 
-        names: Sequence[object] = (self.where.session, self.place, time)
         if name:
-            names = (name,)
-        if not self.event(time, *names):
+            counts = self.event(time, name)
+        else:
+            counts = self.event(time, self.where.session, self.place, time)
+        if not counts:
             return
 
         text = text_in(message, "content")
