@@ -174,8 +174,10 @@ def _hinted_folders(hook: HookInput, settings: Settings) -> list[Path]:
     taken = {os.path.realpath(folder) for folder in settings.transcript_dirs}
     hinted = []
     for folder in hook.transcript_dirs:
+        if not os.path.isdir(folder):  # which also takes names that no file can have
+            continue
         real_path = os.path.realpath(folder)
-        if os.path.isdir(folder) and real_path not in taken:
+        if real_path not in taken:
             taken.add(real_path)
             hinted.append(folder)
     return hinted
