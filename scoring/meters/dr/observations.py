@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 from scoring.errors import InputError
 from scoring.meters import rounded
 from scoring.meters.dr import DRResult, score_transcript
-from scoring.meters.dr.agreement import agreement_by_round, answers_of, jaccard
 from scoring.meters.dr.novelty import classify, normalize
 from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
 from scoring.meters.dr.recommendation import recommend
 from scoring.meters.dr.semantic import Embed, Meanings
+from scoring.meters.dr.structural_agreement import agreement_by_round, answers_of, jaccard
 from scoring.meters.dr.transcript import Transcript
 from scoring.text import printable
 

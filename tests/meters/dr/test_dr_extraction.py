@@ -10,9 +10,9 @@ from helpers.commands import DaScore, one_line
 from helpers.deliberations import MEETING, OWNED, document, outputs, transcript, write_json
 
 from scoring.meters.dr import score_transcript
-from scoring.meters.dr.agreement import agreement_by_round
 from scoring.meters.dr.extraction import sentences_of, transcript_of
 from scoring.meters.dr.observations import confidence_in, similarity_of
+from scoring.meters.dr.structural_agreement import agreement_by_round
 from scoring.meters.dr.transcript import Transcript
 
 FOUR = ["one about ducks", "two concerning geese", "three with swans", "four of herons"]
