@@ -1,6 +1,7 @@
-"""The outcome-scoring rubric: data (``versions/*.yaml``) and its model, without logs, git or transcripts.
+"""The outcome-scoring rubric: data (``versions/*.yaml``) and its model.
 
-A name is loaded when it is first asked for: a command that only wants the version loads no model.
+It knows nothing of logs, git or transcripts. A name is loaded when it is first asked for, so that
+a command that only wants the version loads no model.
 """
 
 from importlib import import_module
@@ -12,16 +13,14 @@ if TYPE_CHECKING:
     from rubric.model import *  # noqa: F403
     from rubric.registry import *  # noqa: F403
 
-_MODULES = (
-    "datafiles",
-    "breakdown",
-    "model",
-    "registry",
-)  # where the names are; each imports some of those before it
+# Each imports only from those before it.
+_MODULES = ("datafiles", "breakdown", "model", "registry")
 
 
 def __getattr__(name: str) -> Any:
-    for module in _MODULES if not name.startswith("_") else ():
-        if name in (found := vars(import_module(f"rubric.{module}"))):
-            return globals().setdefault(name, found[name])
+    if not name.startswith("_"):
+        for module in _MODULES:
+            names = vars(import_module(f"rubric.{module}"))
+            if name in names:
+                return globals().setdefault(name, names[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``python -m rubric``: writes the JSON beside every released YAML file, after one was changed or added."""
+"""``python -m rubric`` writes the JSON file of every released YAML file."""
 
 from rubric.datafiles import PROFILES_DIR, as_json
 from rubric.registry import VERSIONS_DIR

@@ -1,25 +1,32 @@
-"""What a score is: a value, its band and a row for each signal, with its coverage and bounds; and what makes one."""
+"""What a score is: a value, its band and a row for each signal, with its coverage and bounds."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-BAND_UNSCORED = "unscored"  # the band of an iteration or session in which nothing could be scored
-BAND_INSUFFICIENT = "insufficient"  # that of an iteration with too little evidence for another, or of such ones only
-BAND_LABELS = {
-    BAND_INSUFFICIENT: "not enough evidence"
-}  # what people read for a band that its name does not explain
+BAND_UNSCORED = "unscored"
+"""The band of an iteration or session in which nothing could be scored."""
 
-TOLERANCE = 1e-9  # numbers no further apart are equal: rounding alone may have made the difference
+BAND_INSUFFICIENT = "insufficient"
+"""The band of an iteration with too little evidence, or of a session of such iterations."""
 
-Source = Literal[
-    "observed", "claimed"
-]  # a sub-score was observed, or the one who did the work says so
+BAND_LABELS = {BAND_INSUFFICIENT: "not enough evidence"}
+"""What people read for a band that its name does not explain."""
+
+TOLERANCE = 1e-9
+"""Numbers no further apart than this are equal: rounding alone may have made the difference."""
+
+Source = Literal["observed", "claimed"]
+"""Whether a sub-score was observed, or the one who did the work claims it."""
 
 
 class SignalReading(Protocol):
-    """What the scorer needs of a signal: a sub-score in [0, 1] or absence, maybe source, applicable, cap, fact."""
+    """What the scorer needs of a signal: a sub-score from 0 to 1, or absence.
+
+    A reading may also have ``source``, ``applicable``, ``cap`` and ``fact``, as
+    :class:`SignalContribution` has them.
+    """
 
     @property
     def present(self) -> bool:
@@ -27,7 +34,7 @@ class SignalReading(Protocol):
 
     @property
     def sub_score(self) -> float:
-        """The vote, in [0, 1]; meaningless when absent."""
+        """The vote, from 0 to 1; meaningless when absent."""
 
     @property
     def detail(self) -> str:
@@ -35,11 +42,14 @@ class SignalReading(Protocol):
 
 
 class SignalReadings(Protocol):
-    """What the scorer needs of one iteration; it may have ``tool_calls``, those seen in its own work, or None."""
+    """What the scorer needs of one iteration.
+
+    It may also have ``tool_calls``: how many calls of tools were seen in its own work, or None.
+    """
 
     @property
     def iteration(self) -> int:
-        """The iteration number."""
+        """The number of the iteration."""
 
     def value(self, signal_id: str) -> SignalReading:
         """Return the reading of a signal; absent when the id is unknown."""
@@ -47,7 +57,24 @@ class SignalReadings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SignalContribution:
-    """One row of the breakdown. An absent signal has sub-score, effective weight and contribution 0."""
+    """One row of the breakdown.
+
+    Attributes:
+        signal: the id.
+        label: the name for people.
+        present: whether the signal votes; without a vote the sub-score, the effective weight and
+            the contribution are 0.
+        sub_score: the vote, from 0 to 1.
+        detail: what produced the vote, or why there is none.
+        nominal_weight: the weight in the rubric.
+        effective_weight: the share of the weight of all signals that vote.
+        contribution: what the vote adds to the value.
+        source: whether the vote was observed or claimed; None also where that was not kept.
+        applicable: whether the signal has anything to say of such an iteration; if not, neither
+            coverage nor bounds count it.
+        cap: the best band that the row allows; "" when it allows any.
+        fact: what the vote goes by, in a few words; "" where that was not kept.
+    """
 
     signal: str
     label: str
@@ -57,38 +84,41 @@ class SignalContribution:
     nominal_weight: float
     effective_weight: float
     contribution: float
-    source: Source | None = field(default=None, compare=False)  # None also where it was not kept
-    applicable: bool = (
-        True  # without that it is absent, and counts neither for coverage nor for bounds
-    )
-    cap: str = ""  # the best band that the row allows, "" when it allows any
-    fact: str = field(
-        default="", compare=False
-    )  # what the vote goes by in a few words, "" where it was not kept
+    source: Source | None = field(default=None, compare=False)
+    applicable: bool = True
+    cap: str = ""
+    fact: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the applicable rubric a score rests on: signals ``present`` of ``total``, ``weight`` from 0 to 1."""
+    """How much of the applicable rubric a score rests on.
+
+    Attributes:
+        present: how many signals vote.
+        total: how many signals are applicable.
+        weight: the share of their weight that votes, from 0 to 1.
+    """
 
     present: int
     total: int
     weight: float
 
     def __str__(self) -> str:
-        return f"{self.present} of {self.total} signals, {self.weight * 100:.1f} % of the weight"
+        percent = self.weight * 100
+        return f"{self.present} of {self.total} signals, {percent:.1f} % of the weight"
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the absent signals could make of a score, in [0, 1]: ``low`` with all of them 0, ``high`` with all 1."""
+    """The value, from 0 to 1, with all absent signals at 0 (``low``) and at 1 (``high``)."""
 
     low: float
     high: float
 
 
 class Rested(Protocol):
-    """Whatever knows on how much of the rubric a score rests."""
+    """Whatever knows how much of the rubric a score rests on."""
 
     @property
     def coverage(self) -> Coverage:
@@ -100,7 +130,7 @@ class Rested(Protocol):
 
 
 class Breakdown:
-    """What is known of a score by its rows, be it computed or read back."""
+    """What the rows of a score tell, whether it was computed or read back."""
 
     __slots__ = ()
     breakdown: tuple[SignalContribution, ...]
@@ -116,43 +146,59 @@ class Breakdown:
         return bounds_of(self.breakdown)
 
     def without(self, signal: str) -> float | None:
-        """Return the mean of the other present signals by nominal weight, 0 to 1; None without any."""
+        """Return the mean of the other present signals by nominal weight, from 0 to 1.
+
+        None when no other signal is present.
+        """
         others = [row for row in self.breakdown if row.present and row.signal != signal]
         weight = math.fsum(row.nominal_weight for row in others)
-        return (
-            math.fsum(row.nominal_weight * row.sub_score for row in others) / weight
-            if weight
-            else None
-        )
+        if not weight:
+            return None
+        return math.fsum(row.nominal_weight * row.sub_score for row in others) / weight
 
 
 @dataclass(frozen=True, slots=True)
 class Score(Breakdown):
-    """What the rubric made of one iteration: a value, its band, and one row per signal in rubric order."""
+    """What a rubric makes of one iteration.
+
+    Attributes:
+        value: from 0 to 1, or above by a rounding error.
+        scored: whether any signal is present.
+        breakdown: a row for each signal, in the order of the rubric.
+        sidecar: what a sidecar holds of it, one of :data:`rubric.model.SIDECAR`.
+    """
 
     iteration: int
     rubric_version: str
-    value: float  # in [0, 1], or above by a rounding error
+    value: float
     scored: bool
     band: str
     breakdown: tuple[SignalContribution, ...]
-    sidecar: str = "reference"  # what a sidecar holds of it, of :data:`~rubric.model.SIDECAR`
+    sidecar: str = "reference"
 
 
 def coverage_of(rows: Iterable[SignalContribution]) -> Coverage:
     """Measure the coverage of a breakdown."""
-    rows = tuple(row for row in rows if row.applicable)
-    voted = [row.nominal_weight for row in rows if row.present]
-    total = math.fsum(row.nominal_weight for row in rows)
-    return Coverage(len(voted), len(rows), math.fsum(voted) / total if total else 0.0)
+    applicable = [row for row in rows if row.applicable]
+    voting = [row.nominal_weight for row in applicable if row.present]
+
+    total = math.fsum(row.nominal_weight for row in applicable)
+    weight = math.fsum(voting) / total if total else 0.0
+    return Coverage(len(voting), len(applicable), weight)
 
 
 def bounds_of(rows: Iterable[SignalContribution]) -> Bounds:
-    """Return how low and high a score could be with its absent signals, by nominal weight; 0 and 1 if none applies."""
-    rows = tuple(row for row in rows if row.applicable)
-    total = math.fsum(row.nominal_weight for row in rows)
+    """Return how low and how high a score could be, by nominal weight.
+
+    The bounds are 0 and 1 when no signal is applicable.
+    """
+    applicable = [row for row in rows if row.applicable]
+    total = math.fsum(row.nominal_weight for row in applicable)
     if not total:
         return Bounds(0.0, 1.0)
-    low = math.fsum(row.nominal_weight * row.sub_score for row in rows if row.present) / total
-    absent = math.fsum(row.nominal_weight for row in rows if not row.present) / total
-    return Bounds(min(low, 1.0), min(low + absent, 1.0))
+
+    votes = [row.nominal_weight * row.sub_score for row in applicable if row.present]
+    absent = [row.nominal_weight for row in applicable if not row.present]
+    low = math.fsum(votes) / total
+    high = low + math.fsum(absent) / total
+    return Bounds(min(low, 1.0), min(high, 1.0))

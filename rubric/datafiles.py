@@ -1,6 +1,7 @@
-"""The data files of rubrics and of profiles, by which meters go where they vote; a released one never changes.
+"""The data files of rubrics and of the profiles of meters. A released one never changes.
 
-A released YAML file is read from the JSON beside it where that has its checksum, for a YAML reader takes long to load.
+The data of a released YAML file are also in a JSON file next to it, with its checksum, because a
+YAML reader takes long to load.
 """
 
 from functools import cache
@@ -9,15 +10,17 @@ from zlib import crc32
 
 PROFILES_DIR = Path(__file__).parent / "profiles"
 
-RUBRIC_VERSION = "2.1.0"  # the version that scores when the user names no other
+RUBRIC_VERSION = "2.1.0"
+"""The version that scores when the user names no other."""
 
-SIZE_LIMIT = 128 << 10  # the largest rubric, in bytes; the longest that was released has 10 KiB
+SIZE_LIMIT = 128 << 10
+"""The largest rubric, in bytes; the longest that was released has 10 KiB."""
 
 _DEPTH_LIMIT = 8
 
 
 class DaScoreError(Exception):
-    """The root of every error da-score raises on purpose: one line that says what, where and what to do."""
+    """The root of every error da-score raises on purpose, in one line with what to do about it."""
 
 
 class RubricError(DaScoreError, ValueError):
@@ -31,11 +34,15 @@ def profile_names() -> list[str]:
 
 @cache
 def released_profile(name: str) -> dict[str, object]:
-    """Return a released profile as plain data, always the same object; RubricError where there is none."""
+    """Return a released profile as plain data, always the same object.
+
+    Raises:
+        RubricError: no profile of that name is released.
+    """
     if name not in profile_names():
-        raise RubricError(
-            f"profile {name!r} is not released; released: {', '.join(profile_names())}"
-        )
+        released = ", ".join(profile_names())
+        raise RubricError(f"profile {name!r} is not released; released: {released}")
+
     data = read_released(PROFILES_DIR / f"{name}.yaml")
     if not isinstance(data, dict):
         raise RubricError(f"profile {name!r} is not a mapping")
@@ -57,7 +64,7 @@ def read_released(path: Path) -> object:
 
 
 def as_json(path: Path) -> str:
-    """Return what the file beside a released YAML file is to hold."""
+    """Return the content of the JSON file next to a released YAML file."""
     import json
 
     content = {"checksum": crc32(path.read_bytes()), "data": read_data(path)}
@@ -65,36 +72,49 @@ def as_json(path: Path) -> str:
 
 
 def read_data(path: Path) -> object:
-    """Return the plain data of a YAML file; RubricError where it cannot be read, or is not plain YAML."""
+    """Return the plain data of a YAML file.
+
+    Raises:
+        RubricError: the file cannot be read, is too large, or is not plain YAML.
+    """
     try:
         if not path.is_file():
             raise RubricError("no such rubric file")
         if path.stat().st_size > SIZE_LIMIT:
-            raise RubricError("larger than 128 KiB; this is no rubric")
+            raise RubricError(f"larger than {SIZE_LIMIT >> 10} KiB; this is no rubric")
         return _plain_data(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as e:
-        raise RubricError(f"cannot read the rubric: {getattr(e, 'strerror', None) or e}") from e
+        reason = getattr(e, "strerror", None) or e
+        raise RubricError(f"cannot read the rubric: {reason}") from e
 
 
 def _plain_data(text: str) -> object:
-    """Read YAML that needs no tags, no aliases and no depth: what does would crash or stall the loader."""
-    import yaml  # released rubrics alone need no YAML until one is asked for
+    """Read YAML without tags and aliases, since those would crash or stall the loader."""
+    import yaml  # released rubrics need no YAML
 
-    depth = 0
     try:
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-                raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-                event, yaml.CollectionEndEvent
-            )
-            if depth > _DEPTH_LIMIT:
-                raise RubricError("not YAML that a rubric may use: it is nested too deep")
+        _refuse_what_is_not_plain(text)
         return yaml.load(text, Loader=yaml.CSafeLoader)
     except RubricError:
         raise
     except (yaml.YAMLError, ValueError) as e:
         raise RubricError(f"not YAML: {' '.join(str(e).split())}") from e
+
+
+def _refuse_what_is_not_plain(text: str) -> None:
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+            raise RubricError("not YAML that a rubric may use: it has an alias or a tag")
+
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEPTH_LIMIT:
+            raise RubricError("not YAML that a rubric may use: it is nested too deep")
 
 
 def is_rubric_file(name: str) -> bool:

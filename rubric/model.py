@@ -1,14 +1,13 @@
 """What a rubric is, and what it scores.
 
-A rubric never changes in place: two scores compare when, and only when, the versions that they name do.
+A rubric never changes in place: two scores compare when, and only when, the versions that they
+name do.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from rubric.breakdown import (
     BAND_INSUFFICIENT,
@@ -16,58 +15,74 @@ from rubric.breakdown import (
     TOLERANCE,
     Score,
     SignalContribution,
+    SignalReading,
     SignalReadings,
     coverage_of,
 )
 from rubric.datafiles import RubricError, profile_names
 
-SignalID = NewType("SignalID", str)  # names one input signal, such as ``landed``
+SignalID = NewType("SignalID", str)
+"""Names one signal, such as ``landed``."""
 
-CombinationMethod = NewType("CombinationMethod", str)  # names how sub-scores become one value
+CombinationMethod = NewType("CombinationMethod", str)
+"""Names how sub-scores become one value."""
 
-# the one known method: the weighted mean over the signals that are present
 COMBINE_WEIGHTED_MEAN_RENORMALIZED = CombinationMethod("weighted_mean_renormalized")
+"""The only method: the weighted mean over the signals that are present."""
 
-# the known rules under which evidence is found and read
-EVIDENCE_REFERENCE, EVIDENCE_ATTRIBUTED = EVIDENCE = ("reference", "attributed")
+EVIDENCE_REFERENCE = "reference"
+EVIDENCE_ATTRIBUTED = "attributed"
+EVIDENCE = (EVIDENCE_REFERENCE, EVIDENCE_ATTRIBUTED)
+"""The rules under which evidence is found and read."""
 
-STRICT, LENIENT = LOADING = (
-    "strict",
-    "lenient",
-)  # one broken entry stops the load, or the rest is scored without it
-REFERENCE_TEXT, FULL_TEXT = TEXT = (
-    "reference",
-    "full",
-)  # of tables on a pipe: full has coverage and uncut names too
-REFERENCE_SIDECAR, BOUNDS_SIDECAR = SIDECAR = (
-    "reference",
-    "bounds",
-)  # the latter holds bounds and coverage too
-REFERENCE_FLAGS, ALL_FLAGS = TEST_FLAGS = (
-    "reference",
-    "all",
-)  # ``impl.tests_total_pass`` in schema 2 is a claim too
+STRICT = "strict"
+LENIENT = "lenient"
+LOADING = (STRICT, LENIENT)
+"""Whether one broken entry stops the load, or the rest is scored without it."""
 
-WEIGHT_TOLERANCE = 1e-9  # how far the sum of a rubric's weights may be from 1
+REFERENCE_TEXT = "reference"
+FULL_TEXT = "full"
+TEXT = (REFERENCE_TEXT, FULL_TEXT)
+"""What tables on a pipe have: the full text has coverage and whole names too."""
+
+REFERENCE_SIDECAR = "reference"
+BOUNDS_SIDECAR = "bounds"
+SIDECAR = (REFERENCE_SIDECAR, BOUNDS_SIDECAR)
+"""What sidecars hold: the latter hold bounds and coverage too."""
+
+REFERENCE_FLAGS = "reference"
+ALL_FLAGS = "all"
+TEST_FLAGS = (REFERENCE_FLAGS, ALL_FLAGS)
+"""Which test flags are claims: all of them include ``impl.tests_total_pass`` of schema 2."""
+
+WEIGHT_TOLERANCE = 1e-9
+"""How far the sum of a rubric's weights may be from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignalSpec:
-    """One signal of a rubric."""
+    """One signal of a rubric.
+
+    Attributes:
+        id: names the signal.
+        label: its name for people.
+        weight: above 0; the weights of a rubric sum to 1.
+        description: what it answers.
+        two_way: whether it has a self-reported side, for the comparison of claims.
+        profile: the released profile of its meter; "" without a meter, and for the first profile.
+    """
 
     id: SignalID
     label: str
-    weight: float  # above 0; those of a rubric sum to 1
+    weight: float
     description: str = ""
-    two_way: bool = (
-        False  # whether it has a self-reported side, which never votes, for the integrity track
-    )
-    profile: str = ""  # the released profile of its meter; empty without a meter, and for the meter's first profile
+    two_way: bool = False
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreBand:
-    """A name for the values from ``min`` (inclusive, in [0, 1]) up to the next band."""
+    """A name for the values from ``min`` (inclusive, from 0 to 1) up to the next band."""
 
     name: str
     min: float
@@ -75,88 +90,119 @@ class ScoreBand:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """A versioned rubric: signals in voting order, how they combine, and bands from best to worst."""
+    """A versioned rubric.
+
+    Attributes:
+        version: its number.
+        combination: how sub-scores become one value.
+        signals: in the order in which they vote.
+        bands: from best to worst.
+        evidence: one of :data:`EVIDENCE`.
+        claims_vote: whether what an agent says of its own work can vote.
+        minimum_coverage: the share of the weight, 0 to 1, below which there is no band.
+        loading: one of :data:`LOADING`.
+        text: one of :data:`TEXT`.
+        sidecar: one of :data:`SIDECAR`.
+        test_flags: one of :data:`TEST_FLAGS`.
+    """
 
     version: str
     combination: CombinationMethod
     signals: tuple[SignalSpec, ...]
     bands: tuple[ScoreBand, ...]
-    evidence: str = EVIDENCE_REFERENCE  # the rules under which the evidence behind the signals is found and read
-    claims_vote: bool = (
-        True  # whether what an agent says of its own work can vote beside what was observed
-    )
-    minimum_coverage: float = 0.0  # the share of the weight, 0 to 1, below which there is no band
-    loading: str = STRICT  # of LOADING
-    text: str = REFERENCE_TEXT  # of TEXT
-    sidecar: str = REFERENCE_SIDECAR  # of SIDECAR
-    test_flags: str = REFERENCE_FLAGS  # of TEST_FLAGS
+    evidence: str = EVIDENCE_REFERENCE
+    claims_vote: bool = True
+    minimum_coverage: float = 0.0
+    loading: str = STRICT
+    text: str = REFERENCE_TEXT
+    sidecar: str = REFERENCE_SIDECAR
+    test_flags: str = REFERENCE_FLAGS
 
     def validate(self) -> None:
-        """Raise a RubricError naming the first broken invariant (docs/OUTCOME_SCORING_RUBRIC.md, "Versioning")."""
+        """Check the rubric.
+
+        Raises:
+            RubricError: names the first invariant that does not hold.
+        """
         for problem in self.problems():
             raise RubricError(f"rubric {self.version or '(no version)'}: {problem}")
 
-    def problems(self) -> Iterable[str]:
+    def problems(self) -> Iterator[str]:
         """Yield what is wrong with this rubric, in words; nothing when it is valid."""
         if not self.version:
             yield "version is empty"
+        yield from self._choice_problems()
+        if not 0 <= self.minimum_coverage <= 1:
+            yield (
+                f"minimum_coverage is {self.minimum_coverage};"
+                " it is a share of the weight, from 0 to 1"
+            )
+        yield from self._signal_problems()
+        yield from self._band_problems()
+
+    def _choice_problems(self) -> Iterator[str]:
+        method = COMBINE_WEIGHTED_MEAN_RENORMALIZED
         if not self.combination:
             yield "combination method is empty"
-        elif self.combination != COMBINE_WEIGHTED_MEAN_RENORMALIZED:
-            yield f"combination method {self.combination!r} is unknown; known: {COMBINE_WEIGHTED_MEAN_RENORMALIZED}"
-        names = {
+        elif self.combination != method:
+            yield f"combination method {self.combination!r} is unknown; known: {method}"
+
+        choices = {
             "evidence": EVIDENCE,
             "loading": LOADING,
             "text": TEXT,
             "sidecar": SIDECAR,
             "test_flags": TEST_FLAGS,
         }
-        for name, known in names.items():
+        for name, known in choices.items():
             value = getattr(self, name)
             if (name, value) == ("evidence", "corrected"):
                 yield f"evidence 'corrected' was removed; use {EVIDENCE_ATTRIBUTED!r}"
             elif value not in known:
                 yield f"{name} {value!r} is unknown; known: {', '.join(known)}"
-        if not 0 <= self.minimum_coverage <= 1:
-            yield f"minimum_coverage is {self.minimum_coverage}; it is a share of the weight, from 0 to 1"
-        yield from self._signal_problems()
-        yield from self._band_problems()
 
-    def _signal_problems(self) -> Iterable[str]:
+    def _signal_problems(self) -> Iterator[str]:
         if not self.signals:
             yield "there are no signals"
             return
-        seen: set[str] = set()
+
+        ids: set[str] = set()
         total = 0.0
         for spec in self.signals:
             if not spec.id:
                 yield "a signal has no id"
-            if spec.id in seen:
+            if spec.id in ids:
                 yield f"signal {spec.id!r} is listed twice"
-            seen.add(spec.id)
             if not (spec.weight > 0 and math.isfinite(spec.weight)):
                 yield f"signal {spec.id!r} has weight {spec.weight}; weights are above 0"
             if spec.profile and spec.profile not in profile_names():
-                yield f"signal {spec.id!r} names the profile {spec.profile!r}; released: {', '.join(profile_names())}"
+                released = ", ".join(profile_names())
+                yield f"signal {spec.id!r} names the profile {spec.profile!r}; released: {released}"
+
+            ids.add(spec.id)
             total += spec.weight
+
+        # Written so that a sum that is not a number is a problem too.
         if not abs(total - 1.0) <= WEIGHT_TOLERANCE:
             yield f"weights sum to {total}; they must sum to 1"
 
-    def _band_problems(self) -> Iterable[str]:
+    def _band_problems(self) -> Iterator[str]:
         if not self.bands:
             yield "there are no bands"
             return
+
         for band in self.bands:
             if not band.name:
                 yield f"the band from {band.min} has no name"
         for upper, lower in zip(self.bands, self.bands[1:], strict=False):
             if not lower.min < upper.min:
-                yield f"band {lower.name!r} ({lower.min}) does not lie below {upper.name!r} ({upper.min})"
+                below = f"band {lower.name!r} ({lower.min})"
+                yield f"{below} does not lie below {upper.name!r} ({upper.min})"
         if self.bands[-1].min != 0:
             yield f"the lowest band starts at {self.bands[-1].min}; it must start at 0"
 
     def band(self, value: float) -> str:
-        """Name the band of ``value``; values outside [0, 1] take the nearest band."""
+        """Name the band of ``value``; values outside 0 to 1 take the nearest band."""
         for band in self.bands:
             if value >= band.min:
                 return band.name
@@ -164,72 +210,127 @@ class Rubric:
 
     def signal(self, signal_id: str) -> SignalSpec | None:
         """Return the spec of ``signal_id``, or None when this rubric does not have it."""
-        return next((spec for spec in self.signals if spec.id == signal_id), None)
+        for spec in self.signals:
+            if spec.id == signal_id:
+                return spec
+        return None
 
     def two_way_signals(self) -> tuple[SignalSpec, ...]:
-        """Return the signals that have a self-reported side, in rubric order."""
+        """Return the signals that have a self-reported side, in the order of the rubric."""
         return tuple(spec for spec in self.signals if spec.two_way)
 
     def score(self, readings: SignalReadings) -> Score:
-        """Combine one iteration's signals into its score; with no signal present it is 0 and not ``scored``.
+        """Combine one iteration's signals into its score.
 
-        Below ``minimum_coverage``, or where it is known that none of the iteration's own tool calls was seen, the band
-        is ``insufficient``, whatever the value; else, with no signal present, it is ``unscored``. Rows may cap it.
+        With no signal present the value is 0 and not ``scored``. The band is ``insufficient``,
+        whatever the value, below ``minimum_coverage``, and where it is known that none of the
+        iteration's own tool calls was seen. Rows may cap it.
         """
-        value, scored, rows = combine(((s.id, s.label, s.weight) for s in self.signals), readings)
-        unseen = scored and getattr(readings, "tool_calls", None) == 0
-        if unseen or not self.suffices(coverage_of(rows).weight):
-            band = BAND_INSUFFICIENT
-        elif not scored:
-            band = BAND_UNSCORED
-        else:
-            band = self._capped(self.band(value), rows)
-        return Score(readings.iteration, self.version, value, scored, band, rows, self.sidecar)
+        specs = [(spec.id, spec.label, spec.weight) for spec in self.signals]
+        combined = combine(specs, readings)
+        return Score(
+            iteration=readings.iteration,
+            rubric_version=self.version,
+            value=combined.value,
+            scored=combined.scored,
+            band=self._band_of(combined, readings),
+            breakdown=combined.rows,
+            sidecar=self.sidecar,
+        )
+
+    def _band_of(self, combined: "Combined", readings: SignalReadings) -> str:
+        saw_no_call = getattr(readings, "tool_calls", None) == 0
+        if combined.scored and saw_no_call:
+            return BAND_INSUFFICIENT
+        if not self.suffices(coverage_of(combined.rows).weight):
+            return BAND_INSUFFICIENT
+        if not combined.scored:
+            return BAND_UNSCORED
+        return self._capped(self.band(combined.value), combined.rows)
 
     def suffices(self, weight: float) -> bool:
-        """Return whether a share of the weight, 0 to 1, is enough for a band, give or take what rounding does."""
+        """Return whether a share of the weight, 0 to 1, is enough for a band."""
         return weight >= self.minimum_coverage - TOLERANCE
 
     def _capped(self, band: str, rows: Iterable[SignalContribution]) -> str:
-        """Return the band that a value and the caps of its rows allow; a cap that is no band here allows any."""
+        """Return the worst of a band and the caps of rows that name a band of this rubric."""
         names = [known.name for known in self.bands]
-        return names[
-            max(names.index(name) for name in (band, *(row.cap for row in rows)) if name in names)
-        ]
+        worst = names.index(band)
+        for row in rows:
+            if row.cap in names:
+                worst = max(worst, names.index(row.cap))
+        return names[worst]
 
     def score_all(self, sets: Iterable[SignalReadings]) -> list[Score]:
-        """Score many iterations, in input order."""
+        """Score many iterations, in order."""
         return [self.score(readings) for readings in sets]
 
 
-def combine(
-    signals: Iterable[tuple[str, str, float]], readings: SignalReadings
-) -> tuple[float, bool, tuple[SignalContribution, ...]]:
-    """Combine ``(id, label, weight)`` signals with their readings into ``(value, scored, breakdown)``: a weighted mean.
+class Combined(NamedTuple):
+    """What the signals of one iteration come to.
 
-    Weights and contributions are added one by one, in rubric order, as the reference adds them: sum() rounds otherwise.
+    Attributes:
+        value: the weighted mean of the sub-scores.
+        scored: whether any signal is present.
+        rows: a row for each signal, in order.
     """
-    read = [(sid, label, weight, readings.value(sid)) for sid, label, weight in signals]
-    total = reduce(add, (weight for _, _, weight, reading in read if reading.present), 0.0)
+
+    value: float
+    scored: bool
+    rows: tuple[SignalContribution, ...]
+
+
+def combine(signals: Iterable[tuple[str, str, float]], readings: SignalReadings) -> Combined:
+    """Combine signals, each with id, label and weight, into a weighted mean of their readings.
+
+    Weights and contributions are added one by one in the order of the rubric, as the reference
+    adds them, because ``sum()`` rounds otherwise.
+    """
+    total = 0.0
+    read: list[tuple[str, str, float, SignalReading]] = []
+    for signal_id, label, weight in signals:
+        reading = readings.value(signal_id)
+        read.append((signal_id, label, weight, reading))
+        if reading.present:
+            total += weight
+
     value = 0.0
     rows = []
-    for sid, label, weight, reading in read:
-        if reading.present:
-            effective = weight / total
-            contribution = effective * reading.sub_score
-            value += contribution
-            voted = True, reading.sub_score, reading.detail, weight, effective, contribution
-            source, cap = getattr(reading, "source", None), getattr(reading, "cap", "")
-            rows.append(
-                SignalContribution(
-                    sid, label, *voted, source, cap=cap, fact=getattr(reading, "fact", "")
-                )
-            )
-        else:
-            applicable = getattr(reading, "applicable", True)
-            rows.append(
-                SignalContribution(
-                    sid, label, False, 0.0, reading.detail, weight, 0.0, 0.0, None, applicable
-                )
-            )
-    return value, total > 0, tuple(rows)
+    for signal_id, label, weight, reading in read:
+        row = _row(signal_id, label, weight, total, reading)
+        value += row.contribution
+        rows.append(row)
+    return Combined(value, total > 0, tuple(rows))
+
+
+def _row(
+    signal_id: str, label: str, weight: float, total: float, reading: SignalReading
+) -> SignalContribution:
+    """Return the row of one signal; ``total`` is the weight of all signals that are present."""
+    if not reading.present:
+        return SignalContribution(
+            signal=signal_id,
+            label=label,
+            present=False,
+            sub_score=0.0,
+            detail=reading.detail,
+            nominal_weight=weight,
+            effective_weight=0.0,
+            contribution=0.0,
+            applicable=getattr(reading, "applicable", True),
+        )
+
+    effective = weight / total
+    return SignalContribution(
+        signal=signal_id,
+        label=label,
+        present=True,
+        sub_score=reading.sub_score,
+        detail=reading.detail,
+        nominal_weight=weight,
+        effective_weight=effective,
+        contribution=effective * reading.sub_score,
+        source=getattr(reading, "source", None),
+        cap=getattr(reading, "cap", ""),
+        fact=getattr(reading, "fact", ""),
+    )

@@ -1,8 +1,6 @@
-"""From iterations to sessions: the mean score of the iterations that one agent session did, where evidence suffices."""
+"""From iterations to sessions: the mean score of the iterations of one agent session."""
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
-from operator import add
 from typing import Any
 
 from rubric import BAND_INSUFFICIENT, BAND_UNSCORED, Rubric, Score
@@ -20,17 +18,25 @@ class SessionIterRef(Frozen, frozen=True):
 
     @classmethod
     def of(cls, score: Any) -> "SessionIterRef":
-        """Return what a session keeps of a score, be it computed or read back."""
+        """Return what a session keeps of a score, computed or read back."""
         return cls(score.iteration, score.scored, score.value, score.band)
 
     @property
     def suffices(self) -> bool:
-        """Whether it is scored, on enough evidence to count in a mean."""
+        """Whether it has a score with enough evidence to count in a mean."""
         return self.scored and self.band != BAND_INSUFFICIENT
 
 
 class SessionScore(Frozen, frozen=True):
-    """A session's score: the mean, in [0, 1], of its members with enough evidence; else its band says why none."""
+    """The score of a session.
+
+    Attributes:
+        iterations: the numbers of its members, in order.
+        scored: whether any member has enough evidence.
+        value: the mean of the members with enough evidence, from 0 to 1; 0 without any.
+        band: the band of the value, or why there is none.
+        per_iteration: its members, in order.
+    """
 
     session_id: str
     rubric_version: str
@@ -43,46 +49,74 @@ class SessionScore(Frozen, frozen=True):
     @property
     def insufficient(self) -> int:
         """How many members have too little evidence, and so are not in the mean."""
-        return sum(ref.band == BAND_INSUFFICIENT for ref in self.per_iteration)
+        return sum(member.band == BAND_INSUFFICIENT for member in self.per_iteration)
 
 
 def aggregate_sessions(
     rubric: Rubric, records: Sequence[IterationRecord], scores: Sequence[Score]
 ) -> list[SessionScore]:
-    """Group scores, in pairs with their records, by session id, sorted by its bytes; without one, left out."""
-    sessions = [record.agent.session_id for record in records]
-    return sessions_of(rubric, zip(sessions, map(SessionIterRef.of, scores), strict=True))
+    """Score the sessions of a log, by the bytes of their ids.
+
+    Args:
+        rubric: names the bands.
+        records: the entries; those without a session id are left out.
+        scores: those of the entries, in the same order.
+    """
+    members = []
+    for record, score in zip(records, scores, strict=True):
+        members.append((record.agent.session_id, SessionIterRef.of(score)))
+    return sessions_of(rubric, members)
 
 
 def sessions_of(rubric: Rubric, refs: Iterable[tuple[str, SessionIterRef]]) -> list[SessionScore]:
-    """Group members, in iteration order, by the session id that comes with each; as :func:`aggregate_sessions` does."""
+    """Score sessions from their members, as :func:`aggregate_sessions` does.
+
+    Args:
+        rubric: names the bands.
+        refs: members in the order of their iterations, each with its session id; "" for none.
+    """
     members: dict[str, list[SessionIterRef]] = {}
     for session_id, ref in refs:
         if session_id:
             members.setdefault(session_id, []).append(ref)
-    in_byte_order = sorted(
-        members, key=lambda session_id: session_id.encode("utf-8", "surrogateescape")
-    )
-    return [session_score(rubric, session_id, members[session_id]) for session_id in in_byte_order]
+
+    in_order = sorted(members, key=_as_bytes)
+    return [session_score(rubric, session_id, members[session_id]) for session_id in in_order]
+
+
+def _as_bytes(session_id: str) -> bytes:
+    return session_id.encode("utf-8", "surrogateescape")
 
 
 def session_score(rubric: Rubric, session_id: str, scores: Iterable[Any]) -> SessionScore:
-    """Score one session from the scores of its members, or what it keeps of them, in iteration order."""
+    """Score one session.
+
+    Args:
+        rubric: names the bands.
+        session_id: names the session.
+        scores: those of its members in order, or what a session keeps of them.
+    """
     members = tuple(map(SessionIterRef.of, scores))
     values = [member.value for member in members if member.suffices]
-    nothing = (
-        BAND_INSUFFICIENT
-        if any(member.band == BAND_INSUFFICIENT for member in members)
-        else BAND_UNSCORED
-    )
-    # Added one by one: sum() compensates for rounding in newer Pythons, and the reference does not.
-    value = reduce(add, values, 0.0) / len(values) if values else 0.0
+
+    # sum() compensates for rounding in newer Pythons, and the reference does not.
+    total = 0.0
+    for value in values:
+        total += value
+    mean = total / len(values) if values else 0.0
+
     return SessionScore(
-        session_id,
-        rubric.version,
-        tuple(member.iteration for member in members),
-        bool(values),
-        value,
-        rubric.band(value) if values else nothing,
-        members,
+        session_id=session_id,
+        rubric_version=rubric.version,
+        iterations=tuple(member.iteration for member in members),
+        scored=bool(values),
+        value=mean,
+        band=rubric.band(mean) if values else _band_without_values(members),
+        per_iteration=members,
     )
+
+
+def _band_without_values(members: Iterable[SessionIterRef]) -> str:
+    if any(member.band == BAND_INSUFFICIENT for member in members):
+        return BAND_INSUFFICIENT
+    return BAND_UNSCORED
