@@ -1,7 +1,7 @@
-"""Provenance: what the score of an iteration was computed from, in numbers, kept in ``iter-N.evidence.yaml``.
+"""Provenance: what the score of an iteration was computed from, in numbers.
 
-Only this shows whether evidence was lost or changed (``docs/SIDECARS.md``, "Provenance"). It is written before the
-score, but after it when the new evidence lacks something of the old: no score outlives what it was computed from.
+It is kept in ``iter-N.evidence.yaml``, and only this shows whether evidence was lost or changed
+(``docs/SIDECARS.md``, "Provenance").
 """
 
 import datetime
@@ -22,16 +22,35 @@ from scoring.yamlread import Reader, Take, items_of, read_fields
 
 
 class Loss(Frozen, frozen=True):
-    """Evidence of an old score that is missing now: of which signal, and what in words where that is known."""
+    """Evidence of an old score that is missing now.
+
+    Attributes:
+        signal: the signal that needed it.
+        what: what is missing, in words; "" where that is not known.
+    """
 
     signal: str
     what: str = ""
 
 
-class OwnLines(Frozen, frozen=True):
-    """How an iteration's lines were found (``method``, or None), and what was seen, as counts.
+_BLOCKS = {
+    "attribution": ("method", "sessions"),
+    "tests": ("runs", "failed", "last", "edited_after"),
+    "corrections": ("interrupts", "rejections", "resets", "words", "reports"),
+}
+"""The blocks of the file about an iteration's own lines, with their keys."""
 
-    ``last`` is the verdict of the last test run, ``passed`` or ``failed``, or None; ``words`` None if foreign.
+
+class OwnLines(Frozen, frozen=True):
+    """How an iteration's own lines were found, and what was seen in them, as counts.
+
+    Attributes:
+        method: how they were found; None where there are none.
+        sessions: the ids of the sessions.
+        runs: the test runs, of which ``failed`` ones failed.
+        last: the verdict of the last run, ``passed`` or ``failed``; None without one.
+        edited_after: whether code was edited after it.
+        words: the prompts that read as corrections; None where they are in another language.
     """
 
     method: str | None = None
@@ -49,60 +68,73 @@ class OwnLines(Frozen, frozen=True):
     @classmethod
     def of(cls, observed: Observed) -> "OwnLines":
         """Return what is kept of what was observed."""
-        tests, seen = observed.tests, observed.corrections
-        last = None if tests.last_passed is None else "passed" if tests.last_passed else "failed"
-        ran = tests.runs, tests.failed, last, tests.edited_after
-        by_user = seen.interrupts, seen.rejections, seen.resets
+        tests = observed.tests
+        last = None
+        if tests.last_passed is not None:
+            last = "passed" if tests.last_passed else "failed"
+
+        corrections = observed.corrections
         return cls(
-            observed.method,
-            observed.sessions,
-            *ran,
-            *by_user,
-            words=seen.words,
-            reports=seen.reports,
+            method=observed.method,
+            sessions=observed.sessions,
+            runs=tests.runs,
+            failed=tests.failed,
+            last=last,
+            edited_after=tests.edited_after,
+            interrupts=corrections.interrupts,
+            rejections=corrections.rejections,
+            resets=corrections.resets,
+            words=corrections.words,
+            reports=corrections.reports,
         )
 
     def blocks(self) -> dict[str, dict[str, Any]]:
         """Return the blocks of the file, in their order."""
-        return {
-            block: {name: getattr(self, name) for name in names} for block, names in _BLOCKS.items()
-        }
+        blocks = {}
+        for block, names in _BLOCKS.items():
+            blocks[block] = {name: getattr(self, name) for name in names}
+        return blocks
 
-    def lost(self, now: "OwnLines") -> Iterator[Loss]:
-        """Yield what is missing ``now``."""
-        if self.method and not now.method:
-            yield Loss(
-                "correction_pressure",
-                f"its lines were found by {self.method} and are not found any more",
-            )
-        if now.runs < self.runs and set(now.sessions) <= set(self.sessions):
-            yield Loss("tests", f"{now.runs} of {self.runs} test runs are left")
+    def lost(self, new: "OwnLines") -> Iterator[Loss]:
+        """Yield what is missing in ``new``."""
+        if self.method and not new.method:
+            what = f"its lines were found by {self.method} and are not found any more"
+            yield Loss("correction_pressure", what)
+        if new.runs < self.runs and set(new.sessions) <= set(self.sessions):
+            yield Loss("tests", f"{new.runs} of {self.runs} test runs are left")
 
-    def changed(self, now: "OwnLines") -> Iterator[str]:
-        """Yield in words what differs ``now``."""
-        if self.method != now.method:
-            yield f"its lines are found by {now.method or 'nothing'}, and were by {self.method or 'nothing'}"
-        if self.sessions != now.sessions:
-            yield f"sessions: {', '.join(self.sessions) or 'none'} → {', '.join(now.sessions) or 'none'}"
-        before, after = self.blocks(), now.blocks()
+    def changed(self, new: "OwnLines") -> Iterator[str]:
+        """Yield in words what differs in ``new``."""
+        if self.method != new.method:
+            old_method = self.method or "nothing"
+            yield f"its lines are found by {new.method or 'nothing'}, and were by {old_method}"
+        if self.sessions != new.sessions:
+            yield f"sessions: {_listed(self.sessions)} → {_listed(new.sessions)}"
+
+        old_blocks = self.blocks()
+        new_blocks = new.blocks()
         for block in ("tests", "corrections"):
-            for name, was in before[block].items():
-                if was != (is_now := after[block][name]):
-                    yield f"{block}: {name} {str(was).lower()} → {str(is_now).lower()}"
+            for name, old_value in old_blocks[block].items():
+                new_value = new_blocks[block][name]
+                if old_value != new_value:
+                    yield f"{block}: {name} {str(old_value).lower()} → {str(new_value).lower()}"
 
 
-_BLOCKS = {
-    "attribution": ("method", "sessions"),
-    "tests": ("runs", "failed", "last", "edited_after"),
-    "corrections": ("interrupts", "rejections", "resets", "words", "reports"),
-}
+def _listed(sessions: tuple[str, ...]) -> str:
+    return ", ".join(sessions) or "none"
 
 
 class Provenance(Frozen, frozen=True):
     """What the transcript and git signals of one iteration were computed from.
 
-    ``start`` and ``end`` of its window are in ns since 1970, None where open or without one. ``landed`` is the
-    method that found the work, "" when unknown; ``own`` is None where the rules give no lines of their own.
+    Attributes:
+        start: the begin of its window, in ns since 1970; None where it is open or there is none.
+        end: the end of its window; None where there is none.
+        trunk_ref: the full name of the trunk; "" without one.
+        trunk_commit: the tip of the trunk.
+        landed: how the work was found on the trunk; "" when that is unknown.
+        harnesses: what the transcripts of each harness show.
+        own: what was seen in the iteration's own lines; None where rules give it none.
     """
 
     iteration: int
@@ -114,45 +146,36 @@ class Provenance(Frozen, frozen=True):
     harnesses: tuple[HarnessFacts, ...] = ()
     own: OwnLines | None = None
 
+    @property
+    def by_harness(self) -> dict[str, HarnessFacts]:
+        """What the transcripts of each harness show, by its name."""
+        return {facts.name: facts for facts in self.harnesses}
+
 
 def provenance_of(facts: IterationFacts) -> Provenance:
     """Return what the transcript and git signals of one iteration are computed from."""
-    window, transcripts = facts.window, facts.transcripts
+    window = facts.window
     return Provenance(
-        facts.record.iteration,
-        window.start if window else None,
-        window.end if window else None,
-        facts.trunk.ref,
-        facts.trunk.commit,
-        facts.landing.method,
-        transcripts.harnesses if transcripts else (),
-        OwnLines.of(facts.observed) if facts.observed else None,
+        iteration=facts.record.iteration,
+        start=window.start if window else None,
+        end=window.end if window else None,
+        trunk_ref=facts.trunk.ref,
+        trunk_commit=facts.trunk.commit,
+        landed=facts.landing.method,
+        harnesses=facts.transcripts.harnesses if facts.transcripts else (),
+        own=OwnLines.of(facts.observed) if facts.observed else None,
     )
 
 
 def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
-    """Return what of the old evidence is missing in the new: turns, tool calls, test runs, or the landing.
+    """Return what of the old evidence is missing in the new.
 
-    Counts compare within one window only, an iteration's own lines by their sessions.
+    That may be turns, tool calls, test runs, or the landing. Counts compare within one window
+    only, and those of an iteration's own lines by their sessions.
     """
-    lost = []
-    comparable = (old.start, old.end) == (new.start, new.end) or new.end is None
-    if old.own and new.own:
-        comparable = set(new.own.sessions) <= set(old.own.sessions)
-    if comparable:
-        now = {facts.name: facts for facts in new.harnesses}
-        for facts in old.harnesses:
-            left = now.get(facts.name, HarnessFacts(facts.name))
-            if left.turns < facts.turns:
-                lost.append(
-                    Loss(
-                        "token_efficiency",
-                        f"{left.turns} of {facts.turns} {facts.name} turns are left",
-                    )
-                )
-            if left.tool_calls < facts.tool_calls:
-                what = f"{left.tool_calls} of {facts.tool_calls} {facts.name} tool calls are left"
-                lost.append(Loss("correction_pressure", what))
+    lost: list[Loss] = []
+    if _counts_compare(old, new):
+        lost += _lost_counts(old, new)
     if old.own and new.own:
         lost += old.own.lost(new.own)
     if old.landed and not new.landed:
@@ -160,30 +183,50 @@ def lost_between(old: Provenance, new: Provenance) -> list[Loss]:
     return lost
 
 
-def changed_between(old: Provenance, new: Provenance) -> list[str]:
-    """Return in words what differs between two provenances of one iteration, lost evidence included."""
-    said = []
-    if (old.start, old.end) != (new.start, new.end):
-        said.append("its window moved")
-    if old.trunk_ref != new.trunk_ref:
-        said.append(f"the trunk is {new.trunk_ref}, and was {old.trunk_ref}")
-    if old.landed != new.landed:
-        said.append(
-            f"landed is known by {new.landed or 'nothing'}, and was by {old.landed or 'nothing'}"
-        )
-    before, after = ({facts.name: facts for facts in kept.harnesses} for kept in (old, new))
-    for name in sorted(before.keys() | after.keys()):
-        was, now = before.get(name, HarnessFacts(name)), after.get(name, HarnessFacts(name))
-        if (was.turns, was.tool_calls) != (now.turns, now.tool_calls):
-            calls = f"{was.tool_calls} → {now.tool_calls} tool calls"
-            said.append(f"{name}: {was.turns} → {now.turns} turns, {calls}")
-        elif [getattr(was, name) for name in _COMPARED] != [
-            getattr(now, name) for name in _COMPARED
-        ]:
-            said.append(f"{name}: other numbers in as many turns and calls")
+def _counts_compare(old: Provenance, new: Provenance) -> bool:
     if old.own and new.own:
-        said += old.own.changed(new.own)
-    return said
+        return set(new.own.sessions) <= set(old.own.sessions)
+    return new.end is None or (old.start, old.end) == (new.start, new.end)
+
+
+def _lost_counts(old: Provenance, new: Provenance) -> Iterator[Loss]:
+    for facts in old.harnesses:
+        name = facts.name
+        left = new.by_harness.get(name, HarnessFacts(name))
+        if left.turns < facts.turns:
+            yield Loss("token_efficiency", f"{left.turns} of {facts.turns} {name} turns are left")
+        if left.tool_calls < facts.tool_calls:
+            counts = f"{left.tool_calls} of {facts.tool_calls}"
+            yield Loss("correction_pressure", f"{counts} {name} tool calls are left")
+
+
+def changed_between(old: Provenance, new: Provenance) -> list[str]:
+    """Return in words what differs between two provenances, lost evidence included."""
+    changes = []
+    if (old.start, old.end) != (new.start, new.end):
+        changes.append("its window moved")
+    if old.trunk_ref != new.trunk_ref:
+        changes.append(f"the trunk is {new.trunk_ref}, and was {old.trunk_ref}")
+    if old.landed != new.landed:
+        method = old.landed or "nothing"
+        changes.append(f"landed is known by {new.landed or 'nothing'}, and was by {method}")
+
+    for name in sorted(old.by_harness.keys() | new.by_harness.keys()):
+        before = old.by_harness.get(name, HarnessFacts(name))
+        after = new.by_harness.get(name, HarnessFacts(name))
+        changes += _changed_counts(before, after)
+
+    if old.own and new.own:
+        changes += old.own.changed(new.own)
+    return changes
+
+
+def _changed_counts(before: HarnessFacts, after: HarnessFacts) -> Iterator[str]:
+    if (before.turns, before.tool_calls) != (after.turns, after.tool_calls):
+        turns = f"{before.turns} → {after.turns} turns"
+        yield f"{before.name}: {turns}, {before.tool_calls} → {after.tool_calls} tool calls"
+    elif any(getattr(before, name) != getattr(after, name) for name in _COMPARED):
+        yield f"{before.name}: other numbers in as many turns and calls"
 
 
 _COMPARED = (
@@ -193,10 +236,10 @@ _COMPARED = (
     "cache_creation_tokens",
     "tool_errors",
 )
-"""What is compared: not how the numbers are spread over files, nor how often they were repeated."""
+"""The counts that are compared: not over how many files they are spread, nor what was repeated."""
 
-_HARNESS = tuple(f.name for f in fields(HarnessFacts) if f.name != "flags")
-"""What is written of a harness, in its order; of turns that state no tokens and of failed calls only what is known."""
+_HARNESS_KEYS = tuple(field.name for field in fields(HarnessFacts) if field.name != "flags")
+"""What is written of a harness, in order."""
 
 
 def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
@@ -205,7 +248,12 @@ def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
 
 
 class Sidecar(NamedTuple):
-    """The files of a score as they are written; ``evidence`` is empty where the rules keep no provenance."""
+    """The files of a score.
+
+    Attributes:
+        data: the content of the file of the score.
+        evidence: the content of the file of the provenance; empty without provenance.
+    """
 
     score: PersistedScore
     provenance: Provenance | None
@@ -215,39 +263,55 @@ class Sidecar(NamedTuple):
 
 def sidecar_of(score: PersistedScore, provenance: Provenance | None) -> Sidecar:
     """Return the files of a score."""
-    evidence = emit(provenance_as_dict(provenance, score.rubric_version)) if provenance else b""
+    evidence = b""
+    if provenance:
+        evidence = emit(provenance_as_dict(provenance, score.rubric_version))
     return Sidecar(score, provenance, emit(score.as_dict()), evidence)
 
 
-def is_written(iter_log_dir: Path | str, one: Sidecar) -> bool:
-    """Tell whether the files of a score are on disk, byte for byte."""
-    score, evidence = (
-        place(iter_log_dir, one.score.iteration) for place in (iteration_score_path, evidence_path)
-    )
-    return holds(score, one.data) and (not one.evidence or holds(evidence, one.evidence))
+def is_written(iter_log_dir: Path | str, sidecar: Sidecar) -> bool:
+    """Return whether the files of a score are on disk, byte for byte."""
+    iteration = sidecar.score.iteration
+    if not holds(iteration_score_path(iter_log_dir, iteration), sidecar.data):
+        return False
+    if not sidecar.evidence:
+        return True
+    return holds(evidence_path(iter_log_dir, iteration), sidecar.evidence)
 
 
 def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
-    """Persist scores, and what they were computed from: the evidence that may go first, the scores, the other evidence.
+    """Write scores, and what they were computed from.
 
-    Raises WriteError: some could not be written; its ``written`` holds the paths of the scores that are.
+    Provenance is written before the score, but after it where it lacks something of the old one:
+    no score outlives what it was computed from.
+
+    Raises:
+        WriteError: some could not be written; its ``written`` holds the paths of the scores that
+            are.
     """
-    first: list[tuple[Path, bytes]] = []
-    after: list[tuple[Path, bytes]] = []
     scores: list[tuple[Path, bytes]] = []
-    for score, provenance, data, evidence in sidecars:
-        scores.append((iteration_score_path(iter_log_dir, score.iteration), data))
-        path = evidence_path(iter_log_dir, score.iteration)
-        if provenance and not holds(path, evidence):
-            before = read_provenance(iter_log_dir, score.iteration)
-            (after if before and lost_between(before, provenance) else first).append(
-                (path, evidence)
-            )
+    evidence_before: list[tuple[Path, bytes]] = []
+    evidence_after: list[tuple[Path, bytes]] = []
+
+    for sidecar in sidecars:
+        iteration = sidecar.score.iteration
+        scores.append((iteration_score_path(iter_log_dir, iteration), sidecar.data))
+
+        path = evidence_path(iter_log_dir, iteration)
+        if sidecar.provenance is None or holds(path, sidecar.evidence):
+            continue
+        old = read_provenance(iter_log_dir, iteration)
+        if old and lost_between(old, sidecar.provenance):
+            evidence_after.append((path, sidecar.evidence))
+        else:
+            evidence_before.append((path, sidecar.evidence))
+
     try:
-        for files in (first, scores, after):
+        for files in (evidence_before, scores, evidence_after):
             write_together(files)
     except WriteError as e:
-        raise WriteError(str(e), tuple(path for path, data in scores if holds(path, data))) from e
+        written = tuple(path for path, data in scores if holds(path, data))
+        raise WriteError(str(e), written) from e
 
 
 def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:
@@ -264,58 +328,86 @@ def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str,
 
 
 def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
-    left_out = (not facts.unmeasured and "unmeasured", facts.ends_unknown and "tool_errors")
-    return {name: getattr(facts, name) for name in _HARNESS if name not in left_out}
+    counts = {name: getattr(facts, name) for name in _HARNESS_KEYS}
+    if not facts.unmeasured:
+        del counts["unmeasured"]
+    if facts.ends_unknown:
+        del counts["tool_errors"]
+    return counts
 
 
 def time_stamp(time: int | None) -> str:
-    """Return a time as RFC 3339 in UTC, with as many digits below a second as it has; "" for none."""
+    """Return a time in ns since 1970 as RFC 3339 in UTC; "" for none.
+
+    It has as many digits below a second as are needed.
+    """
     if time is None:
         return ""
+
     seconds, rest = divmod(time, NS)
-    at = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
-    return at.isoformat(timespec="seconds") + (f".{rest:09}".rstrip("0") if rest else "") + "Z"
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+    fraction = f".{rest:09}".rstrip("0") if rest else ""
+    return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
 
 
-def _take_like(written: Any) -> Take:
-    """Return how a value is read back that is written as this one."""
-    if isinstance(written, dict):
-        shape = {name: _take_like(value) for name, value in written.items()}
+def _take_like(example: Any) -> Take:
+    """Return what reads a value that is written like an example."""
+    if isinstance(example, dict):
+        shape = {name: _take_like(value) for name, value in example.items()}
         return lambda reader, node: reader.struct(node, shape)
-    if isinstance(written, list | tuple):
-        return items_of(_take_like(written[0]))
-    if written is None:
+    if isinstance(example, list | tuple):
+        return items_of(_take_like(example[0]))
+    if example is None:
         return lambda reader, node: None if reader.is_null(node) else reader.integer(node)
-    return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[type(written)]
+    return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[type(example)]
 
 
-_OWN_LINES = OwnLines("", ("",), last="")
-_WHOLE = Provenance(0, harnesses=(HarnessFacts("", unmeasured=1),), own=_OWN_LINES)
-_FILE = {name: _take_like(value) for name, value in provenance_as_dict(_WHOLE, "").items()}
-_NEEDED = provenance_as_dict(Provenance(0), "").keys()
-"""The fields of a file that is whole: an iteration's own lines need not be in it."""
+# The file is read by the example of one that has every key.
+_EXAMPLE = Provenance(
+    0,
+    harnesses=(HarnessFacts("", unmeasured=1),),
+    own=OwnLines("", ("",), last=""),
+)
+_FILE = {name: _take_like(value) for name, value in provenance_as_dict(_EXAMPLE, "").items()}
+
+_NEEDED_KEYS = provenance_as_dict(Provenance(0), "").keys()
 
 
 def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | None:
-    """Read what a score was computed from; None when the file is not there, not whole, or of another iteration."""
-    given = read_fields(evidence_path(iter_log_dir, iteration), _FILE, iter_log_dir) or {}
-    if given.get("iteration") != iteration or not given.keys() >= _NEEDED:
+    """Read what a score was computed from.
+
+    Returns None when the file does not exist, lacks a key, or is of another iteration.
+    """
+    content = read_fields(evidence_path(iter_log_dir, iteration), _FILE, iter_log_dir)
+    if content is None or content.get("iteration") != iteration:
         return None
-    window, trunk = given["window"], given["trunk"]
-    lines = {name: value for block in _BLOCKS for name, value in given.get(block, {}).items()}
-    sessions = tuple(lines.get("sessions", ()))
-    own = {
-        "method": lines.get("method") or None,
-        "sessions": sessions,
-        "last": lines.get("last") or None,
-    }
+    if not content.keys() >= _NEEDED_KEYS:
+        return None
+
+    window = content["window"]
+    trunk = content["trunk"]
     return Provenance(
-        iteration,
-        timestamp_ns(window.get("start", "")),
-        timestamp_ns(window.get("end", "")),
-        trunk.get("ref", ""),
-        trunk.get("commit") or None,
-        given["landed"].get("method", ""),
-        tuple(HarnessFacts(**{"name": ""} | harness) for harness in given["harnesses"]),
-        OwnLines(**lines | own) if given.keys() & _BLOCKS.keys() else None,
+        iteration=iteration,
+        start=timestamp_ns(window.get("start", "")),
+        end=timestamp_ns(window.get("end", "")),
+        trunk_ref=trunk.get("ref", ""),
+        trunk_commit=trunk.get("commit") or None,
+        landed=content["landed"].get("method", ""),
+        harnesses=tuple(HarnessFacts(**{"name": "", **counts}) for counts in content["harnesses"]),
+        own=_own_lines(content),
     )
+
+
+def _own_lines(content: dict[str, Any]) -> OwnLines | None:
+    """Return what a file says of an iteration's own lines; None where it does not."""
+    if content.keys().isdisjoint(_BLOCKS):
+        return None
+
+    values: dict[str, Any] = {}
+    for block in _BLOCKS:
+        values.update(content.get(block, {}))
+
+    values["method"] = values.get("method") or None
+    values["sessions"] = tuple(values.get("sessions", ()))
+    values["last"] = values.get("last") or None
+    return OwnLines(**values)
