@@ -1,6 +1,6 @@
-"""Score sidecars: what is persisted of a score, where, and how it is read back (``docs/SIDECARS.md``, "Scores").
+"""Score sidecars: what is persisted of a score, where, and how it is read back.
 
-The module is long because writing and reading back are two sides of one format, for iterations and for sessions.
+``docs/SIDECARS.md``, "Scores", describes the format. Those of sessions are here too.
 """
 
 import dataclasses
@@ -27,7 +27,16 @@ from scoring.text import shown
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, parse
 
-_REFERENCE: dict[str, Take] = {
+SESSION_ID_LIMIT = 200
+"""The longest session id, in bytes, that becomes a file name."""
+
+_NO_FILE_NAME = "session id {!r} cannot be a file name; it has no score file"
+_ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
+
+# Rows
+
+
+_REFERENCE_ROW: dict[str, Take] = {
     "signal": Reader.string,
     "label": Reader.string,
     "present": Reader.boolean,
@@ -37,61 +46,79 @@ _REFERENCE: dict[str, Take] = {
     "effective_weight": Reader.number,
     "contribution": Reader.number,
 }
-_values_of = operator.attrgetter(*_REFERENCE)
-_WHOLE = _REFERENCE | {"source": Reader.string, "applicable": Reader.boolean, "cap": Reader.string}
+"""The keys of a row as the reference writes it, in order."""
+
+_WHOLE_ROW: dict[str, Take] = {
+    **_REFERENCE_ROW,
+    "source": Reader.string,
+    "applicable": Reader.boolean,
+    "cap": Reader.string,
+}
+"""The keys of a row in a sidecar with bounds."""
+
 _EMPTY: dict[Take, Any] = {
     Reader.string: "",
     Reader.boolean: False,
     Reader.number: 0.0,
     Reader.integer: 0,
 }
+"""What a missing field reads as."""
+
 _SOURCES: dict[str, Source] = {"observed": "observed", "claimed": "claimed"}
+
+_values_of_row = operator.attrgetter(*_REFERENCE_ROW)
 
 
 def _reference_row(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as the reference writes it, keys in their order; an empty detail is left out."""
-    values = dict(zip(_REFERENCE, _values_of(row), strict=True))
+    """Return a row as the reference writes it; an empty detail is left out."""
+    content = dict(zip(_REFERENCE_ROW, _values_of_row(row), strict=True))
     if not row.detail:
-        del values["detail"]
-    return values
+        del content["detail"]
+    return content
 
 
 def _whole_row(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as a sidecar with bounds has it: with ``source``, ``applicable`` and ``cap`` where they matter."""
-    more: dict[str, Value] = {"source": row.source, "applicable": row.applicable, "cap": row.cap}
-    return _reference_row(row) | {
-        name: value for name, value in more.items() if value not in (None, True, "")
-    }
+    """Return a row as a sidecar with bounds has it, with further keys where they matter."""
+    content = _reference_row(row)
+    if row.source is not None:
+        content["source"] = row.source
+    if not row.applicable:
+        content["applicable"] = row.applicable
+    if row.cap:
+        content["cap"] = row.cap
+    return content
 
 
 def _printed_row(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as commands print it in JSON: with all that a row may have, null where this one does not have it."""
-    more = {
+    """Return a row as commands print it in JSON, with null for what it does not have."""
+    return {
+        **_reference_row(row),
         "source": row.source,
         "applicable": row.applicable,
         "cap": row.cap or None,
         "fact": row.fact or None,
     }
-    return _reference_row(row) | more
 
 
 def _take_row(reader: Reader, node: Node) -> SignalContribution:
-    given = _whole(reader, node, _WHOLE, applicable=True)
-    return SignalContribution(**given | {"source": _SOURCES.get(given["source"])})
+    content = {"applicable": True, **reader.struct(node, _WHOLE_ROW)}
+    for name, take in _WHOLE_ROW.items():
+        content.setdefault(name, _EMPTY[take])
+    content["source"] = _SOURCES.get(content["source"])
+    return SignalContribution(**content)
 
 
-SESSION_ID_LIMIT = 200  # the longest session id, in bytes, that becomes a file name
-
-_NO_FILE_NAME = "session id {!r} cannot be a file name; it has no score file"
-_ITERATION_SCORE = re.compile(r"iter-[0-9]+\.score\.yaml")
-
-PersistedContribution = (
-    SignalContribution  # one row of a persisted breakdown: the row of the score, as it is
-)
+PersistedContribution = SignalContribution
+"""One row of a persisted breakdown: the row of the score, as it is."""
 
 
 class PersistedScore(Breakdown, Frozen, frozen=True):
-    """One iteration's score as it is on disk; ``sidecar`` is what that holds of it (:data:`rubric.model.SIDECAR`)."""
+    """One iteration's score as it is on disk.
+
+    Attributes:
+        linked_traces_to_outcomes: whether any verifier named a pair of a trace and its outcome.
+        sidecar: what the file holds, one of :data:`rubric.model.SIDECAR`.
+    """
 
     iteration: int
     rubric_version: str
@@ -103,28 +130,44 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
     sidecar: str = REFERENCE_SIDECAR
 
     def as_dict(self) -> dict[str, Value]:
-        """Return the content of the sidecar, keys in their order; what the format leaves out is left out."""
-        bounds = self.sidecar == BOUNDS_SIDECAR
-        return self._content(
-            _whole_row if bounds else _reference_row, self._sure() if bounds else {}
-        )
+        """Return the content of the sidecar, keys in their order."""
+        if self.sidecar == BOUNDS_SIDECAR:
+            return self._content(_whole_row, self._certainty())
+        return self._content(_reference_row, {})
 
     def payload(self) -> dict[str, Value]:
-        """Return the score as every command prints it in JSON: its sidecar with sources, caps, bounds and coverage."""
-        return self._content(_printed_row, {}) | self._sure()
+        """Return the score as every command prints it in JSON.
+
+        That is its sidecar with sources, caps, bounds and coverage.
+        """
+        return {**self._content(_printed_row, {}), **self._certainty()}
 
     def summary(self) -> dict[str, Value]:
         """Return what a command prints of the score in JSON where it prints no rows."""
-        return {name: getattr(self, name) for name in _HEAD} | self._sure()
+        return {**self._head(), **self._certainty()}
 
     def _content(
-        self, shown: Callable[[SignalContribution], dict[str, Value]], sure: dict[str, Value]
+        self, row_content: Callable[[SignalContribution], dict[str, Value]], more: dict[str, Value]
     ) -> dict[str, Value]:
-        head = {name: getattr(self, name) for name in ("iteration", *_HEAD)}
-        linked = {"linked_traces_to_outcomes": True} if self.linked_traces_to_outcomes else {}
-        return head | sure | {"breakdown": list(map(shown, self.breakdown))} | linked
+        content: dict[str, Value] = {
+            "iteration": self.iteration,
+            **self._head(),
+            **more,
+            "breakdown": [row_content(row) for row in self.breakdown],
+        }
+        if self.linked_traces_to_outcomes:
+            content["linked_traces_to_outcomes"] = True
+        return content
 
-    def _sure(self) -> dict[str, Value]:
+    def _head(self) -> dict[str, Value]:
+        return {
+            "rubric_version": self.rubric_version,
+            "scored": self.scored,
+            "value": self.value,
+            "band": self.band,
+        }
+
+    def _certainty(self) -> dict[str, Value]:
         return {
             "bounds": dataclasses.asdict(self.bounds),
             "coverage": dataclasses.asdict(self.coverage),
@@ -133,26 +176,32 @@ class PersistedScore(Breakdown, Frozen, frozen=True):
 
 def session_as_dict(session: SessionScore) -> dict[str, Value]:
     """Return the content of a session's sidecar, keys in their order."""
-    return asdict(session) | {"per_iteration": list(map(asdict, session.per_iteration))}
+    content = asdict(session)
+    content["per_iteration"] = [asdict(member) for member in session.per_iteration]
+    return content
 
 
 def derive_linked_traces_to_outcomes(record: IterationRecord) -> bool:
-    """Tell whether any verifier named a pair of a trace and its outcome."""
+    """Return whether any verifier named a pair of a trace and its outcome."""
     return any(verifier.linked_traces for verifier in record.verifiers)
 
 
 def build_persisted_score(score: Score, record: IterationRecord | None = None) -> PersistedScore:
-    """Build what is persisted of a score, with the markers that come from its record."""
+    """Build what is persisted of a score, with the markers of its record if there is one."""
     linked = record is not None and derive_linked_traces_to_outcomes(record)
-    kept = (
-        score.iteration,
-        score.rubric_version,
-        score.scored,
-        score.value,
-        score.band,
-        score.breakdown,
+    return PersistedScore(
+        iteration=score.iteration,
+        rubric_version=score.rubric_version,
+        scored=score.scored,
+        value=score.value,
+        band=score.band,
+        breakdown=score.breakdown,
+        linked_traces_to_outcomes=linked,
+        sidecar=score.sidecar,
     )
-    return PersistedScore(*kept, linked, score.sidecar)
+
+
+# Where they are
 
 
 def iteration_score_path(iter_log_dir: Path | str, iteration: int) -> Path:
@@ -160,68 +209,109 @@ def iteration_score_path(iter_log_dir: Path | str, iteration: int) -> Path:
     return Path(iter_log_dir) / f"iter-{iteration}.score.yaml"
 
 
+def is_iteration_score_name(name: str) -> bool:
+    """Return whether a file name is that of an iteration's sidecar."""
+    return _ITERATION_SCORE.fullmatch(name) is not None
+
+
 def session_score_path(iter_log_dir: Path | str, session_id: str) -> Path:
-    """Return where the score of a session is persisted; InputError where the id cannot be a file name."""
+    """Return where the score of a session is persisted.
+
+    Raises:
+        InputError: the id cannot be a file name.
+    """
     if not is_plain_session_id(session_id):
         raise InputError(_NO_FILE_NAME.format(session_id))
     return Path(iter_log_dir) / f"session-{session_id}.score.yaml"
 
 
 def is_plain_session_id(session_id: str) -> bool:
-    """Tell whether a session id can be part of a file name."""
-    return (
-        session_id not in ("", ".", "..")
-        and not any(c in "/\\" or c < " " or "\x7f" <= c <= "\x9f" for c in session_id)
-        and len(session_id.encode("utf-8", "surrogateescape")) <= SESSION_ID_LIMIT
-    )
+    """Return whether a session id can be part of a file name."""
+    if session_id in ("", ".", ".."):
+        return False
+    if any(char in "/\\" or _is_control(char) for char in session_id):
+        return False
+    return len(session_id.encode("utf-8", "surrogateescape")) <= SESSION_ID_LIMIT
+
+
+def _is_control(char: str) -> bool:
+    return char < " " or "\x7f" <= char <= "\x9f"
+
+
+# Writing
 
 
 def write_iteration_score(iter_log_dir: Path | str, score: Score) -> Path:
-    """Persist a score without the markers of its record, and return where; raises as :func:`write_persisted_score`."""
+    """Persist a score without the markers of its record, and return where.
+
+    Raises as :func:`write_persisted_score`.
+    """
     return write_persisted_score(iter_log_dir, build_persisted_score(score))
 
 
 def write_iteration_score_with_record(
     iter_log_dir: Path | str, score: Score, record: IterationRecord
 ) -> Path:
-    """Persist a score with the markers of its record, and return where; raises as :func:`write_persisted_score`."""
+    """Persist a score with the markers of its record, and return where.
+
+    Raises as :func:`write_persisted_score`.
+    """
     return write_persisted_score(iter_log_dir, build_persisted_score(score, record))
 
 
 def write_persisted_score(iter_log_dir: Path | str, score: PersistedScore) -> Path:
-    """Persist a score that was built before, and return where; WriteError where it cannot, the old file untouched."""
+    """Persist a score that was built before, and return where.
+
+    Raises:
+        WriteError: it cannot be written; the old file is as it was.
+    """
     path = iteration_score_path(iter_log_dir, score.iteration)
     write_atomically(path, emit(score.as_dict()))
     return path
 
 
 def write_iteration_scores(iter_log_dir: Path | str, scores: Sequence[Score]) -> list[Path]:
-    """Persist scores in order, return where; the ``written`` of a WriteError holds the paths written before."""
-    persisted = map(build_persisted_score, scores)
-    return _write_all(
-        [
-            (iteration_score_path(iter_log_dir, one.iteration), emit(one.as_dict()))
-            for one in persisted
-        ]
-    )
+    """Persist scores in order, and return where.
+
+    Raises:
+        WriteError: some cannot be written; its ``written`` holds the paths of the others.
+    """
+    files = []
+    for score in map(build_persisted_score, scores):
+        path = iteration_score_path(iter_log_dir, score.iteration)
+        files.append((path, emit(score.as_dict())))
+    return _write_all(files)
 
 
 def write_session_score(iter_log_dir: Path | str, session: SessionScore) -> Path:
-    """Persist a session's score, and return where; raises as its path, and as :func:`write_persisted_score`."""
+    """Persist a session's score, and return where.
+
+    Raises:
+        InputError: the id of the session cannot be a file name.
+        WriteError: it cannot be written; the old file is as it was.
+    """
     path = session_score_path(iter_log_dir, session.session_id)
     write_atomically(path, emit(session_as_dict(session)))
     return path
 
 
 def write_session_scores(iter_log_dir: Path | str, sessions: Sequence[SessionScore]) -> list[Path]:
-    """Persist session scores in order and return where; raises as :func:`write_iteration_scores`."""
+    """Persist session scores in order, and return where.
+
+    Raises:
+        WriteError: some cannot be written, or an id cannot be a file name; its ``written`` holds
+            the paths of those before.
+    """
     plain = list(takewhile(lambda session: is_plain_session_id(session.session_id), sessions))
-    paths = [session_score_path(iter_log_dir, session.session_id) for session in plain]
-    _write_all(
-        [(path, emit(session_as_dict(session))) for path, session in zip(paths, plain, strict=True)]
-    )
+    files = []
+    for session in plain:
+        path = session_score_path(iter_log_dir, session.session_id)
+        files.append((path, emit(session_as_dict(session))))
+    paths = _write_all(files)
+
     if len(plain) < len(sessions):
-        raise WriteError(_NO_FILE_NAME.format(sessions[len(plain)].session_id), tuple(paths))
+        odd_id = sessions[len(plain)].session_id
+        raise WriteError(_NO_FILE_NAME.format(odd_id), tuple(paths))
     return paths
 
 
@@ -229,63 +319,85 @@ def _write_all(files: Sequence[tuple[Path, bytes]]) -> list[Path]:
     try:
         write_together(files)
     except WriteError as e:
-        raise WriteError(str(e), tuple(path for path, data in files if holds(path, data))) from e
+        written = tuple(path for path, data in files if holds(path, data))
+        raise WriteError(str(e), written) from e
     return [path for path, _ in files]
 
 
+# Reading back
+
+
+def _take_session_member(reader: Reader, node: Node) -> SessionIterRef:
+    return SessionIterRef(**_with_missing_fields(reader, node, _MEMBER))
+
+
+def _take_bounds(reader: Reader, node: Node) -> dict[str, Any]:
+    return reader.struct(node, {"low": Reader.number, "high": Reader.number})
+
+
+_MEMBER: dict[str, Take] = {
+    "iteration": Reader.integer,
+    "scored": Reader.boolean,
+    "value": Reader.number,
+    "band": Reader.string,
+}
 _HEAD: dict[str, Take] = {
     "rubric_version": Reader.string,
     "scored": Reader.boolean,
     "value": Reader.number,
     "band": Reader.string,
 }
-_REF: dict[str, Take] = {
-    "iteration": Reader.integer,
-    **{k: v for k, v in _HEAD.items() if k != "rubric_version"},
-}
-
-
-def _whole(
-    reader: Reader, node: Node, shape: Mapping[str, Take], **missing: bool
-) -> dict[str, Any]:
-    """Take a mapping; missing fields read as empty, or as is said."""
-    return (
-        {name: _EMPTY.get(take, ()) for name, take in shape.items()}
-        | missing
-        | reader.struct(node, shape)
-    )
-
-
-_SCORE: dict[str, Take] = _HEAD | {
+_SCORE: dict[str, Take] = {
+    **_HEAD,
     "iteration": Reader.integer,
     "breakdown": items_of(_take_row),
-    "bounds": lambda reader, node: reader.struct(
-        node, {"low": Reader.number, "high": Reader.number}
-    ),
+    "bounds": _take_bounds,
     "linked_traces_to_outcomes": Reader.boolean,
 }
-_SESSION: dict[str, Take] = _HEAD | {
+_SESSION: dict[str, Take] = {
+    **_HEAD,
     "session_id": Reader.string,
     "iterations": items_of(Reader.integer),
-    "per_iteration": items_of(lambda reader, node: SessionIterRef(**_whole(reader, node, _REF))),
+    "per_iteration": items_of(_take_session_member),
 }
+
+
+def _with_missing_fields(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:
+    """Take a mapping, in which missing fields read as empty."""
+    content = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
+    content.update(reader.struct(node, shape))
+    return content
 
 
 def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back; NotFoundError names the path, InputError where the file is no score sidecar."""
+    """Read a persisted score back, unchecked.
+
+    Raises:
+        NotFoundError: there is none.
+        InputError: the file is no score sidecar.
+    """
     path = iteration_score_path(iter_log_dir, iteration)
-    return _score(_read(path), str(path))
+    return _score_in(_read(path), str(path))
 
 
 def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
-    """Read the bytes of an iteration's sidecar, called ``name`` in errors; InputError where they are none."""
-    score = _score(data, name)
+    """Read and check the bytes of an iteration's sidecar, called ``name`` in errors.
+
+    Raises:
+        InputError: they are no score sidecar.
+    """
+    score = _score_in(data, name)
     check_numbers(score, name)
     return score
 
 
 def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
-    """Read a persisted score back to go on with it, checked; NotFoundError names the path, InputError."""
+    """Read a persisted score back, and check it.
+
+    Raises:
+        NotFoundError: there is none.
+        InputError: the file is no score sidecar, or that of another iteration.
+    """
     path = iteration_score_path(iter_log_dir, iteration)
     score = parse_iteration_score(_read(path), str(path))
     if score.iteration != iteration:
@@ -294,20 +406,27 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
 
 
 def check_numbers(score: PersistedScore, name: str) -> None:
-    """Make sure, or raise InputError, that a score read from ``name`` can be shown and added up, be it right or not."""
+    """Make sure that a score read from ``name`` can be shown and added up.
+
+    Whether it is right is another question.
+
+    Raises:
+        InputError: it cannot.
+    """
     _check_value(score.value, name)
-    if (
-        score.scored and not score.breakdown
-    ):  # one that says nothing, as the reference reads an empty file, is shown
+    # The reference reads an empty file as a score that says nothing, and that is shown.
+    if score.scored and not score.breakdown:
         raise InputError(f"{name}: it is scored and has no breakdown")
+
     for row in score.breakdown:
+        signal = shown(row.signal)
         numbers = (row.sub_score, row.nominal_weight, row.effective_weight, row.contribution)
         if not all(map(math.isfinite, numbers)):
-            raise InputError(f"{name}: signal {shown(row.signal)} has a number that is not finite")
+            raise InputError(f"{name}: signal {signal} has a number that is not finite")
         for number in numbers:
             if not 0 <= number <= 1 + TOLERANCE:
                 raise InputError(
-                    f"{name}: signal {shown(row.signal)} has the number {number:g}, not one from 0 to 1"
+                    f"{name}: signal {signal} has the number {number:g}, not one from 0 to 1"
                 )
 
 
@@ -316,36 +435,40 @@ def _check_value(value: float, name: str, advice: str = "") -> None:
         raise InputError(f"{name}: its value {value:g} is not from 0 to 1{advice}")
 
 
-def is_iteration_score_name(name: str) -> bool:
-    """Tell whether a file name is that of an iteration's sidecar."""
-    return _ITERATION_SCORE.fullmatch(name) is not None
-
-
-def _score(data: bytes, name: str) -> PersistedScore:
-    given = _parsed(data, name, _SCORE)
-    sidecar = BOUNDS_SIDECAR if given.pop("bounds") else REFERENCE_SIDECAR
-    return PersistedScore(**given | {"breakdown": tuple(given["breakdown"]), "sidecar": sidecar})
+def _score_in(data: bytes, name: str) -> PersistedScore:
+    content = _parsed(data, name, _SCORE)
+    has_bounds = bool(content.pop("bounds"))
+    content["breakdown"] = tuple(content["breakdown"])
+    content["sidecar"] = BOUNDS_SIDECAR if has_bounds else REFERENCE_SIDECAR
+    return PersistedScore(**content)
 
 
 def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScore:
-    """Read a session's persisted score back; raises as :func:`read_iteration_score`."""
+    """Read a session's persisted score back, unchecked.
+
+    Raises:
+        NotFoundError: there is none.
+        InputError: the file is no score sidecar, or the id cannot be a file name.
+    """
     path = session_score_path(iter_log_dir, session_id)
-    given = _parsed(_read(path), str(path), _SESSION)
-    return SessionScore(
-        **given | {name: tuple(given[name]) for name in ("iterations", "per_iteration")}
-    )
+    content = _parsed(_read(path), str(path), _SESSION)
+    content["iterations"] = tuple(content["iterations"])
+    content["per_iteration"] = tuple(content["per_iteration"])
+    return SessionScore(**content)
 
 
 def read_session(iter_log_dir: Path | str, session_id: str) -> SessionScore:
-    """Read a session's persisted score back to go on with it; it is checked, and raises, as :func:`read_score`."""
-    session, path = (
-        read_session_score(iter_log_dir, session_id),
-        session_score_path(iter_log_dir, session_id),
-    )
-    advice = "; this is no score sidecar, score its iterations anew"
+    """Read a session's persisted score back, and check its values.
+
+    Raises as :func:`read_session_score`.
+    """
+    session = read_session_score(iter_log_dir, session_id)
+    path = session_score_path(iter_log_dir, session_id)
+
+    advice = "; this is no score sidecar, score its iterations again"
     _check_value(session.value, str(path), advice)
-    for ref in session.per_iteration:
-        _check_value(ref.value, f"{path}: iteration {ref.iteration}", advice)
+    for member in session.per_iteration:
+        _check_value(member.value, f"{path}: iteration {member.iteration}", advice)
     return session
 
 
@@ -363,6 +486,6 @@ def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> dict[str, Any]
         node = parse(data)
         if node is None:
             raise YamlError("it is empty")
-        return _whole(Reader(), node, shape)
+        return _with_missing_fields(Reader(), node, shape)
     except YamlError as e:
-        raise InputError(f"{name}: {e}; this is no score sidecar, score it anew") from e
+        raise InputError(f"{name}: {e}; this is no score sidecar, score it again") from e

@@ -1,7 +1,8 @@
 """What a sidecar is worth: whether its score is what the evidence gives that is here now.
 
-Any program can write one, so the score is computed anew and compared: what differs is *stale*, unless provenance, or
-without it the old numbers, show that evidence is gone: then it is *unverified* (``docs/TRUST.md``).
+Any program can write a sidecar, so the score is computed again and compared. What differs is
+*stale*, unless provenance, or without it the old numbers, show that evidence is gone: then it is
+*unverified* (``docs/TRUST.md``).
 """
 
 import dataclasses
@@ -36,11 +37,20 @@ from scoring.text import cut, spans
 
 StateName: TypeAlias = Literal["current", "stale", "unverified"]
 
-_LONGEST = 160
+_EDITED = "its entry or a file beside it was edited since"
+_LONGEST_DETAIL = 160
+_WEIGHT_OF_ERRORS = 2
 
 
 class State(Frozen, frozen=True):
-    """What a sidecar is worth, why, why it ``says_more`` than the evidence gives, and what evidence is ``lost``."""
+    """What a sidecar is worth.
+
+    Attributes:
+        name: the state.
+        reason: why, in words; "" when it is current.
+        says_more: why it says more than the evidence gives; "" when it does not.
+        lost: the evidence that is gone.
+    """
 
     name: StateName
     reason: str = ""
@@ -51,13 +61,18 @@ class State(Frozen, frozen=True):
         return f"{self.name}: {self.reason}" if self.reason else self.name
 
 
-CURRENT = State(
-    "current"
-)  # what a score is worth that was computed now, or equals that to the last digit
+CURRENT = State("current")
+"""The state of a score that was computed now, or equals that to the last digit."""
 
 
 class _PartlyKept(Frozen, frozen=True):
-    """The readings of an iteration, with those rows of its sidecar for which the evidence is gone."""
+    """The readings of an iteration, with rows of its sidecar where the evidence is gone.
+
+    Attributes:
+        signals: what the evidence gives now.
+        kept: the rows of the sidecar that count instead, by signal.
+        tool_calls: as in the readings of any iteration.
+    """
 
     signals: SignalSet
     kept: dict[str, SignalContribution]
@@ -71,9 +86,14 @@ class _PartlyKept(Frozen, frozen=True):
         row = self.kept.get(signal_id)
         if row is None:
             return self.signals.value(signal_id)
-        sub_score = min(max(row.sub_score, 0.0), 1.0)
+
         return SignalValue(
-            row.present, sub_score, row.detail, "", row.source, row.applicable, row.cap
+            present=row.present,
+            sub_score=min(max(row.sub_score, 0.0), 1.0),
+            detail=row.detail,
+            source=row.source,
+            applicable=row.applicable,
+            cap=row.cap,
         )
 
 
@@ -86,63 +106,98 @@ def state_of(
     now: Provenance | None,
     edited: bool = False,
 ) -> State:
-    """Say what the sidecar ``kept`` is worth under a rubric, where ``facts`` and ``signals`` are what is known now.
+    """Return what a sidecar is worth under a rubric.
 
-    ``was`` and ``now`` are its provenance and a new score's, if any; ``edited`` is whether its entry changed.
+    Args:
+        kept: the score in the sidecar.
+        rubric: the rubric that scores.
+        facts: what evidence says now.
+        signals: what the signals make of these facts.
+        was: the provenance of the sidecar; None without one.
+        now: the provenance of a new score; None under rules that keep none.
+        edited: whether its entry, or a file of the entry, is known to have changed.
     """
     if kept.rubric_version != rubric.version:
-        return State(
-            "stale",
-            f"it is of rubric {kept.rubric_version or 'unknown'}; --recompute scores it under {rubric.version}",
-        )
+        version = kept.rubric_version or "unknown"
+        advice = f"--recompute scores it under {rubric.version}"
+        return State("stale", f"it is of rubric {version}; {advice}")
+
     computed = build_persisted_score(rubric.score(signals), facts.record)
-    if _same(kept, computed):
-        return (
-            State("stale", "its entry or a file beside it was edited since") if edited else CURRENT
-        )
+    if _say_the_same(kept, computed):
+        return State("stale", _EDITED) if edited else CURRENT
+
     lost = _lost(kept, computed, facts, was, now)
-    gone = _resting_on(lost, facts)
+    expected = _expected(kept, rubric, facts, signals, was, lost)
+    if lost and not edited and _say_the_same(kept, expected):
+        reason = f"evidence is gone: {' and '.join(in_words(lost))}"
+        return State("unverified", reason, lost=lost)
+
+    says_more = _how_it_says_more(kept, expected, rubric)
+    reason = says_more or next(_differences(kept, expected), "")
+    if not reason:
+        reason = _EDITED if edited else "its details are not those of the evidence"
+    return State("stale", reason, says_more, lost)
+
+
+def _expected(
+    kept: PersistedScore,
+    rubric: Rubric,
+    facts: IterationFacts,
+    signals: SignalSet,
+    was: Provenance | None,
+    lost: tuple[Loss, ...],
+) -> PersistedScore:
+    """Return the score that the sidecar should hold if it is right about evidence that is gone."""
+    gone = _signals_not_checked(lost, facts)
     rows = {row.signal: row for row in kept.breakdown if row.signal in gone}
-    calls = signals.tool_calls
-    if was is not None and calls is not None and lost:
-        calls = max(calls, sum(harness.tool_calls for harness in was.harnesses))
-    expected = build_persisted_score(rubric.score(_PartlyKept(signals, rows, calls)), facts.record)
-    if lost and not edited and _same(kept, expected):
-        return State("unverified", f"evidence is gone: {' and '.join(in_words(lost))}", lost=lost)
-    more = _more(kept, expected, rubric)
-    other = (
-        "its entry or a file beside it was edited since"
-        if edited
-        else "its details are not those of the evidence"
-    )
-    reason = more or next(_differences(kept, expected), other)
-    return State("stale", reason, more, lost)
+
+    tool_calls = signals.tool_calls
+    if was is not None and tool_calls is not None and lost:
+        calls_then = sum(harness.tool_calls for harness in was.harnesses)
+        tool_calls = max(tool_calls, calls_then)
+
+    score = rubric.score(_PartlyKept(signals, rows, tool_calls))
+    return build_persisted_score(score, facts.record)
 
 
-def session_state(kept: SessionScore, given: SessionScore) -> State:
-    """Say what the sidecar of a session is worth, where ``given`` is what the iterations of the log give now."""
-    if kept == given:
+def session_state(kept: SessionScore, computed: SessionScore) -> State:
+    """Return what the sidecar of a session is worth.
+
+    Args:
+        kept: the score in the sidecar.
+        computed: what the iterations of the log give now.
+    """
+    if kept == computed:
         return CURRENT
-    says, gives = (f"{one.value:.3f}" if one.scored else "no score" for one in (kept, given))
-    reason = f"it says {says}, its iterations give {gives}"
-    if kept.rubric_version != given.rubric_version:
+
+    reason = f"it says {_shown(kept)}, its iterations give {_shown(computed)}"
+    if kept.rubric_version != computed.rubric_version:
         reason = f"it is of rubric {kept.rubric_version or 'unknown'}"
-    elif kept.iterations != given.iterations:
-        had, has = (spans(sorted(one.iterations)) or "none" for one in (kept, given))
-        reason = f"it is of iterations {had}, and the log has {has}; {reason}"
+    elif kept.iterations != computed.iterations:
+        old = spans(sorted(kept.iterations)) or "none"
+        new = spans(sorted(computed.iterations)) or "none"
+        reason = f"it is of iterations {old}, and the log has {new}; {reason}"
     return State("stale", reason)
 
 
-def _same(kept: PersistedScore, other: PersistedScore) -> bool:
-    return _compared(kept) == _compared(other)
+def _shown(score: SessionScore | PersistedScore) -> str:
+    return f"{score.value:.3f}" if score.scored else "no score"
+
+
+def _say_the_same(one: PersistedScore, other: PersistedScore) -> bool:
+    return _compared(one) == _compared(other)
 
 
 def _compared(score: PersistedScore) -> dict[str, Value]:
-    """Return what a score says, without how a landing was found: that depends on where one looks from."""
-    rows = (
-        dataclasses.replace(row, detail="") if row.signal == LANDED else row
-        for row in score.breakdown
-    )
+    """Return what a score says, without how a landing was found.
+
+    That depends on the clone from which one looks.
+    """
+    rows = []
+    for row in score.breakdown:
+        if row.signal == LANDED:
+            row = dataclasses.replace(row, detail="")
+        rows.append(row)
     return replace(score, breakdown=tuple(rows)).as_dict()
 
 
@@ -153,108 +208,151 @@ def _lost(
     was: Provenance | None,
     now: Provenance | None,
 ) -> tuple[Loss, ...]:
-    """Return what is gone of the evidence; only provenance can name it where the rules keep that."""
+    """Return the evidence that is gone; where rules keep provenance only that can name it."""
     if now is None:
-        return tuple(Loss(signal) for signal in _lost_without_provenance(kept, computed, facts))
-    return tuple(lost_between(was, now)) if was else ()
+        signals = _lost_without_provenance(kept, computed, facts)
+        return tuple(Loss(signal) for signal in signals)
+    if was is None:
+        return ()
+    return tuple(lost_between(was, now))
 
 
 def _lost_without_provenance(
     kept: PersistedScore, computed: PersistedScore, facts: IterationFacts
 ) -> Iterator[str]:
-    """Yield the signals of a sidecar that only a transcript can have given, where none is here."""
-    was, new = _by_signal(kept), _by_signal(computed)
-    tokens = was.get(TOKEN_EFFICIENCY)
+    """Yield the signals of a sidecar that only a transcript can have given, and none is here."""
+    old = _rows_by_signal(kept)
+    new = _rows_by_signal(computed)
+
+    tokens = old.get(TOKEN_EFFICIENCY)
     if tokens is None or not tokens.present or error_rate_of(facts) is not None:
         return
     if not new[TOKEN_EFFICIENCY].present:
         yield TOKEN_EFFICIENCY
-    before, after = was.get(CORRECTION_PRESSURE), new.get(CORRECTION_PRESSURE)
-    if (
-        before
-        and after
-        and before != after
-        and (not after.present or before.sub_score <= after.sub_score)
-    ):
-        yield CORRECTION_PRESSURE  # failed calls can only have lowered it
+
+    before = old.get(CORRECTION_PRESSURE)
+    after = new.get(CORRECTION_PRESSURE)
+    if before is None or after is None or before == after:
+        return
+    # Failed calls can only have lowered the vote.
+    if not after.present or before.sub_score <= after.sub_score:
+        yield CORRECTION_PRESSURE
 
 
-def _resting_on(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
-    """Return the signals that cannot be checked any more: where lines are gone, all that are read from lines."""
-    gone = {loss.signal for loss in lost}
-    read_from_lines = {signal.id for signal in SIGNALS if signal.read_from_lines}
-    if facts.observed is not None and gone & read_from_lines:
-        gone |= read_from_lines
-    return gone
+def _signals_not_checked(lost: tuple[Loss, ...], facts: IterationFacts) -> set[str]:
+    """Return the signals that cannot be checked any more.
+
+    Where lines of transcripts are gone, these are all signals that are read from lines.
+    """
+    signals = {loss.signal for loss in lost}
+    read_from_lines = {str(signal.id) for signal in SIGNALS if signal.read_from_lines}
+    if facts.observed is not None and signals & read_from_lines:
+        signals |= read_from_lines
+    return signals
 
 
-def _more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str:
-    says = f"{kept.value:.3f}" if kept.scored else "no score"
-    gives = f"{expected.value:.3f}" if expected.scored else "no score"
-    why = "".join(f"; {difference}" for difference in _differences(kept, expected, more_only=True))
-    where = "the evidence that is here gives"
+def _how_it_says_more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str:
+    """Return in words where a sidecar says more than the evidence gives; "" where it does not."""
+    why = ""
+    for difference in _differences(kept, expected, more_only=True):
+        why = f"; {difference}"
+
+    gives = "the evidence that is here gives"
     if kept.scored and (not expected.scored or kept.value > expected.value + TOLERANCE):
-        return f"it says {says}, {where} {gives}{why}"
+        return f"it says {_shown(kept)}, {gives} {_shown(expected)}{why}"
     if _rank(kept.band, rubric) > _rank(expected.band, rubric):
-        return f"it says the band {kept.band}, {where} {expected.band}{why}"
-    if kept.bounds.low > expected.bounds.low + TOLERANCE:
-        return f"it says at least {kept.bounds.low:.3f}, {where} at least {expected.bounds.low:.3f}{why}"
-    if kept.coverage.weight > expected.coverage.weight + TOLERANCE:
-        covers, covered = (f"{score.coverage.weight * 100:.1f} %" for score in (kept, expected))
-        return f"it says that it rests on {covers} of the weight, {where} {covered}{why}"
+        return f"it says the band {kept.band}, {gives} {expected.band}{why}"
+
+    low = kept.bounds.low
+    expected_low = expected.bounds.low
+    if low > expected_low + TOLERANCE:
+        return f"it says at least {low:.3f}, {gives} at least {expected_low:.3f}{why}"
+
+    weight = kept.coverage.weight
+    expected_weight = expected.coverage.weight
+    if weight > expected_weight + TOLERANCE:
+        percent = f"{weight * 100:.1f} %"
+        expected_percent = f"{expected_weight * 100:.1f} %"
+        return f"it says that it rests on {percent} of the weight, {gives} {expected_percent}{why}"
     return ""
 
 
 def _rank(band: str, rubric: Rubric) -> int:
-    names = [BAND_UNSCORED, BAND_INSUFFICIENT, *(b.name for b in reversed(rubric.bands))]
+    """Return the place of a band from worst to best; an unknown one is above all."""
+    names = [BAND_UNSCORED, BAND_INSUFFICIENT]
+    names += [known.name for known in reversed(rubric.bands)]
     return names.index(band) if band in names else len(names)
 
 
 def _differences(
     kept: PersistedScore, expected: PersistedScore, more_only: bool = False
 ) -> Iterator[str]:
-    """Yield the first row that differs, in words; with ``more_only`` the first that says more than was found."""
-    rows = _by_signal(kept)
+    """Yield the first row that differs, in words, or else how the values differ.
+
+    With ``more_only`` it is the first row that says more than the evidence gives.
+    """
+    kept_rows = _rows_by_signal(kept)
     for row in expected.breakdown:
-        said = rows.get(row.signal)
-        if said is None or (said.present, said.sub_score) == (row.present, row.sub_score):
+        kept_row = kept_rows.get(row.signal)
+        if kept_row is None:
             continue
-        if not more_only or (said.present and (not row.present or said.sub_score > row.sub_score)):
-            found = (
-                f"{row.sub_score:.2f} ({cut(row.detail, _LONGEST)})"
-                if row.present
-                else cut(row.detail, _LONGEST)
-            )
-            yield f"{row.signal}: {f'{said.sub_score:.2f}' if said.present else 'absent'} there, here {found}"
-            return
+        if kept_row.present == row.present and kept_row.sub_score == row.sub_score:
+            continue
+        if more_only and not _votes_more(kept_row, row):
+            continue
+
+        vote_there = f"{kept_row.sub_score:.2f}" if kept_row.present else "absent"
+        detail = cut(row.detail, _LONGEST_DETAIL)
+        vote_here = f"{row.sub_score:.2f} ({detail})" if row.present else detail
+        yield f"{row.signal}: {vote_there} there, here {vote_here}"
+        return
+
     if not more_only and kept.value != expected.value:
         yield f"it says {kept.value:.3f}, the evidence gives {expected.value:.3f}"
 
 
+def _votes_more(row: SignalContribution, other: SignalContribution) -> bool:
+    return row.present and (not other.present or row.sub_score > other.sub_score)
+
+
 def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts) -> list[str]:
-    """Return the signals that rested on a transcript and in the new score, of ``facts``, do not any more."""
-    before, after = _by_signal(old), _by_signal(new)
-    tokens = before.get(TOKEN_EFFICIENCY)
-    if (
-        tokens is None or not tokens.present
-    ):  # a transcript with tool calls has turns, and these have tokens
+    """Return the signals that lost their transcript evidence between two scores.
+
+    Args:
+        old: the score before.
+        new: the score of ``facts``.
+        facts: what evidence says now.
+    """
+    old_rows = _rows_by_signal(old)
+    new_rows = _rows_by_signal(new)
+
+    # A transcript with tool calls has turns, and turns have tokens.
+    tokens = old_rows.get(TOKEN_EFFICIENCY)
+    if tokens is None or not tokens.present:
         return []
+
     lost: list[str] = []
-    was, now = before.get(CORRECTION_PRESSURE), after.get(CORRECTION_PRESSURE)
-    if was and now and was.present and error_rate_of(facts) is None and _held_errors(was, now):
-        lost.append(CORRECTION_PRESSURE)
-    now = after.get(TOKEN_EFFICIENCY)
-    if now and not now.present:
+    before = old_rows.get(CORRECTION_PRESSURE)
+    after = new_rows.get(CORRECTION_PRESSURE)
+    if before and after and before.present and error_rate_of(facts) is None:
+        if _was_lowered_by_errors(before, after):
+            lost.append(CORRECTION_PRESSURE)
+
+    tokens_now = new_rows.get(TOKEN_EFFICIENCY)
+    if tokens_now and not tokens_now.present:
         lost.append(TOKEN_EFFICIENCY)
     return lost
 
 
-def _held_errors(was: SignalContribution, now: SignalContribution) -> bool:
-    """Tell whether an old vote was lowered by failed tool calls: it lacks what their rate, at most 1, can take away."""
-    without = now.sub_score if now.present else 1.0
-    return (
-        0 < was.sub_score < without - TOLERANCE and 1 / was.sub_score - 1 / without <= 2 + TOLERANCE
-    )
+def _was_lowered_by_errors(before: SignalContribution, after: SignalContribution) -> bool:
+    """Return whether failed tool calls explain how much lower an old vote was.
+
+    Their rate, at most 1, adds at most twice itself to the divisor of the vote.
+    """
+    without_errors = after.sub_score if after.present else 1.0
+    if not 0 < before.sub_score < without_errors - TOLERANCE:
+        return False
+    return 1 / before.sub_score - 1 / without_errors <= _WEIGHT_OF_ERRORS + TOLERANCE
 
 
 def lost_evidence(
@@ -264,26 +362,45 @@ def lost_evidence(
     was: Provenance | None,
     now: Provenance | None,
 ) -> list[Loss]:
-    """Return what an old score rested on that a new one, of ``facts``, cannot see any more, by their provenances."""
-    reported = facts.record.session_tokens is not None and facts.observed is None
+    """Return what an old score rested on that a new one cannot see any more.
+
+    Args:
+        old: the score before.
+        new: the score of ``facts``.
+        facts: what evidence says now.
+        was: the provenance of the old score.
+        now: the provenance of the new score.
+    """
     lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
-    missing = lost_between(was, now) if was and now else []
-    lost += [loss for loss in missing if not (reported and loss.signal == TOKEN_EFFICIENCY)]
-    label, left = _by_signal(old).get(HUMAN_LABEL), _by_signal(new).get(HUMAN_LABEL)
-    if label and left and label.present and not left.present:
+
+    if was and now:
+        # Tokens that the entry reports need no transcript.
+        reported = facts.record.session_tokens is not None and facts.observed is None
+        for loss in lost_between(was, now):
+            if not (reported and loss.signal == TOKEN_EFFICIENCY):
+                lost.append(loss)
+
+    label = _rows_by_signal(old).get(HUMAN_LABEL)
+    label_now = _rows_by_signal(new).get(HUMAN_LABEL)
+    if label and label_now and label.present and not label_now.present:
         lost.append(Loss(HUMAN_LABEL, "the labels that voted are gone"))
     return lost
 
 
 def in_words(lost: Sequence[Loss]) -> list[str]:
-    """Return what was lost as text, a signal each."""
-    parts: dict[str, list[str]] = {}
+    """Return what was lost as text, one for each signal."""
+    by_signal: dict[str, list[str]] = {}
     for loss in lost:
-        parts.setdefault(loss.signal, []).extend([loss.what] if loss.what else [])
-    return [f"{signal} ({'; '.join(what)})" if what else signal for signal, what in parts.items()]
+        parts = by_signal.setdefault(loss.signal, [])
+        if loss.what:
+            parts.append(loss.what)
+
+    return [
+        f"{signal} ({'; '.join(parts)})" if parts else signal for signal, parts in by_signal.items()
+    ]
 
 
-def _by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
+def _rows_by_signal(score: PersistedScore) -> dict[str, SignalContribution]:
     return {row.signal: row for row in score.breakdown}
 
 
@@ -293,11 +410,22 @@ def loss_on_disk(
     facts: IterationFacts,
     now: Provenance | None = None,
 ) -> list[Loss]:
-    """Return what the sidecar on disk, if it can be read, would lose to a new score of the provenance ``now``."""
+    """Return the evidence that the sidecar on disk has and a new score lacks.
+
+    A sidecar that cannot be read loses nothing.
+
+    Args:
+        iter_log_dir: the folder of the sidecar.
+        new: the score of ``facts``.
+        facts: what evidence says now.
+        now: the provenance of the new score; None under rules that keep none.
+    """
     path = iteration_score_path(iter_log_dir, new.iteration)
     try:
         old = parse_iteration_score(read_file(path, within=iter_log_dir), str(path))
-        was = read_provenance(iter_log_dir, new.iteration) if now is not None else None
+        was = None
+        if now is not None:
+            was = read_provenance(iter_log_dir, new.iteration)
         return lost_evidence(old, new, facts, was, now)
     except DaScoreError:
         return []
@@ -308,4 +436,6 @@ def loss_warning(iteration: int, lost: Sequence[Loss]) -> str:
     gone = "the transcripts no longer cover its window"
     if any(loss.what for loss in lost):
         gone = "what its score was computed from is not all there any more"
-    return f"iteration {iteration}: {gone}; {' and '.join(in_words(lost))} lost evidence that the old sidecar had"
+
+    signals = " and ".join(in_words(lost))
+    return f"iteration {iteration}: {gone}; {signals} lost evidence that the old sidecar had"

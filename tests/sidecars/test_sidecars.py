@@ -400,7 +400,7 @@ class TestReadingWhatIsNoSidecar:
             read(tmp_path)
         message = str(raised.value)
         assert message.startswith(f"{tmp_path / name}: {reason}")
-        assert message.endswith("; this is no score sidecar, score it anew")
+        assert message.endswith("; this is no score sidecar, score it again")
         assert "\n" not in message
 
     @pytest.mark.parametrize(
