@@ -27,7 +27,7 @@ class TestHookOutcomes:
         ],
     )
     def test_name_the_file_where_there_is_one(self, hooks: HookFacts, sources: list[str]) -> None:
-        facts = facts_of(IterationRecord(1), hooks=hooks)
+        facts = facts_of(IterationRecord(iteration=1), hooks=hooks)
         assert list(HookOutcomes().sources(facts, None)) == sources
 
 

@@ -161,6 +161,25 @@ class TestCalibration:
         (found,) = calibrate([], [K_1])
         assert (found.agreement.share, found.agreement.interval) == (None, (0, 1))
 
+    @pytest.mark.parametrize(
+        ("rounds", "rule", "why"),
+        [
+            ([NEW], "novelty_not_low", "Novelty is high: 1 of 1 claims"),
+            ([NEW, STUCK], "blocker", "Blocked, by "),
+            ([NEW, outputs(["alpha beta gamma"])], "readiness_low", "Readiness is low, at "),
+            ([NEW, SAME], "converged", "Converged, and ready to act."),
+        ],
+        ids=["novelty", "a blocker", "readiness", "neither"],
+    )
+    def test_says_what_the_rule_that_decided_saw(
+        self, tmp_path: Path, rounds: list[Mapping[str, Any]], rule: str, why: str
+    ) -> None:
+        labelled(tmp_path / "a.json", "SHIP", *rounds)
+        (calibration,) = calibrate(read_collection(tmp_path).labelled, [K_1])
+        (outcome,) = calibration.outcomes
+        assert outcome.rule == rule
+        assert outcome.why.startswith(why)
+
     def test_can_use_meanings(self, tmp_path: Path) -> None:
         labelled(tmp_path / "a.json", "SHIP", NEW, {**NEW, "claims": ["an other text"]})
         collection = read_collection(tmp_path).labelled

@@ -398,3 +398,12 @@ def test_the_example_comes_to_a_decision_without_a_model(tmp_path: Path) -> None
         "go_on",
         "ready",
     ]
+
+
+def test_the_judge_of_the_example_explores_more_in_each_round() -> None:
+    levels = []
+    for number in (1, 2, 3, 4, 5):
+        answer = json.loads(scripted_judge(json.dumps({"next_round": number})))
+        aspects = [aspect["coverage_level"] for aspect in answer["exploration"]["aspects"]]
+        levels.append([aspects.count(level) for level in ("deep", "shallow", "none")])
+    assert levels == [[1, 3, 4], [2, 3, 3], [6, 2, 0], [8, 0, 0], [8, 0, 0]]

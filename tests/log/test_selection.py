@@ -1,0 +1,32 @@
+"""Which entries a command is about: the last ones, those since a day, of a task or of a session."""
+
+import pytest
+
+from scoring.log.model import AgentInfo, IterationRecord
+from scoring.log.selection import Selection
+
+RECORDS = [
+    IterationRecord(iteration=1, date="2026-05-01", task_id="a-1", agent=AgentInfo(session_id="s")),
+    IterationRecord(iteration=2, date="2026-05-02", task_id="b-1", agent=AgentInfo(session_id="t")),
+    IterationRecord(iteration=3, date="no day", task_id="a-2", agent=AgentInfo(session_id="s")),
+    IterationRecord(iteration=4, date="2026-05-04T10:00:00Z", task_id="b-2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("selection", "numbers"),
+    [
+        pytest.param(Selection(), {1, 2, 3, 4}, id="all"),
+        pytest.param(Selection(last=2), {3, 4}, id="the last two"),
+        pytest.param(Selection(last=9), {1, 2, 3, 4}, id="more than there are"),
+        pytest.param(Selection(session="s"), {1, 3}, id="a session"),
+        pytest.param(Selection(session="other"), set(), id="another session"),
+        pytest.param(Selection(only=frozenset({2, 9})), {2}, id="a number"),
+        pytest.param(Selection(task="a-1"), {1}, id="a task"),
+        pytest.param(Selection(task="b-*"), {2, 4}, id="tasks by a pattern"),
+        pytest.param(Selection.of(since="2026-05-02"), {2, 3, 4}, id="since a day, or without any"),
+        pytest.param(Selection(session="s", last=1), {3}, id="the last one of a session"),
+    ],
+)
+def test_a_choice_of_entries(selection: Selection, numbers: set[int]) -> None:
+    assert selection.numbers(RECORDS) == numbers
