@@ -166,7 +166,11 @@ class TestCalibration:
         [
             ([NEW], "novelty_not_low", "Novelty is high: 1 of 1 claims"),
             ([NEW, STUCK], "blocker", "Blocked, by "),
-            ([NEW, outputs(["alpha beta gamma"])], "readiness_low", "Readiness is low, at "),
+            (
+                [NEW, outputs(["alpha beta gamma"], [], ["Who acts?"])],
+                "readiness_low",
+                "Readiness is low, at ",
+            ),
             ([NEW, SAME], "converged", "Converged, and ready to act."),
         ],
         ids=["novelty", "a blocker", "readiness", "neither"],
