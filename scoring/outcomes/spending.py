@@ -35,7 +35,7 @@ class Spending(Frozen, frozen=True, dict=True):
         source: where the numbers come from; None where they come from several sources or none.
         spent: the tokens by model and size of the prompt.
         seconds: from the first to the last line of the transcript.
-        ended: when it ended, in nanoseconds since 1970; the day whose prices hold.
+        ended: when it ended, in nanoseconds since 1970; the prices of that day count.
         shared_with: the iteration that has the same transcript lines.
         parts: what this is the sum of, if it is one.
         has_price: False for tokens that get no cost, such as claimed ones.

@@ -114,7 +114,7 @@ def candidates(
     Args:
         scores: the score and the task of each iteration, in order.
         labels: the labels by iteration.
-        actor: whose labels are missing; None for anybody's.
+        actor: the person who has not labelled yet; None for anybody.
     """
     values = [score.without(HUMAN_LABEL) for score, _ in scores]
     waiting = []

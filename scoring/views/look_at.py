@@ -77,7 +77,7 @@ def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
 
 
 def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
-    """Return for each session when the last unit whose tests passed ended."""
+    """Return for each session when its last unit with passing tests ended."""
     passed_at: dict[object, int] = {}
     for row in rows:
         if row.unit.last_passed:

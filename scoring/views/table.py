@@ -78,7 +78,7 @@ class Column(NamedTuple):
         cut: whether a pipe cuts longer texts to ``width``, with ``...`` at the end.
         right: whether a terminal aligns the column to the right, as numbers are; a pipe never does.
         only: the place that shows the column, if it is only one. ``full`` means a terminal, and a
-            pipe whose table is full.
+            pipe if the table is full.
         prose: whether the texts explain themselves: a narrow terminal shows them below their row
             without the heading.
     """
@@ -134,7 +134,7 @@ class Table(NamedTuple):
     def pipe(self) -> str:
         """Return the table as text.
 
-        Only a table whose columns all have a fixed width pads the last cell of a line.
+        Only a table with a fixed width for every column pads the last cell of a line.
         """
         table = self._for_pipe()
         heads = [column.head for column in table.columns]

@@ -42,7 +42,7 @@ def with_cases(
 
     Args:
         examined: the iterations.
-        version: the rubric whose scores are measured.
+        version: the rubric of the scores that are measured.
         cases: gets the iterations with a score under that rubric and a known outcome.
         marks: gets a mark of every score.
     """

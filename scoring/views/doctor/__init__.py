@@ -140,7 +140,7 @@ class Examination:
         repository: the repository.
         transcripts: the transcripts.
         signals: the signals of the rubric.
-        uncovered: the iterations in whose time there is no transcript line.
+        uncovered: the iterations without a transcript line in their time.
         warnings: the warnings that reading gave, each once.
         attribution: how lines were found; None under rules that do not attribute lines.
     """

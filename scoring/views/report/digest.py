@@ -192,7 +192,7 @@ class Digest:
 
     @property
     def states(self) -> dict[str, list[int]]:
-        """The iterations whose scores are not current, by the state of their sidecars."""
+        """The iterations with scores that are not current, by the state of their sidecars."""
         states: dict[str, list[int]] = {}
         for line in self.lines:
             if line.state != "current":
