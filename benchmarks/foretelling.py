@@ -45,8 +45,9 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.rules import Sources, rules_of
 from scoring.log.load import load_iteration_log
+from scoring.outcomes.cases import Case, OutcomeName, log_cases
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
-from scoring.outcomes.validity import Case, Foretold, OutcomeName, log_cases, validity
+from scoring.outcomes.validity import Foretold, validity
 from scoring.score import score_log_under
 from scoring.statistics import CONFIDENCE
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.weights import Weights, chosen_weights
-from scoring.outcomes.validity import Case, Foretold
+from scoring.outcomes.cases import Case
+from scoring.outcomes.validity import Foretold
 from scoring.prediction import GroupedDraws
 from scoring.statistics import DRAWS, SEED
 

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
-from scoring.outcomes.validity import Case
+from scoring.outcomes.cases import Case
 from scoring.prediction import auc
 
 FOLDS = 3

@@ -21,7 +21,8 @@ from scoring.examine import PreloadedEvidence
 from scoring.files import atomic_stream
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.validity import Case, validity
+from scoring.outcomes.cases import Case
+from scoring.outcomes.validity import validity
 from scoring.sidecars.meaning import keep_meaning
 from scoring.text import counted
 from scoring.views.formats import require

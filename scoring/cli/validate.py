@@ -11,14 +11,8 @@ from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_optio
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import meaning_key, outcome_rules, report_broken_entries, sources_by_rules
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.validity import (
-    OUTCOMES,
-    OutcomeName,
-    Validity,
-    gain_over,
-    log_cases,
-    validity,
-)
+from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
+from scoring.outcomes.validity import Validity, gain_over, validity
 from scoring.scored import ScoredLog
 from scoring.sidecars.meaning import keep_meaning
 from scoring.views.validity_pages import gain_lines, validity_page

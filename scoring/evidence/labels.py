@@ -1,9 +1,9 @@
-"""What people said of an iteration: ``iter-N.labels.yaml`` beside its entry (``docs/LOG.md``, "Labels").
+"""What people said of an iteration: ``iter-N.labels.yaml`` (``docs/LOG.md``, "Labels").
 
-Read leniently: what one label says wrong costs that label or value, and a note says so.
+It is read leniently: what one label says wrong costs that label or value, and a note says so.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,17 +16,27 @@ from scoring.text import cut, printable
 from scoring.yamlnodes import FLOAT, INT, STR, Node, resolve
 from scoring.yamlread import Reader, Take, items_of, parse
 
-MAJOR = "1"  # the major schema version that is read
-SCHEMA_VERSION = "1.0.0"  # what is written
+MAJOR = "1"
+"""The major schema version that is read."""
 
+SCHEMA_VERSION = "1.0.0"
+"""The schema version that is written."""
+
+# The values of each judgment, the worst first.
 CORRECTNESS = (0, 1, 2, 3)
 SCOPES = ("breach", "partial", "on-target")
-HALLUCINATIONS = ("major", "minor", "none")  # the values of each judgement, the worst first
+HALLUCINATIONS = ("major", "minor", "none")
 
-REVIEWER, ADMIN, READONLY = ROLES = ("reviewer", "admin", "readonly")
+REVIEWER = "reviewer"
+ADMIN = "admin"
+READONLY = "readonly"
+ROLES = (REVIEWER, ADMIN, READONLY)
 
-_MOST_NOTES = 20  # that are kept of one file: a hostile one could give any number
+_MOST_NOTES = 20
+"""How many notes are kept of one file: a hostile one could give any number."""
+
 _LONGEST_NUMBER = 20
+_SHOWN_WIDTH = 40
 
 
 class Judgement(NamedTuple):
@@ -43,7 +53,14 @@ class Judgement(NamedTuple):
 
 
 class LabelEdit(NamedTuple):
-    """One entry of a label's history. ``note`` is free text, "" for none; ``timestamp`` is as written."""
+    """One entry of a label's history.
+
+    Attributes:
+        judgement: what the person thought.
+        role: the role that the person had.
+        note: free text; "" for none.
+        timestamp: when it was made, as it is written.
+    """
 
     judgement: Judgement
     role: str = REVIEWER
@@ -53,7 +70,16 @@ class LabelEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:
-    """The label of one person, its history oldest first; ``position`` in the file, ``updated`` in ns since 1970."""
+    """The label of one person.
+
+    Attributes:
+        position: where it is in the file, from 0.
+        actor: the name of the person.
+        overrides: whether it replaces the labels of others.
+        updated: when it was last edited, in ns since 1970; None where that is no time.
+        history: its edits, oldest first.
+        updated_at: when it was last edited, as it is written.
+    """
 
     position: int
     id: str
@@ -67,13 +93,20 @@ class LabelRecord:
     @property
     def latest(self) -> LabelEdit | None:
         """The last edit by a person who may edit; None when there is none."""
-        return next((edit for edit in reversed(self.history) if edit.role != READONLY), None)
+        for edit in reversed(self.history):
+            if edit.role != READONLY:
+                return edit
+        return None
 
 
 class LabelFacts(NamedTuple):
-    """The labels of an iteration in file order, and the file; ``labels`` is None without a file, or for a ``problem``.
+    """The labels of an iteration.
 
-    ``notes`` say what of it was passed over.
+    Attributes:
+        path: the file, whether it exists or not.
+        labels: in the order of the file; None without a file that can be read.
+        problem: why the file cannot be read.
+        notes: what of the file was passed over.
     """
 
     path: Path
@@ -95,19 +128,36 @@ def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
 
 
 def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
-    """Read the content of a file of labels; ``path`` is only named. Never raises."""
-    reading = _Reading(iteration)
+    """Read the content of a file of labels. Never raises.
+
+    Args:
+        data: the content.
+        path: names the file.
+        iteration: the number of the entry that it should be of.
+    """
+    reading = _LabelReading(iteration)
+    shape: dict[str, Take] = {
+        "iteration": Reader.integer,
+        "schema_version": Reader.string,
+        "labels": reading.labels,
+    }
+    content: dict[str, Any] = {}
     try:
         node = parse(data)
-        content = {} if node is None else Reader().struct(node, {**_HEAD, "labels": reading.labels})
+        if node is not None:
+            content = Reader().struct(node, shape)
     except YamlError as e:
         return LabelFacts(path, None, f"{path.name}: {e}")
+
     version = content.get("schema_version", "")
+    if not version:
+        return LabelFacts(path, None, f"{path.name}: has no schema_version; {MAJOR}.x is read")
     if not _is_readable(version):
-        said = f"has schema version {_shown(version)}" if version else "has no schema_version"
-        return LabelFacts(path, None, f"{path.name}: {said}; {MAJOR}.x is read")
+        problem = f"has schema version {_shown(version)}; {MAJOR}.x is read"
+        return LabelFacts(path, None, f"{path.name}: {problem}")
     if content.get("iteration", iteration) != iteration:
         return LabelFacts(path, None, f"{path.name}: is of iteration {content['iteration']}")
+
     return LabelFacts(path, tuple(content.get("labels", ())), notes=tuple(reading.notes))
 
 
@@ -116,10 +166,23 @@ def _is_readable(version: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    return cut(printable(text), 40)
+    return cut(printable(text), _SHOWN_WIDTH)
 
 
-class _Reading:
+_LABEL: dict[str, Take] = {
+    "id": Reader.string,
+    "actor": Reader.string,
+    "role": Reader.string,
+    "schema_version": Reader.string,
+    "updated_at": Reader.string,
+    "iteration": Reader.integer,
+    "admin_override": Reader.boolean,
+}
+_EDIT: dict[str, Take] = dict.fromkeys(("role", "free_text", "timestamp"), Reader.string)
+_STRUCTURED: dict[str, Take] = dict.fromkeys(("scope_judgement", "hallucination"), Reader.string)
+
+
+class _LabelReading:
     """Takes the labels of one file, and notes what it passes over."""
 
     def __init__(self, iteration: int) -> None:
@@ -128,95 +191,110 @@ class _Reading:
         self._position = -1
 
     def labels(self, reader: Reader, node: Node) -> list[LabelRecord]:
-        return [label for label in reader.items(node, self._label) if label is not None]
+        """Take the list of labels."""
+        labels = reader.items(node, self._label)
+        return [label for label in labels if label is not None]
 
     def _note(self, text: str) -> None:
         if len(self.notes) < _MOST_NOTES:
             self.notes.append(text)
 
     def _label(self, reader: Reader, node: Node) -> LabelRecord | None:
+        """Take one label; None for one that is left out."""
         self._position += 1
         try:
-            given = reader.struct(node, {**_LABEL, "history": items_of(self._edit)})
+            fields = reader.struct(node, {**_LABEL, "history": items_of(self._edit)})
         except YamlError as e:
             self._note(f"{e}; this label is left out")
             return None
-        if why := self._why_not(given):
-            self._note(f"line {node.line}: {why}; this label is left out")
+
+        problem = self._problem(fields)
+        if problem:
+            self._note(f"line {node.line}: {problem}; this label is left out")
             return None
-        stamp = given.get("updated_at", "")
-        if (updated := timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None) is None:
-            self._note(f"line {node.line}: updated_at is no time; any label that has one is later")
-        role = self._word(node, "role", given.get("role", ""), ROLES) or REVIEWER
-        overrides = given.get("admin_override", False) and role != READONLY
-        if given.get("admin_override") and not overrides:
-            self._note(
-                f"line {node.line}: admin_override with the role readonly; it overrides nothing"
-            )
-        history = tuple(given.get("history", ()))
+
+        # The notes are in this order.
+        updated = self._update_time(fields, node)
+        role = self._known_word(node, "role", fields.get("role", ""), ROLES) or REVIEWER
         return LabelRecord(
-            self._position,
-            given.get("id", ""),
-            given["actor"],
-            role,
-            overrides,
-            updated,
-            history,
-            stamp,
+            position=self._position,
+            id=fields.get("id", ""),
+            actor=fields["actor"],
+            role=role,
+            overrides=self._overrides(fields, role, node),
+            updated=updated,
+            history=tuple(fields.get("history", ())),
+            updated_at=fields.get("updated_at", ""),
         )
 
-    def _why_not(self, given: dict[str, Any]) -> str:
-        if not given.get("actor"):
+    def _problem(self, fields: dict[str, Any]) -> str:
+        """Return why a label is left out; "" when it is not."""
+        if not fields.get("actor"):
             return "no actor"
-        version = given.get("schema_version", "")
+
+        version = fields.get("schema_version", "")
         if version and not _is_readable(version):
             return f"schema version {_shown(version)}, and {MAJOR}.x is read"
-        if given.get("iteration", self.iteration) != self.iteration:
-            return f"it is of iteration {given['iteration']}"
+        if fields.get("iteration", self.iteration) != self.iteration:
+            return f"it is of iteration {fields['iteration']}"
         return ""
 
+    def _update_time(self, fields: dict[str, Any], node: Node) -> int | None:
+        stamp = fields.get("updated_at", "")
+        updated = timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None
+        if updated is None:
+            self._note(f"line {node.line}: updated_at is no time; any label that has one is later")
+        return updated
+
+    def _overrides(self, fields: dict[str, Any], role: str, node: Node) -> bool:
+        if not fields.get("admin_override", False):
+            return False
+        if role == READONLY:
+            note = "admin_override with the role readonly; it overrides nothing"
+            self._note(f"line {node.line}: {note}")
+            return False
+        return True
+
     def _edit(self, reader: Reader, node: Node) -> LabelEdit:
-        given = reader.struct(node, {**_EDIT, "structured": self._judgement})
-        role = self._word(node, "role", given.get("role", ""), ROLES) or REVIEWER
-        judgement = given.get("structured", Judgement())
-        return LabelEdit(judgement, role, given.get("free_text", ""), given.get("timestamp", ""))
+        fields = reader.struct(node, {**_EDIT, "structured": self._judgement})
+        return LabelEdit(
+            judgement=fields.get("structured", Judgement()),
+            role=self._known_word(node, "role", fields.get("role", ""), ROLES) or REVIEWER,
+            note=fields.get("free_text", ""),
+            timestamp=fields.get("timestamp", ""),
+        )
 
     def _judgement(self, reader: Reader, node: Node) -> Judgement:
-        given = reader.struct(node, {**_STRUCTURED, "correctness": self._correctness})
-        words = {name: given.get(name, "").replace("_", "-") for name in _STRUCTURED}
+        fields = reader.struct(node, {**_STRUCTURED, "correctness": self._correctness})
+        scope = fields.get("scope_judgement", "").replace("_", "-")
+        hallucination = fields.get("hallucination", "").replace("_", "-")
         return Judgement(
-            given.get("correctness"),
-            self._word(node, "scope_judgement", words["scope_judgement"], SCOPES),
-            self._word(node, "hallucination", words["hallucination"], HALLUCINATIONS),
+            correctness=fields.get("correctness"),
+            scope=self._known_word(node, "scope_judgement", scope, SCOPES),
+            hallucination=self._known_word(node, "hallucination", hallucination, HALLUCINATIONS),
         )
 
     def _correctness(self, reader: Reader, node: Node) -> int | None:
         text = "" if reader.is_null(node) else reader.string(node).strip()
         if not text:
             return None
-        tag, value = resolve(text) if len(text) <= _LONGEST_NUMBER else (STR, text)
+
+        tag = STR
+        value: Any = text
+        if len(text) <= _LONGEST_NUMBER:
+            tag, value = resolve(text)
         if tag in (INT, FLOAT) and value in CORRECTNESS:
             return int(value)
-        self._note(
-            f"line {node.line}: correctness is {_shown(text)}, not 0 to 3; it counts as not given"
-        )
+
+        problem = f"correctness is {_shown(text)}, not 0 to 3"
+        self._note(f"line {node.line}: {problem}; it counts as not given")
         return None
 
-    def _word(self, node: Node, name: str, word: str, known: Iterable[str]) -> str | None:
+    def _known_word(self, node: Node, name: str, word: str, known: Collection[str]) -> str | None:
+        """Return a word that is known; None, with a note unless it is empty, for another."""
         if word in known:
             return word
         if word:
-            self._note(
-                f"line {node.line}: {name} {_shown(word)} is unknown; it counts as not given"
-            )
+            problem = f"{name} {_shown(word)} is unknown"
+            self._note(f"line {node.line}: {problem}; it counts as not given")
         return None
-
-
-_HEAD: dict[str, Take] = {"iteration": Reader.integer, "schema_version": Reader.string}
-_LABEL: dict[str, Take] = {
-    **dict.fromkeys(("id", "actor", "role", "schema_version", "updated_at"), Reader.string),
-    "iteration": Reader.integer,
-    "admin_override": Reader.boolean,
-}
-_EDIT: dict[str, Take] = dict.fromkeys(("role", "free_text", "timestamp"), Reader.string)
-_STRUCTURED: dict[str, Take] = dict.fromkeys(("scope_judgement", "hallucination"), Reader.string)

@@ -1,10 +1,11 @@
 """What graded runs: those of ``da eval`` and jobs of Harbor (``docs/VALIDITY.md``, "Rewards").
 
-A file that cannot be read grades nothing; a run that nothing graded has no reward, which is not 0.
+A file that cannot be read grades nothing. A run that nothing graded has no reward, which is not 0.
 """
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,15 +13,26 @@ from typing import Any, NamedTuple
 from scoring.evidence.harnesses.fields import member, text_in, value_in
 from scoring.files import SIZE_LIMIT
 from scoring.log.model import IterationRecord
-from scoring.yamlread import Reader, read_fields
+from scoring.yamlnodes import Node
+from scoring.yamlread import Reader, Take, read_fields
 
-EVAL_RUN, TRIAL = "eval-run.yaml", "result.json"
+EVAL_RUN = "eval-run.yaml"
 EVAL_RUNS = Path(".agents/eval/runs")
+TRIAL = "result.json"
+
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class GradedRun(NamedTuple):
-    """A run: its name, what it was about, who did it and when ("" where nothing says), and its reward, 0 to 1."""
+    """A run of an agent, and what graded it; text is "" where nothing says it.
+
+    Attributes:
+        source: the name of the run.
+        task: what it was about.
+        session: the id of the session.
+        date: the day on which it ended.
+        reward: from 0 to 1; None where nothing graded it.
+    """
 
     source: str
     task: str
@@ -32,94 +44,163 @@ class GradedRun(NamedTuple):
 
 
 def reward_file_name(iteration: int) -> str:
-    """Return the name of the file with the reward of an iteration: a copy, because jobs are thrown away."""
+    """Return the name of the file with the reward of an iteration.
+
+    It is a copy, because jobs are thrown away.
+    """
     return f"iter-{iteration}.reward.yaml"
 
 
 def graded_runs(folder: Path) -> Iterator[GradedRun]:
     """Yield the runs below a folder, by their paths."""
-    for place, folders, names in os.walk(folder):
+    for path, folders, names in os.walk(folder):
         folders.sort()
-        if EVAL_RUN in names and (run := _eval_run(Path(place))):
-            yield run
-        if TRIAL in names and (run := _trial(Path(place))):
-            yield run
+
+        if EVAL_RUN in names:
+            run = _eval_run(Path(path))
+            if run:
+                yield run
+        if TRIAL in names:
+            run = _trial(Path(path))
+            if run:
+                yield run
+
+
+_AGENT: dict[str, Take] = dict.fromkeys(("session_id", "harness", "model"), Reader.string)
+_VERIFY: dict[str, Take] = {"passed": Reader.boolean, "phase": Reader.string}
+
+
+def _take_agent(reader: Reader, node: Node) -> dict[str, Any]:
+    return reader.struct(node, _AGENT)
+
+
+def _take_verify(reader: Reader, node: Node) -> dict[str, Any]:
+    return reader.struct(node, _VERIFY)
+
+
+_EVAL_RUN_FIELDS: dict[str, Take] = {
+    "agent": _take_agent,
+    "verify": _take_verify,
+    "task_id": Reader.string,
+    "finished_at": Reader.string,
+}
 
 
 def _eval_run(folder: Path) -> GradedRun | None:
-    agent = dict.fromkeys(("session_id", "harness", "model"), Reader.string)
-    verify = {"passed": Reader.boolean, "phase": Reader.string}
-    fields = {"agent": lambda r, n: r.struct(n, agent), "verify": lambda r, n: r.struct(n, verify)}
-    given = read_fields(
-        folder / EVAL_RUN, fields | dict.fromkeys(("task_id", "finished_at"), Reader.string)
-    )
-    if given is None:
+    """Read a run of ``da eval``; None where its file is none."""
+    run = read_fields(folder / EVAL_RUN, _EVAL_RUN_FIELDS)
+    if run is None:
         return None
-    who, graded = given.get("agent", {}), given.get("verify", {})
-    passed = graded.get("passed")
-    verified = passed or (passed is not None and graded.get("phase"))
-    reward = float(passed) if verified else None
-    day = _DAY.match(given.get("finished_at", ""))
-    task = given.get("task_id") or (
-        read_fields(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}
-    ).get("task_id", "")
-    names = (who.get("session_id", ""), who.get("harness", ""), who.get("model", ""))
-    return GradedRun(_name(folder), task, *names, day[0] if day else "", reward)
+
+    task = run.get("task_id")
+    if not task:
+        spec = read_fields(folder / "taskspec.yaml", {"task_id": Reader.string}) or {}
+        task = spec.get("task_id", "")
+
+    agent = run.get("agent", {})
+    return GradedRun(
+        source=_run_name(folder),
+        task=task,
+        session=agent.get("session_id", ""),
+        harness=agent.get("harness", ""),
+        model=agent.get("model", ""),
+        date=_day(run.get("finished_at", "")),
+        reward=_reward_of_verification(run.get("verify", {})),
+    )
+
+
+def _reward_of_verification(verify: dict[str, Any]) -> float | None:
+    """Return 1 for a run that passed, and 0 for one that failed in a phase; else None."""
+    passed = verify.get("passed")
+    if passed:
+        return 1.0
+    if passed is not None and verify.get("phase"):
+        return 0.0
+    return None
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    given, trajectory = (
-        value_in(folder / TRIAL, SIZE_LIMIT),
-        value_in(folder / "agent/trajectory.json", SIZE_LIMIT),
+    """Read a trial of Harbor; None where its file is none, as that of a whole job."""
+    result = value_in(folder / TRIAL, SIZE_LIMIT)
+    if not isinstance(result, dict):
+        return None
+    if result.keys().isdisjoint({"trial_name", "verifier_result", "task_name"}):
+        return None
+
+    trajectory = value_in(folder / "agent/trajectory.json", SIZE_LIMIT)
+    name_of_folder = folder.name.rpartition("__")[0] or folder.name
+    return GradedRun(
+        source=_run_name(folder),
+        task=text_in(result, "task_name") or name_of_folder,
+        session=(text_in(trajectory, "session_id") or text_in(result, "trial_name") or folder.name),
+        harness=text_in(result, "agent_info", "name") or text_in(trajectory, "agent", "name"),
+        model=(
+            text_in(result, "agent_info", "model_info", "name")
+            or text_in(trajectory, "agent", "model_name")
+        ),
+        date=_day(text_in(result, "finished_at") or text_in(result, "started_at")),
+        reward=_reward_of_trial(member(result, "verifier_result", "rewards")),
     )
-    if (
-        not isinstance(given, dict)
-        or not {"trial_name", "verifier_result", "task_name"} & given.keys()
-    ):
-        return None  # that of the whole job
-    found = member(given, "verifier_result", "rewards")
-    rewards: dict[str, Any] = found if isinstance(found, dict) else {}
-    reward: Any = rewards.get("reward", next(iter(rewards.values())) if len(rewards) == 1 else None)
-    reward = float(reward) if type(reward) in (int, float) and 0 <= reward <= 1 else None
-    task = text_in(given, "task_name") or folder.name.rpartition("__")[0] or folder.name
-    session = text_in(trajectory, "session_id") or text_in(given, "trial_name") or folder.name
-    model = text_in(given, "agent_info", "model_info", "name") or text_in(
-        trajectory, "agent", "model_name"
-    )
-    day = _DAY.match(text_in(given, "finished_at") or text_in(given, "started_at"))
-    harness = text_in(given, "agent_info", "name") or text_in(trajectory, "agent", "name")
-    return GradedRun(_name(folder), task, session, harness, model, day[0] if day else "", reward)
+
+
+def _reward_of_trial(rewards: object) -> float | None:
+    """Return the number called ``reward``, or the only one; None where it is not from 0 to 1."""
+    if not isinstance(rewards, dict):
+        return None
+
+    reward: Any = rewards.get("reward")
+    if "reward" not in rewards and len(rewards) == 1:
+        reward = next(iter(rewards.values()))
+    if type(reward) not in (int, float) or not 0 <= reward <= 1:
+        return None
+    return float(reward)
+
+
+def _day(stamp: str) -> str:
+    match = _DAY.match(stamp)
+    return match[0] if match else ""
+
+
+def _run_name(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"
 
 
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
     """Return the name of the run that an entry was derived from; None for any other entry."""
-    return (
-        read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string}) or {}
-    ).get("source")
+    fields = read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string})
+    return fields.get("source") if fields else None
 
 
 def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
-    """Return the reward of each iteration that has one: of the file beside it, else of the run that it is about."""
-    found: dict[int, float] = {}
-    runs = list(graded_runs(repo_dir / EVAL_RUNS)) if (repo_dir / EVAL_RUNS).is_dir() else []
-    by_session = {
-        run.session: run.reward
-        for run in runs
-        if sum(one.session == run.session for one in runs) == 1
-    }
-    own = _eval_run(log_dir.parent) if log_dir.name == "iteration-log" else None
+    """Return the reward of each iteration that has one.
+
+    It is that of the file beside the entry; else of the run that the log is of; else of the one
+    run with the session that the entry names.
+    """
+    by_session = _rewards_by_session(repo_dir / EVAL_RUNS)
+    run_of_log = _eval_run(log_dir.parent) if log_dir.name == "iteration-log" else None
+
+    by_iteration: dict[int, float] = {}
     for record in records:
-        beside = (
-            read_fields(log_dir / reward_file_name(record.iteration), {"reward": Reader.number})
-            or {}
-        )
-        reward = beside.get("reward")
-        if reward is None:
-            reward = own.reward if own else by_session.get(record.agent.session_id or "-")
+        path = log_dir / reward_file_name(record.iteration)
+        fields = read_fields(path, {"reward": Reader.number}) or {}
+
+        reward = fields.get("reward")
+        if reward is None and run_of_log:
+            reward = run_of_log.reward
+        elif reward is None:
+            reward = by_session.get(record.agent.session_id or "-")
+
         if reward is not None and 0 <= reward <= 1:
-            found[record.iteration] = reward
-    return found
+            by_iteration[record.iteration] = reward
+    return by_iteration
 
 
-def _name(folder: Path) -> str:
-    return f"{folder.parent.name}/{folder.name}"
+def _rewards_by_session(folder: Path) -> dict[str, float | None]:
+    """Return the rewards of the sessions that are those of one run alone."""
+    if not folder.is_dir():
+        return {}
+
+    runs = list(graded_runs(folder))
+    counts = Counter(run.session for run in runs)
+    return {run.session: run.reward for run in runs if counts[run.session] == 1}

@@ -4,16 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from scoring.examine import ExaminedIteration
-from scoring.outcomes.validity import (
-    BEFORE_LANDING,
-    LEAST_LINES,
-    LEAST_OF_A_KIND,
-    Case,
-    Foretold,
-    OutcomeName,
-    Validity,
-    case_of,
-)
+from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Case, OutcomeName, case_of
+from scoring.outcomes.validity import LEAST_OF_A_KIND, Foretold, Validity
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
 from scoring.views.table import Block, Column, Line, Table, band_text

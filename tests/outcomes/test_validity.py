@@ -13,7 +13,8 @@ import pytest
 from helpers.commands import DaScore
 from helpers.repos import START, Repo
 
-from scoring.outcomes.validity import Case, Foretold, validity, verdict_of
+from scoring.outcomes.cases import Case
+from scoring.outcomes.validity import Foretold, validity, verdict_of
 from scoring.prediction import GroupedDraws, auc, spearman
 from scoring.statistics import Interval
 from scoring.views.validity_pages import validity_parts

@@ -1,0 +1,355 @@
+"""Iterations as cases: what was known of each, and what became of it.
+
+``docs/VALIDITY.md``, "Outcomes", defines the outcomes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from rubric import Rubric, Score
+from scoring.errors import silent
+from scoring.evidence.facts import IterationFacts
+from scoring.evidence.labels import label_facts
+from scoring.evidence.rewards import rewards
+from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.log.model import IterationRecord
+from scoring.outcomes.ledger import Unit, ledger
+from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.score import score_log_under
+from scoring.scored import ScoredLog
+from scoring.sidecars.scores import PersistedScore
+from scoring.signals.human_label import HUMAN_LABEL, label_value
+from scoring.signals.values import SignalSet, SignalValue
+
+OutcomeName: TypeAlias = Literal[
+    "defective", "survival", "reverted", "label", "landed", "yield", "reward"
+]
+OUTCOMES: tuple[OutcomeName, ...] = (
+    "defective",
+    "survival",
+    "reverted",
+    "label",
+    "landed",
+    "yield",
+    "reward",
+)
+
+BY_DEGREES = ("survival", "label", "yield")
+"""Outcomes from 0 to 1: shares of lines, and what people said. The others are yes or no."""
+
+BEFORE_LANDING = ("landed", "yield")
+"""Outcomes to be foretold by what is known of the work before it lands."""
+
+LEAST_LINES = 5
+"""The least added lines of code of an iteration that counts."""
+
+LANDED = {"landed": 1.0, "reverted": 1.0, "lost": 0.0}
+"""Whether work landed, by the state of its unit."""
+
+_SIGNALS_OF_OUTCOMES = {"label": HUMAN_LABEL, "landed": "landed", "yield": "landed"}
+"""The signal that is the outcome itself, and so foretells nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An iteration with what was known of it, and what became of it.
+
+    Attributes:
+        session: names what belongs together.
+        value: the score, from 0 to 1; None without one.
+        lines_added: lines of code.
+        truth: what became of it, from 0 to 1; the higher the better.
+        signals: the sub-score of each signal; None where it is absent.
+        observed: single observations, by name; None where nothing was observed.
+    """
+
+    iteration: int
+    session: str
+    value: float | None
+    band: str
+    lines_added: int
+    truth: float
+    signals: Mapping[str, float | None]
+    observed: Mapping[str, float | None]
+    task: str = ""
+
+
+def log_cases(
+    rubrics: Sequence[Rubric],
+    log_dir: Path | str,
+    sources: Mapping[str, Sources],
+    rules: OutcomeRules,
+    outcome: OutcomeName,
+    broken: Callable[[str], object] = str,
+    scored: Callable[[ScoredLog], object] = silent,
+) -> list[list[Case]]:
+    """Return the cases of a log for an outcome, under each rubric.
+
+    Args:
+        rubrics: those that score.
+        log_dir: the folder of the entries.
+        sources: where evidence comes from, by the name of the evidence rules.
+        rules: those of outcomes.
+        outcome: what became of the work.
+        broken: takes a line for every entry that is left out.
+        scored: takes each scored log.
+
+    Raises:
+        LogError, NotARepositoryError, GitError: the log cannot be scored.
+    """
+    logs = score_log_under(rubrics, log_dir, sources)
+    for text in dict.fromkeys(text for log in logs for text in log.broken):
+        broken(text)
+    for log in logs:
+        scored(log)
+
+    records = [iteration.record for iteration in logs[0].iterations]
+    became = _what_became(records, Path(log_dir), sources, rules, outcome)
+
+    cases: list[list[Case]] = []
+    for log in logs:
+        cases.append(_cases_of(log, became, outcome, log_dir))
+    return _with_known_sessions(cases)
+
+
+@dataclass(frozen=True, slots=True)
+class _WhatBecame:
+    """What became of the iterations of a log, by their numbers, as far as an outcome needs it."""
+
+    outcomes: Mapping[int, Outcome]
+    units: Mapping[int | None, Unit]
+    rewards: Mapping[int, float]
+
+
+def _what_became(
+    records: Sequence[IterationRecord],
+    log_dir: Path,
+    sources: Mapping[str, Sources],
+    rules: OutcomeRules,
+    outcome: OutcomeName,
+) -> _WhatBecame:
+    every = list(sources.values())
+    repo_dir = every[0].repo_dir
+    trunk = None
+    for source in every:
+        trunk = trunk or source.trunk
+
+    outcomes = {
+        found.iteration: found
+        for found in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk)
+    }
+
+    units: dict[int | None, Unit] = {}
+    if outcome in BEFORE_LANDING:
+        as_observed = msgspec.structs.replace(every[-1], rules=ATTRIBUTED)
+        for unit in ledger(records, log_dir, as_observed, rules).units:
+            units[unit.iteration] = unit
+
+    graded: Mapping[int, float] = {}
+    if outcome == "reward":
+        graded = rewards(records, log_dir, Path(repo_dir))
+    return _WhatBecame(outcomes, units, graded)
+
+
+def _cases_of(
+    log: ScoredLog, became: _WhatBecame, outcome: OutcomeName, log_dir: Path | str
+) -> list[Case]:
+    cases = []
+    for iteration in log.iterations:
+        number = iteration.record.iteration
+        case = case_of(
+            iteration.facts,
+            iteration.signals,
+            iteration.score,
+            became.outcomes.get(number),
+            outcome,
+            log_dir,
+            became.units.get(number),
+            became.rewards.get(number),
+        )
+        if case is not None:
+            cases.append(case)
+    return cases
+
+
+def _with_known_sessions(cases: list[list[Case]]) -> list[list[Case]]:
+    """Give each case the session that any of the rubrics knows.
+
+    The reference's rules give iterations no lines of their own, and so know no session.
+    """
+    sessions: dict[int, str] = {}
+    for of_rubric in cases:
+        for case in of_rubric:
+            if case.session != _alone(case.iteration):
+                sessions.setdefault(case.iteration, case.session)
+
+    return [
+        [replace(case, session=sessions.get(case.iteration, case.session)) for case in of_rubric]
+        for of_rubric in cases
+    ]
+
+
+def case_of(
+    facts: IterationFacts,
+    signals: SignalSet,
+    score: Score | PersistedScore,
+    outcome: Outcome | None,
+    name: OutcomeName,
+    log_dir: Path | str = "",
+    unit: Unit | None = None,
+    reward: float | None = None,
+) -> Case | None:
+    """Return an iteration as a case for one outcome.
+
+    Returns None where what became of it is unknown, or where it added too few lines.
+
+    Args:
+        facts: those of the iteration.
+        signals: what the signals make of them.
+        score: what the rubric makes of the signals.
+        outcome: what became of the lines.
+        name: the outcome that is asked about.
+        log_dir: where labels are, unless the facts have them.
+        unit: the unit of work, for outcomes before landing.
+        reward: what graded the work.
+    """
+    lines = _lines_added(facts, outcome, name, unit)
+    if name != "reward" and (outcome is None or lines is None or lines < LEAST_LINES):
+        return None
+
+    truth = _truth(facts, outcome, name, log_dir, unit, reward)
+    if truth is None:
+        return None
+
+    own_signal = _SIGNALS_OF_OUTCOMES.get(name)
+    value = score.value if score.scored else None
+    if own_signal:
+        value = score.without(own_signal)
+
+    sub_scores: dict[str, float | None] = {}
+    for row in score.breakdown:
+        if row.signal != own_signal:
+            sub_scores[str(row.signal)] = float(row.sub_score) if row.present else None
+
+    return Case(
+        iteration=facts.record.iteration,
+        session=_session(facts),
+        value=value,
+        band=score.band,
+        lines_added=lines or 0,
+        truth=truth,
+        signals=sub_scores,
+        observed=observations(facts, signals),
+        task=facts.record.task_id,
+    )
+
+
+def _lines_added(
+    facts: IterationFacts, outcome: Outcome | None, name: OutcomeName, unit: Unit | None
+) -> int | None:
+    if name == "reward":
+        return facts.record.lines_added
+    if name in BEFORE_LANDING:
+        return unit.written_here or facts.record.lines_added if unit else None
+    return outcome.lines_added if outcome else None
+
+
+def _truth(
+    facts: IterationFacts,
+    outcome: Outcome | None,
+    name: OutcomeName,
+    log_dir: Path | str,
+    unit: Unit | None,
+    reward: float | None,
+) -> float | None:
+    """Return what became of an iteration, from 0 to 1; None where that is unknown."""
+    if name == "reward":
+        return reward
+    if name == "yield":
+        return unit.landed_share if unit else None
+    if name == "landed":
+        return LANDED.get(unit.state) if unit else None
+    if name == "survival":
+        return outcome.survival if outcome else None
+    if name == "label":
+        iteration = facts.record.iteration
+        label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
+        return float(label.sub_score) if label.present else None
+    return float(not getattr(outcome, name))
+
+
+def _session(facts: IterationFacts) -> str:
+    if facts.record.agent.session_id:
+        return facts.record.agent.session_id
+    if facts.observed and facts.observed.sessions:
+        return facts.observed.sessions[0]
+    return _alone(facts.record.iteration)
+
+
+def _alone(iteration: int) -> str:
+    return f"iteration {iteration}"
+
+
+def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
+    """Return what was observed of an iteration as numbers; None where nothing was."""
+    observed = facts.observed
+    if observed is not None and observed.method is None:
+        observed = None
+    with_calls = observed if observed and observed.tool_calls else None
+
+    tests = with_calls.tests if with_calls else None
+    runs = tests if tests and tests.runs else None
+    work = with_calls.work if with_calls else None
+    corrections = observed.corrections if observed else None
+
+    transcripts = facts.transcripts
+    turns = transcripts if transcripts and transcripts.turns else None
+    calls = transcripts if transcripts and transcripts.tool_calls else None
+    changed = None if facts.changed.unknown else len(facts.changed.files) or None
+
+    objective = signals.objective
+    return {
+        "tool_calls": _figure(observed, "tool_calls"),
+        "test_runs": _figure(tests, "runs"),
+        "failed_test_runs": _figure(tests, "failed"),
+        "last_tests_passed": _figure(tests, "last_passed"),
+        "edited_after_tests": _figure(runs, "edited_after"),
+        "interrupts": _figure(corrections, "interrupts"),
+        "rejections": _figure(corrections, "rejections"),
+        "corrections": _figure(corrections, "corrections"),
+        "resets": _figure(corrections, "resets"),
+        "words": _figure(corrections, "words"),
+        "edits": _figure(work, "edits"),
+        "files_edited": _figure(work, "files"),
+        "most_edits_of_a_file": _figure(work, "most"),
+        "sub_agents": _figure(work, "agents"),
+        "context_compactions": _figure(work, "compactions"),
+        "sessions": len(observed.sessions) if observed else None,
+        "checkpoints": len(observed.checkpoints) if observed else None,
+        "turns": _figure(turns, "turns"),
+        "input_tokens": _figure(turns, "input_tokens"),
+        "output_tokens": _figure(turns, "output_tokens"),
+        "cache_reads": _figure(turns, "cache_reads"),
+        "cache_creations": _figure(turns, "cache_creations"),
+        "calls_with_verdict": _figure(turns, "tool_calls"),
+        "tool_errors": _figure(calls, "tool_errors"),
+        "tool_error_rate": _figure(transcripts, "tool_error_rate"),
+        "cache_hit_rate": _figure(turns, "cache_hit_rate"),
+        "files_changed": changed,
+        "ran_cli_command": _check(objective.ran_cli_command),
+        "committed_after_tests": _check(objective.committed_after_tests),
+        "read_loop_state": _check(objective.read_loop_state),
+    }
+
+
+def _figure(source: object | None, name: str) -> float | None:
+    value: float | None = getattr(source, name, None)
+    return float(value) if isinstance(value, bool) else value
+
+
+def _check(value: SignalValue) -> float | None:
+    return float(value.sub_score) if value.present else None
