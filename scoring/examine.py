@@ -94,14 +94,14 @@ class ExaminedIteration(Frozen, frozen=True):
     def paid_work(self) -> PaidWork:
         """What the iteration used, and what became of its work."""
         landing = self.facts.landing
-        reverted = landing.reverted_by is not None
+        undone = landing.undone_by is not None
 
         landed_and_stayed = None
         if landing.unknown is None:
-            landed_and_stayed = landing.landed and not reverted
+            landed_and_stayed = landing.landed and not undone
 
         sound = None
-        if reverted:
+        if undone:
             sound = False
         elif self.outcome and self.outcome.defective is not None:
             sound = not self.outcome.defective

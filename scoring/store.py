@@ -9,11 +9,12 @@ import contextlib
 import os
 import sqlite3
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
-FORMAT = 12
+FORMAT = 13
 """Goes up when the bytes of any kind mean something else.
 
 Two versions of da-score share the file, and no row of it.
@@ -21,8 +22,16 @@ Two versions of da-score share the file, and no row of it.
 
 NAME: Final = "store.sqlite"
 
-Kind = Literal["transcript", "entry", "git", "price", "fingerprint", "embedding"]
-KINDS: Final[tuple[Kind, ...]] = ("transcript", "entry", "git", "price", "fingerprint", "embedding")
+Kind = Literal["transcript", "entry", "git", "lines", "price", "fingerprint", "embedding"]
+KINDS: Final[tuple[Kind, ...]] = (
+    "transcript",
+    "entry",
+    "git",
+    "lines",
+    "price",
+    "fingerprint",
+    "embedding",
+)
 
 SETTLED = 2_000_000_000
 """For so many nanoseconds a file must have been left alone before its stamp identifies it."""
@@ -38,6 +47,9 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 _ERRORS = (sqlite3.Error, UnicodeError)
 """Of wrong bytes sqlite3 may make a message that it cannot decode itself."""
+
+_MOST_KEYS = 500
+"""So many keys are in one question."""
 
 _BATCH = 8 << 20
 """So many bytes wait in memory before they are written."""
@@ -131,12 +143,19 @@ class Store:
         after_prefix = prefix[:-1] + bytes([prefix[-1] + 1])
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
-    def _select(
-        self,
-        kind: Kind,
-        condition: str,
-        *keys: bytes,
-    ) -> dict[tuple[bytes, bytes], bytes]:
+    def get_many(self, kind: Kind, keys: Iterable[bytes], stamp: bytes) -> dict[bytes, bytes]:
+        """Return the values that were kept about some keys for a stamp, by key."""
+        wanted = list(keys)
+        values: dict[bytes, bytes] = {}
+        for first in range(0, len(wanted), _MOST_KEYS):
+            some = wanted[first : first + _MOST_KEYS]
+            marks = ", ".join("?" * len(some))
+            for (key, kept_for), value in self._select(kind, f"key IN ({marks})", *some).items():
+                if kept_for == stamp:
+                    values[key] = value
+        return values
+
+    def _select(self, kind: Kind, condition: str, *keys: bytes) -> dict[tuple[bytes, bytes], bytes]:
         """Return the undamaged values with a key that meets a condition, by key and stamp."""
         connection = self._open()
         if connection is None:

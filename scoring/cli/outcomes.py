@@ -1,10 +1,10 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import reply

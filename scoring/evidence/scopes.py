@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from scoring.errors import InputError
-from scoring.evidence.git.facts import Rules
 from scoring.files import list_names
 from scoring.text import trim
 from scoring.yamlnodes import Node
@@ -82,7 +81,7 @@ class PathScope:
 
 
 @lru_cache(1024)  # the tasks of a log repeat their scopes
-def path_scope(rules: Rules, entries: tuple[str, ...]) -> PathScope:
+def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ...]) -> PathScope:
     """Return the paths that the entries of a scope name.
 
     Args:

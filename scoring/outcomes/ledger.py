@@ -33,7 +33,7 @@ from scoring.outcomes.outcome import DAY, Outcome, OutcomeRules, outcomes_in
 from scoring.text import trim
 
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
-State: TypeAlias = Literal["talk", "reverted", "landed", "open", "lost", "unclear"]
+State: TypeAlias = Literal["talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"]
 
 LEAST_LINES = 5  # that a rest wrote in the repository; with fewer it is talk
 _SHA = re.compile("[0-9a-f]{7,64}")
@@ -419,6 +419,8 @@ def _decide(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) 
             unit.state = "talk"
         elif landing and landing.reverted_by:
             unit.state = "reverted"
+        elif landing and landing.taken_back_by:
+            unit.state = "taken_back"
         elif (landing and landing.landed) or (
             by_lines and there and there * 2 >= unit.written_here
         ):

@@ -6,27 +6,28 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
-from zlib import crc32
 
 import msgspec
 
-from scoring.evidence.git.added_lines import added_lines
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.reverts import Reverts
+from scoring.evidence.git.fates import Fate
+from scoring.evidence.git.line_history import may_change
+from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
+from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Undone
 from scoring.evidence.scopes import is_code
-from scoring.evidence.table_digest import digest_of_tables
+from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
-from scoring.outcomes.fates import Fate, Work, fates
 from scoring.store import Store
 
 DAY = 86_400
 HORIZON_DAYS = 14
+DEFECTIVE_PERCENT = 5
+"""Work is defective when fixes changed at least this share of its lines of code."""
+
 FIX_WORDS = (
     "fix",
     "fixes",
@@ -39,59 +40,83 @@ FIX_WORDS = (
     "broken",
     "crash",
 )
-DEFECTIVE_PERCENT = (
-    5  # of the lines of some work: it counts as defective when fixes changed as many
-)
-_LEAST_FIXED = 3  # lines that the one fix changed of which is said that it fixed the work
+
+_LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of some work
 _OTHER_FIX = re.compile(
-    r"[,;&+]|(?<!\w)(?:and|also|revert\w*|chore|refactor\w*|(?:golangci-|es)?lint\w*|\w*fmt|format\w*|styl\w+|indent\w*"
-    r"|white ?space|imports?|typos?|spelling|wording|grammar|comments?|docs?|documentation|readme|changelog"
-    r"|test(?:s|ing)?|ci|workflows?|build|deps|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?)(?!\w)",
+    r"[,;&+]|(?<!\w)(?:and|also|revert\w*|chore|refactor\w*|(?:golangci-|es)?lint\w*|\w*fmt"
+    r"|format\w*|styl\w+|indent\w*|white ?space|imports?|typos?|spelling|wording|grammar"
+    r"|comments?|docs?|documentation|readme|changelog|test(?:s|ing)?|ci|workflows?|build|deps"
+    r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?)(?!\w)",
     re.IGNORECASE,
 )
-"""What the subject of a fix says where it may not be one of the work: tidying, reviews, or several things at once."""
+"""What a subject says that may not fix the work: tidying, reviews, several things at once."""
+
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeRules:
-    """How outcomes are measured; ``code_globs`` are the files with lines that count, by default all source files."""
+class OutcomeRules(Frozen, frozen=True):
+    """How outcomes are measured.
+
+    Attributes:
+        horizon_days: how long after it landed work is followed.
+        code_globs: the files whose lines count; by default all source files.
+        fix_words: the words by which the subject of a commit calls it a fix.
+    """
 
     horizon_days: float = HORIZON_DAYS
     code_globs: tuple[str, ...] = ()
     fix_words: tuple[str, ...] = FIX_WORDS
 
+    def counts(self, path: str) -> bool:
+        """Return whether the lines of a file count."""
+        return is_code(path, globs=self.code_globs)
+
     def is_fix(self, subject: str) -> bool:
-        """Return whether a commit is a fix, by its subject."""
+        """Return whether a subject calls its commit a fix."""
         return _any_of(self.fix_words).search(subject) is not None
 
     def is_plain_fix(self, subject: str) -> bool:
-        """Return whether a commit is a fix and nothing else, by its subject: ``parser: fix a crash``."""
-        begins = _any_of(self.fix_words, r"(?:\[[^\]]*\] *|[^\s:]{1,40}: *)*").match(subject)
-        return begins is not None and not _OTHER_FIX.search(subject)
+        """Return whether a subject calls its commit a fix and nothing else: ``parser: fix a crash``."""
+        prefixes = r"(?:\[[^\]]*\] *|[^\s:]{1,40}: *)*"
+        begins_with_it = _any_of(self.fix_words, prefixes).match(subject)
+        return begins_with_it is not None and not _OTHER_FIX.search(subject)
 
     @property
     def digest(self) -> str:
         """A name for how lines are counted, under which answers are kept."""
-        rules = repr((digest_of_tables(), self.code_globs, self.fix_words))
-        return blake2b(rules.encode(), digest_size=8).hexdigest()
+        return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=8)
-def _any_of(words: tuple[str, ...], behind: str = "") -> re.Pattern[str]:
-    one = rf"{behind}(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)"
-    return re.compile(one if words else "(?!)", re.IGNORECASE)
+def _any_of(words: tuple[str, ...], prefix: str = "") -> re.Pattern[str]:
+    if not words:
+        return re.compile("(?!)")
+    alternatives = "|".join(map(re.escape, words))
+    return re.compile(rf"{prefix}(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of the work of one iteration, by ``commit`` of the trunk; None where nothing is known yet, or ever.
+class Outcome(Frozen, frozen=True):
+    """What became of the work of one iteration; None where something is not known, or not yet.
 
-    Of the lines of code that it added later commits changed ``lines_changed`` within the horizon, and fixes
-    ``lines_fixed``; ``survival`` is the share, 0 to 1, that is left. It is ``defective`` if it was reverted, or fixes
-    changed 5 % of it or more; ``main_fix`` is the one that mainly fixed this work, and how many lines it changed, where
-    one certainly did. ``lines_written`` are what the edits of its unit added, ``lines_landed`` are on the
-    trunk a horizon later, the share ``landed_share``. ``reward`` is what graded the work gave it, 0 to 1.
+    Attributes:
+        iteration: its number.
+        status: whether the rest is known.
+        commit: the commit of the trunk that has the work.
+        lines_added: lines of code that it added.
+        lines_changed: how many of them later commits changed within the horizon.
+        survival: the share of them, 0 to 1, that is left.
+        lines_fixed: how many of them fixes changed.
+        reverted: whether it was reverted within the horizon.
+        reverted_by: the commit that did.
+        defective: whether it was reverted or taken back, or fixes changed 5 % of it or more.
+        main_fix: the commit that certainly fixed this work, and how many of its lines it changed.
+        lines_written: lines that the edits of its unit added.
+        lines_landed: how many of these are on the trunk a horizon later.
+        landed_share: the share of them, 0 to 1.
+        reward: what graded the work gave it, 0 to 1.
+        taken_back: the commit that reverted it or took it back within the horizon.
+        came_back: where it was undone, and is there again.
+        partly_reverted: where a commit says that it reverts it, and does so in part.
     """
 
     iteration: int
@@ -109,44 +134,55 @@ class Outcome:
     lines_landed: int | None = None
     landed_share: float | None = None
     reward: float | None = None
+    taken_back: TakenBack | None = None
+    came_back: CameBack | None = None
+    partly_reverted: PartlyReverted | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, with the share of lines landed as ``yield``."""
-        given = asdict(self)
-        del given["main_fix"]
-        return given | {"yield": given.pop("landed_share")}
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        del data["main_fix"]
+        data["yield"] = data.pop("landed_share")
+        data["taken_back"] = self.taken_back.as_dict() if self.taken_back else None
+        return data
 
 
 class Counted(NamedTuple):
-    """What is kept of one work: its lines, those that changed, those that fixes changed, what reverted or fixed it."""
+    """What is kept of one work.
+
+    Attributes:
+        added: lines of code that it added.
+        changed: how many of them later commits changed.
+        fixed: how many of them fixes changed.
+        main_fix: the commit that certainly fixed it, and how many of its lines that changed.
+    """
 
     added: int
     changed: int
     fixed: int
-    reverted_by: str | None
     main_fix: tuple[str, int] | None = None
 
 
-_STAMP = (
-    b"objects, written lines"  # of git: what is kept depends on these alone, which never change
-)
+# What is kept
+
+_STAMP = b"objects, written lines, content decides"  # these never change
 _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 
 def kept_counts(cache_dir: Path | None, repository: Path) -> dict[str, Counted]:
     """Return what is kept about a repository: the directory that its work trees share."""
-    with (
-        Store(None if _may_change(repository) else cache_dir, keeps=False) as store,
-        contextlib.suppress(*_UNUSABLE),
-    ):
-        if raw := store.get("git", _key(repository), _STAMP):
+    usable = None if may_change(repository) else cache_dir
+    with Store(usable, keeps=False) as store, contextlib.suppress(*_UNUSABLE):
+        raw = store.get("git", _key(repository), _STAMP)
+        if raw:
             return msgspec.convert(json.loads(raw), dict[str, Counted])
     return {}
 
 
 def keep_counts(cache_dir: Path | None, repository: Path, counts: Mapping[str, Counted]) -> None:
     """Keep what is known about a repository; None as ``cache_dir`` keeps nothing."""
-    with Store(None if _may_change(repository) else cache_dir) as store:
+    usable = None if may_change(repository) else cache_dir
+    with Store(usable) as store:
         store.put("git", _key(repository), _STAMP, json.dumps(counts).encode())
 
 
@@ -154,11 +190,7 @@ def _key(repository: Path) -> bytes:
     return os.fsencode(repository) + b"\0outcomes"
 
 
-def _may_change(repository: Path) -> bool:
-    with contextlib.suppress(OSError):
-        if b" refs/replace/" in (repository / "packed-refs").read_bytes():
-            return True
-    return any((repository / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
+# Outcomes
 
 
 def log_outcomes(
@@ -168,10 +200,14 @@ def log_outcomes(
     cache_dir: Path | None = None,
     trunk: str | None = None,
 ) -> list[Outcome]:
-    """Return what became of each iteration of a log; NotARepositoryError, GitError."""
-    return outcomes_in(
-        AttributedHistory(repo_dir, records, trunk), records, rules or OutcomeRules(), cache_dir
-    )
+    """Return what became of each iteration of a log.
+
+    Raises:
+        NotARepositoryError: ``repo_dir`` is not in a work tree.
+        GitError: the trunk cannot be read.
+    """
+    history = AttributedHistory(repo_dir, records, trunk, cache_dir=cache_dir)
+    return outcomes_in(history, records, rules or OutcomeRules(), cache_dir)
 
 
 def outcomes_in(
@@ -180,15 +216,22 @@ def outcomes_in(
     rules: OutcomeRules,
     cache_dir: Path | None = None,
 ) -> list[Outcome]:
-    """Return the same of some entries, from a history that was opened already."""
+    """Return what became of some iterations, from a history that is open; GitError."""
     return _Outcomes(history, rules).outcomes(records, cache_dir)
 
 
-class _Watched(NamedTuple):
-    """Some work with a known outcome: the commit of the trunk, the entry's own commit, and until when."""
+def trunk_work(history: AttributedHistory, rules: OutcomeRules) -> WorkOnTrunk:
+    """Return what knows the fate of work on the trunk under some rules."""
+    globs = rules.code_globs
+    return history.work_on_trunk(
+        partial(is_code, globs=globs), repr(globs) if globs else "", rules.horizon_days
+    )
 
-    commit: str
-    also: str
+
+class _Watched(NamedTuple):
+    """The work of one iteration on the trunk, and the commit of the mainline that ends its horizon."""
+
+    work: TrunkWork
     until: str
 
 
@@ -196,111 +239,136 @@ class _Outcomes:
     """What a trunk did to the work of a log."""
 
     def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
-        self._history, self._rules = history, rules
+        self._history = history
+        self._rules = rules
         self._repository, self._walk, self._graph = history.walked()
-        self._reverts: dict[int, Reverts] = {}
+        self._work = trunk_work(history, rules)
 
     def outcomes(self, records: Iterable[IterationRecord], cache_dir: Path | None) -> list[Outcome]:
-        landed: list[tuple[int, str | None, _Watched | None]] = []
-        for record in records:
-            landing = self._history.landing(record)
-            commit = landing.commit if landing.landed else None
-            until = self._until(commit) if commit else None
-            watched = _Watched(commit, landing.sha or "", until) if commit and until else None
-            landed.append((record.iteration, commit, watched))
-        counted = self._counted([watched for _, _, watched in landed if watched], cache_dir)
-        found = []
-        for n, commit, watched in landed:
-            if watched is None:
-                found.append(Outcome(n, "too_young" if commit else "not_landed", commit))
-                continue
-            added, changed, fixed, by, main_fix = counted[watched]
-            survival = 1 - changed / added if added else None
-            defective = by is not None or (added > 0 and fixed * 100 >= DEFECTIVE_PERCENT * added)
-            lost = fixed, by is not None, by, defective, main_fix
-            found.append(Outcome(n, "known", commit, added, changed, survival, *lost))
-        return found
+        works = {record.iteration: self._watched(record) for record in records}
+        watched = [work for work in works.values() if isinstance(work, _Watched)]
+        counted = self._counted(watched, cache_dir)
+        undone = self._work.undone([each.work for each in watched])
 
-    def _until(self, commit: str) -> str | None:
-        end = (self._history.landed_at(commit) or 0) + self._rules.horizon_days * DAY
-        return self._history.trunk_at(end) if (self._history.tip_time or 0) >= end else None
+        outcomes = []
+        for iteration, work in works.items():
+            if isinstance(work, _Watched):
+                outcomes.append(self._outcome(iteration, work, counted[work], undone[work.work]))
+            elif work is None:
+                outcomes.append(Outcome(iteration, "not_landed"))
+            else:
+                outcomes.append(Outcome(iteration, "too_young", work))
+        return outcomes
+
+    def _watched(self, record: IterationRecord) -> _Watched | str | None:
+        """Return the landed work of an iteration, only its commit where it is too young; else None."""
+        landing = self._history.landing(record)
+        if not landing.landed or not landing.commit:
+            return None
+        until = self._history.end_of(landing.commit, self._rules.horizon_days)
+        if until is None:
+            return landing.commit
+        return _Watched(TrunkWork(landing.commit, landing.sha or ""), until)
+
+    def _outcome(
+        self, iteration: int, watched: _Watched, counted: Counted | None, undone: Undone
+    ) -> Outcome:
+        if counted is None:  # git lacks lines of a commit on the way
+            return Outcome(iteration, "known", watched.work.commit)
+
+        taken_back = undone.taken_back
+        if taken_back is not None and not self._is_within(taken_back.by, watched.until):
+            taken_back = None
+        is_reverted = taken_back is not None and undone.state == "reverted"
+        share_fixed = counted.fixed * 100 >= DEFECTIVE_PERCENT * counted.added
+        return Outcome(
+            iteration=iteration,
+            status="known",
+            commit=watched.work.commit,
+            lines_added=counted.added,
+            lines_changed=counted.changed,
+            survival=1 - counted.changed / counted.added if counted.added else None,
+            lines_fixed=counted.fixed,
+            reverted=is_reverted,
+            reverted_by=taken_back.by if taken_back is not None and is_reverted else None,
+            defective=taken_back is not None or (counted.added > 0 and share_fixed),
+            main_fix=counted.main_fix,
+            taken_back=taken_back,
+            came_back=undone.came_back,
+            partly_reverted=undone.partly_reverted,
+        )
+
+    def _is_within(self, commit: str, until: str) -> bool:
+        return self._graph.introduced[commit] >= self._graph.mainline_index[until]
 
     def _counted(
-        self, works: Sequence[_Watched], cache_dir: Path | None
-    ) -> Mapping[_Watched, Counted]:
-        # Saves 1.8 of 3.5 s of ``outcomes`` at 2,000 entries on a trunk of 10,000 commits.
-        place = cache_dir, self._repository.common_dir
-        known = kept_counts(*place)
-        keys = {work: f"{' '.join(work)} {self._rules.digest}" for work in works}
-        new = [work for work, key in keys.items() if key not in known]
+        self, watched: Collection[_Watched], cache_dir: Path | None
+    ) -> dict[_Watched, Counted | None]:
+        place = (cache_dir, self._repository.common_dir)
+        kept = kept_counts(*place)
+        keys = {each: f"{each.work.key} {each.until} {self._rules.digest}" for each in watched}
+        new = [each for each, key in keys.items() if key not in kept]
         if new:
-            parts = [Work(work.commit, self._parts(work.commit), work.until) for work in new]
-            found = fates(
-                self._repository, self._graph, parts, partial(is_code, globs=self._rules.code_globs)
-            )
-            known.update((keys[new[n]], self._count(new[n], fate)) for n, fate in found)
-            keep_counts(*place, known)
-        return {work: known[key] for work, key in keys.items()}
+            fates = self._work.fates([each.work for each in new])
+            for each in new:
+                fate = fates[each.work]
+                if fate is not None:
+                    kept[keys[each]] = self._count(each, fate)
+            keep_counts(*place, kept)
+        return {each: kept.get(key) for each, key in keys.items()}
 
-    def _parts(self, commit: str) -> tuple[str, ...]:
-        parents = self._graph.parents[commit]
-        if len(parents) < 2:
-            return (commit,)
-        introduced = self._graph.introduced
-        brought = self._graph.between(commit, parents[:1])
-        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
-
-    def _count(self, work: _Watched, fate: Fate) -> Counted:
+    def _count(self, watched: _Watched, fate: Fate) -> Counted:
         takers = {commit for commits in fate.taken for commit in commits}
         fixes = {commit for commit in takers if self._rules.is_fix(self._walk[commit].subject)}
-        fixes = {commit for commit in fixes if not self._taken_back((commit,), work.until)}
+        fixes -= self._taken_back_themselves(fixes, watched.until)
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
-        by = self._taken_back((work.commit, work.also), work.until)
-        return Counted(
-            fate.added, len(fate.taken), fixed, by, self._main_fix(work.commit, fixes, fate)
-        )
+        main_fix = self._main_fix(watched.work.commit, fixes, fate)
+        return Counted(fate.added, len(fate.taken), fixed, main_fix)
+
+    def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
+        """Return the fixes that were undone in turn before the horizon ended."""
+        named = [TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)]
+        undone = self._work.undone(named)
+        return {
+            work.commit
+            for work, found in undone.items()
+            if found.taken_back and self._is_within(found.taken_back.by, until)
+        }
 
     def _main_fix(self, work: str, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
-        """Return the fix that changed most lines of some work, if it says nothing else and they are most of its own."""
-        plain = [commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)]
-        lines = Counter(
-            commit for commits in fate.taken for commit in {*plain}.intersection(commits)
-        )
-        commit, count = max(lines.items(), key=lambda one: (one[1], one[0]), default=("", 0))
+        """Return the fix that changed most lines of some work, where it certainly is one of it.
+
+        It says nothing else in its subject, and the lines of this work are most of its own.
+        """
+        plain = {commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)}
+        lines = Counter(commit for commits in fate.taken for commit in plain.intersection(commits))
+        commit, count = max(lines.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         least = max(_LEAST_FIXED, fate.added * DEFECTIVE_PERCENT / 100)
-        size = self._history.sizes([commit]).get(commit) if count >= least else None
+        if count < least:
+            return None
+
+        size = self._history.sizes([commit]).get(commit)
         if size is None or count * 2 < size.removed:
             return None
+
         count = min(count, self._fixed_of_written(work, commit))
-        return (commit, count) if count >= max(least, size.removed / 2) else None
+        if count < max(least, size.removed / 2):
+            return None
+        return commit, count
 
     def _fixed_of_written(self, work: str, fix: str) -> int:
-        """Count the lines of code that a fix took away and some work wrote: lines that it also took away it moved."""
-        first, before = self._graph.first_parent(work), self._graph.first_parent(fix)
-        written = self._lines_beyond(first, work) - self._lines_beyond(work, first)
-        return (written & self._lines_beyond(fix, before)).total()
+        """Count the lines of code that some work wrote and a fix took; lines that moved were not written."""
+        added, removed = self._code_lines(work)
+        taken = self._code_lines(fix)[1]
+        return ((added - removed) & taken).total()
 
-    def _lines_beyond(self, one: str, other: str) -> Counter[int]:
-        """Count the lines of code that another commit has beyond those of one, by their text without blanks."""
-        pairs = [CommitPair(other, one)] if other else []
-        found: Counter[int] = Counter()
-        for added in added_lines(
-            self._repository, pairs, lambda line: crc32(b"".join(line.split()))
-        ).values():
-            for (path, text), count in added.lines.items():
-                found[text] += count * is_code(path, globs=self._rules.code_globs)
-        return found
-
-    def _taken_back(self, commits: tuple[str, ...], until: str) -> str | None:
-        place = self._graph.position[commits[0]]
-        targets = [sha for sha in (*commits, *self._graph.brought_by(commits[0])) if sha]
-        if not self._said(0).mentioned(targets, place):
-            return None
-        return self._said(self._graph.mainline_index[until]).of(targets, place)
-
-    def _said(self, index: int) -> Reverts:
-        if index not in self._reverts:
-            introduced = self._graph.introduced
-            messages = (one for one in self._history.messages() if introduced[one[1]] >= index)
-            self._reverts[index] = Reverts(messages, self._graph.brought_by)
-        return self._reverts[index]
+    def _code_lines(self, commit: str) -> tuple[Counter[int], Counter[int]]:
+        """Count the lines of code that a commit adds, and removes, by their keys."""
+        added = Counter[int]()
+        removed = Counter[int]()
+        patch = self._history.lines.patch(commit, self._graph.first_parent(commit))
+        for file in patch or ():
+            for hunk in file.hunks if self._rules.counts(file.path) else ():
+                added.update(filter(None, hunk.added))
+                removed.update(filter(None, hunk.removed))
+        return added, removed

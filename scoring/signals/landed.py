@@ -135,7 +135,7 @@ def landed_value(landing: Landing) -> SignalValue:
         detail = unknown_detail(landing, landing.unknown)
         return absent_signal(detail, unknown_reason(landing, landing.unknown))
 
-    stayed = landing.landed and not landing.reverted_by
+    stayed = landing.landed and not landing.undone_by
     in_words = reference_detail if landing.rules == "reference" else observed_detail
     return present_signal(int(stayed), in_words(landing))
 

@@ -140,6 +140,8 @@ def observed_detail(landing: Landing) -> str:
     )
     if landing.reverted_by:
         return f"{detail}, but reverted by {short(landing.reverted_by)}"
+    if landing.taken_back_by:
+        return f"{detail}, but taken back by {short(landing.taken_back_by)}"
     return f"{detail}, not reverted"
 
 

@@ -64,7 +64,9 @@ def _commit_lines(facts: IterationFacts, observed: Observed) -> Iterator[str]:
     if landing.sha:
         text = f"commit {short(landing.sha)}"
         if landing.reverted_by:
-            text += f", taken back by {short(landing.reverted_by)}"
+            text += f", reverted by {short(landing.reverted_by)}"
+        elif landing.taken_back_by:
+            text += f", taken back by {short(landing.taken_back_by)}"
         elif landing.landed and landing.commit and landing.commit != landing.sha:
             text += f", on the trunk as {short(landing.commit)}"
         if observed.checkpoints:

@@ -47,7 +47,7 @@ def landings_text(landings: Sequence[Landing]) -> str:
 def _fate(landing: Landing) -> str:
     if landing.unknown:
         return _UNKNOWN
-    if landing.reverted_by:
+    if landing.undone_by:
         return _REVERTED
     if landing.landed:
         return _LANDED

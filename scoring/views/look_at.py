@@ -16,9 +16,12 @@ MOST_SHOWN = 5  # units
 LEAST_STOPS = 3
 """How many interrupts and refused calls make a unit worth a look."""
 
-ReasonKind: TypeAlias = Literal["reverted", "tests_failed", "defective", "lost", "corrected"]
+ReasonKind: TypeAlias = Literal[
+    "taken_back", "reverted", "tests_failed", "defective", "lost", "corrected"
+]
 
 _WORST_FIRST: tuple[ReasonKind, ...] = (
+    "taken_back",
     "reverted",
     "tests_failed",
     "defective",
@@ -111,7 +114,7 @@ def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
 def _reason(row: WorkRow) -> Reason | None:
     """Return the worst reason to look at a unit, or None if there is none."""
     return (
-        _reverted(row.unit)
+        _undone(row)
         or _tests_failed(row.unit)
         or _defective(row.unit)
         or _lost(row)
@@ -119,11 +122,32 @@ def _reason(row: WorkRow) -> Reason | None:
     )
 
 
-def _reverted(unit: Unit) -> Reason | None:
-    if unit.state != "reverted" or not unit.landing:
+def _undone(row: WorkRow) -> Reason | None:
+    """Return that landed work was reverted, or taken back without a word."""
+    undone = row.unit.landing.undone if row.unit.landing else None
+    if row.unit.state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
         return None
-    by = unit.landing.reverted_by
-    return Reason("reverted", f"reverted by {short(by or '')}", by)
+    taken = undone.taken_back
+    if taken.said:
+        return Reason("reverted", f"reverted by {short(taken.by)}", taken.by)
+
+    subject = f' "{printable(taken.subject)}"' if taken.subject else ""
+    lines = f"{taken.lines} of its {taken.of} lines"
+    if taken.lines == taken.of:
+        lines = f"all {taken.of} of its lines"
+    text = (
+        f"{lines} were taken back by {short(taken.by)}{subject}, "
+        f"{delay_text(taken.seconds)} later, which does not say so"
+    )
+    return Reason("taken_back", text, taken.by)
+
+
+def delay_text(seconds: int) -> str:
+    """Return a time in the largest unit that fits: ``7 minutes``, ``3 hours``, ``12 days``."""
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= length:
+            return counted(round(seconds / length), unit)
+    return counted(seconds, "second")
 
 
 def _tests_failed(unit: Unit) -> Reason | None:
@@ -137,9 +161,6 @@ def _defective(unit: Unit) -> Reason | None:
     outcome = unit.outcome
     if outcome is None:
         return None
-    if outcome.reverted_by:
-        text = f"taken back by {short(outcome.reverted_by)}, and landed again"
-        return Reason("defective", text, outcome.reverted_by)
     if outcome.main_fix:
         sha, fixed_lines = outcome.main_fix
         share = f"{fixed_lines} of its {outcome.lines_added} lines of code"

@@ -15,7 +15,7 @@ _COLUMNS = [
     Column("CHANGED", right=True),
     Column("SURVIVED", right=True),
     Column("FIXED", right=True),
-    Column("REVERTED BY"),
+    Column("UNDONE BY"),
     Column("DEFECTIVE"),
 ]
 
@@ -64,7 +64,7 @@ def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Seq
         _count_cell(outcome.lines_changed),
         survival,
         _count_cell(outcome.lines_fixed),
-        short(outcome.reverted_by or "-"),
+        short(outcome.taken_back.by if outcome.taken_back else "-"),
         Cell(defective, style="red" if outcome.defective else ""),
     )
 
@@ -114,6 +114,8 @@ def _lines_text(outcome: Outcome, horizon_days: float) -> str:
         changes.append(f"{outcome.lines_fixed} of them by what is called a fix")
     if outcome.reverted_by:
         changes.append(f"it was reverted by {short(outcome.reverted_by)}")
+    elif outcome.taken_back:
+        changes.append(f"it was taken back by {short(outcome.taken_back.by)}")
 
     if not outcome.lines_added:
         return "; ".join(["it added no line of code", *changes])

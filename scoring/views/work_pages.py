@@ -10,7 +10,10 @@ from scoring.views.spending_text import cost_text, duration_text, tokens_text
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
 from scoring.views.work_rows import STATES, WorkRow, in_state, total_cost
 
-STATE_WORDS = {state: state for state in STATES} | {"lost": "came to nothing"}
+STATE_WORDS = {state: state for state in STATES} | {
+    "lost": "came to nothing",
+    "taken_back": "taken back",
+}
 """What people read for the states of units, in the order in which they are shown."""
 
 _BY = (
@@ -80,11 +83,16 @@ def _states_sentence(work: Group) -> str:
     states = [
         f"{summary['landed']} landed",
         counted(summary["reverted"], "was reverted", "were reverted"),
+        *_if_any(summary["taken_back"], "was taken back", "were taken back"),
         counted(summary["open"], "is open", "are open"),
         f"{summary['lost']} came to nothing",
         counted(summary["unclear"], "is unclear", "are unclear"),
     ]
     return f"Of {counted(summary['units'], 'unit')} of work {', '.join(states)}."
+
+
+def _if_any(count: int, singular: str, plural: str) -> list[str]:
+    return [counted(count, singular, plural)] if count else []
 
 
 def _fixed_sentence(work: Group, horizon_days: float) -> str:
@@ -144,6 +152,8 @@ def _cost_of_nothing(to_nothing: dict[str, Any]) -> str:
         ends.append("came to nothing")
     if to_nothing["reverted"]:
         ends.append("was reverted" if units == 1 else "were reverted")
+    if to_nothing["taken_back"]:
+        ends.append("was taken back" if units == 1 else "were taken back")
 
     text = f"{counted(units, 'unit')} {' or '.join(ends)}: {_cost_or_unknown(to_nothing['cost'])}"
     if to_nothing["without_cost"] and to_nothing["cost"] is not None:

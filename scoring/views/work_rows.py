@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git.undone import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
@@ -18,13 +19,20 @@ from scoring.outcomes.spending import Spending
 from scoring.sidecars.provenance import time_stamp
 from scoring.statistics import wilson
 
-STATES: tuple[State, ...] = ("landed", "reverted", "open", "lost", "unclear")
+STATES: tuple[State, ...] = (
+    "landed",
+    "reverted",
+    "taken_back",
+    "open",
+    "lost",
+    "unclear",
+)
 """The states of work, in the order in which they are shown. Talk is a state, but not work."""
 
-DECIDED: tuple[State, ...] = ("landed", "reverted", "lost", "unclear")
+DECIDED: tuple[State, ...] = ("landed", "reverted", "taken_back", "lost", "unclear")
 """The states in which it is no longer open whether the work lands."""
 
-CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted")
+CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted", "taken_back")
 """The states in which the trunk has nothing of the work."""
 
 
@@ -146,8 +154,21 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         "lines_landed": unit.lines_landed,
         "yield": unit.landed_share,
         "defective": unit.defective,
+        **_undone_values(unit),
     }
     return WorkRow(unit, cost, values)
+
+
+def _undone_values(unit: Unit) -> dict[str, Any]:
+    """Return what undid the work of a unit, and where it came back; None where nothing did."""
+    undone = unit.landing.undone if unit.landing else None
+    if undone is None:
+        undone = STANDS
+    return {
+        "taken_back": undone.taken_back.as_dict() if undone.taken_back else None,
+        "came_back": undone.came_back.as_dict() if undone.came_back else None,
+        "partly_reverted": undone.partly_reverted.as_dict() if undone.partly_reverted else None,
+    }
 
 
 def _to_the_second(ns: int | None) -> str | None:
@@ -228,6 +249,7 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
             "units": len(to_nothing),
             "lost": states["lost"],
             "reverted": states["reverted"],
+            "taken_back": states["taken_back"],
             "without_cost": sum(row.cost is None for row in to_nothing),
             "cost": total_cost(to_nothing),
         },

@@ -9,7 +9,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import Counted, keep_counts, kept_counts
 from scoring.store import NAME
 
-KEPT = {"one": Counted(4, 2, 1, None), "caf\u00e9 \udcff": Counted(0, 0, 0, "f" * 40)}
+KEPT = {"one": Counted(4, 2, 1, ("e" * 40, 3)), "caf\u00e9 \udcff": Counted(0, 0, 0)}
 
 
 def keep(repo: Repo, cache: Path | None) -> None:

@@ -340,7 +340,10 @@ def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(
 
 @cases(
     "subject, state",
-    {"a revert": ('Revert "Add it"', "reverted"), "another revert": ('Revert "Add"', "landed")},
+    {
+        "a revert": ('Revert "Add it"', "reverted"),
+        "without naming it": ('Revert "Add"', "reverted"),
+    },
 )
 def test_what_was_reverted_comes_first(
     history: History, work: Work, subject: str, state: str
@@ -662,10 +665,11 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
     ).out
     lines = page.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("STATE "))
-    assert [line.split()[:2] for line in lines[first + 1 : first + 7]] == [
+    assert [line.split()[:2] for line in lines[first + 1 : first + 8]] == [
         *(
             ["landed", "1"],
             ["reverted", "0"],
+            ["taken", "back"],
             ["open", "0"],
             ["came", "to"],
             ["unclear", "0"],
@@ -723,6 +727,7 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
         "units": 3,
         "lost": 2,
         "reverted": 1,
+        "taken_back": 0,
         "without_cost": 1,
         "cost": None,
     }

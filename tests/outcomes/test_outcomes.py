@@ -335,7 +335,7 @@ class TestCache:
         records = [IterationRecord(1, 1, commit=work)]
         cold = log_outcomes(records, started.path, cache_dir=tmp_path / "cache")
         started.commit({"b.py": lines("b", 1)}, "fix more", LATER + DAY)
-        monkeypatch.setattr("scoring.outcomes.outcome.fates", None)
+        monkeypatch.setattr("scoring.evidence.git.trunk_work.fates", None)
         assert log_outcomes(records, started.path, cache_dir=tmp_path / "cache") == cold
         with pytest.raises(TypeError):
             log_outcomes(records, started.path, OutcomeRules(fix_words=("x",)), tmp_path / "cache")
@@ -472,7 +472,7 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
         fixed = sum(not fixes.isdisjoint(takers.get(line, ())) for line in gone)
         assert one.status == "known"
         assert (one.lines_added, one.lines_changed) == (count(held[sha], sha), len(gone)), sha
-        assert (one.lines_fixed, one.reverted_by) == (fixed, back.get(sha)), sha
+        assert (one.lines_fixed, one.reverted) == (fixed, sha in back), sha
         assert one.defective == (
             sha in back or bool(one.lines_added and fixed >= 0.05 * one.lines_added)
         ), sha

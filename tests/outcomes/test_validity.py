@@ -287,7 +287,8 @@ class TestCommands:
         assert found["horizon_days"] == 7
         assert len(found["outcomes"]) == 36
         keys = "iteration status commit lines_added lines_changed survival lines_fixed reverted reverted_by defective"
-        keys += " lines_written lines_landed reward yield subject"
+        keys += " lines_written lines_landed reward taken_back came_back partly_reverted yield"
+        keys += " subject"
         assert list(found["outcomes"][0]) == keys.split()
         assert sum(one["defective"] for one in found["outcomes"]) == 12
         assert worked.head() not in {one["commit"] for one in found["outcomes"]}

@@ -4,23 +4,30 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, islice
 from operator import neg
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.evidence.git.added_lines import FileLine, added_lines, line_hash
+from msgspec.structs import replace
+
+from scoring.errors import Warn, silent
 from scoring.evidence.git.agents import agents_named
 from scoring.evidence.git.changes import CommitPair, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import PART, Landing, Unknown
+from scoring.evidence.git.fates import Counts
 from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
+from scoring.evidence.git.line_history import FileLine, hashes_added
 from scoring.evidence.git.repository import GitRepository, ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
+from scoring.evidence.git.trunk_work import DAY, TrunkWork, WorkOnTrunk
+from scoring.evidence.git.undone import STANDS
 from scoring.evidence.git.walk import Commit, lines_off_trunk
+from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
@@ -142,6 +149,9 @@ class AttributedHistory(TrunkHistory):
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
         trunk: str | None = None,
+        *,
+        cache_dir: Path | None = None,
+        warn: Warn = silent,
     ) -> None:
         """Open the repository and find the trunk, as every history does.
 
@@ -152,7 +162,9 @@ class AttributedHistory(TrunkHistory):
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_GRAFT_FILE": "/dev/null/none",
         }
-        super().__init__(repository, records, trunk)
+        super().__init__(repository, records, trunk, cache_dir=cache_dir, warn=warn)
+        self._undone_by_question: dict[tuple[str, str], Landing] = {}
+        self._work_by_rules: dict[tuple[str, float], WorkOnTrunk] = {}
 
     # Names of commits
 
@@ -197,6 +209,83 @@ class AttributedHistory(TrunkHistory):
         is_same = fold(trim(commit.subject)) == fold(trim(record.impl.summary))
         longest = _DAY if is_same else _HORIZON
         return sha if -_DAY <= delay <= longest else None
+
+    # Landing, and what undid it
+
+    def landing(self, record: IterationRecord) -> Landing:
+        """Return whether the work of an iteration came to the trunk, and whether it is still there.
+
+        The first question asks about one iteration, and the second about all of them.
+        """
+        question = (record.commit, record.impl.summary)
+        if question in self._undone_by_question:
+            return self._undone_by_question[question]
+
+        if len(self._undone_by_question) == 1 and self.trunk.commit:
+            self._with_undone([self._landings.of(sha) for sha in self._first_iterations])
+        landing = self._with_undone([super().landing(record)])[0]
+        self._undone_by_question[question] = landing
+        return landing
+
+    def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
+        """Return landings with what undid the work: the lines decide, whatever messages say."""
+        works = [self._trunk_work(landing) for landing in landings]
+        undone = self.observed_work.undone([work for work in works if work is not None])
+
+        decided = []
+        for landing, work in zip(landings, works, strict=True):
+            found = undone[work] if work is not None else STANDS
+            by = found.taken_back.by if found.taken_back else None
+            reverted_by = by if found.state == "reverted" else None
+            decided.append(replace(landing, reverted_by=reverted_by, undone=found))
+        return decided
+
+    def _trunk_work(self, landing: Landing) -> TrunkWork | None:
+        """Return the work of a landing; None where no one commit of the trunk, with a parent, has it."""
+        commit = landing.commit
+        if not landing.landed or commit is None or commit in self._shallow:
+            return None
+        if not self._graph.on_trunk(commit):
+            return None
+        also = landing.sha if landing.sha and landing.sha != commit else ""
+        return TrunkWork(commit, also)
+
+    @cached_property
+    def observed_work(self) -> WorkOnTrunk:
+        """What became of work on the trunk within 14 days, in files of code."""
+        return self.work_on_trunk(is_code, "", HORIZON / DAY)
+
+    def work_on_trunk(self, counts: Counts, rules: str, horizon_days: float) -> WorkOnTrunk:
+        """Return what follows work on the trunk under some rules.
+
+        Args:
+            counts: says of a path whether its lines are code that counts.
+            rules: a text that is another one for other ``counts``; "" for all files of code.
+            horizon_days: how long work is followed.
+        """
+        key = (rules, horizon_days)
+        if key not in self._work_by_rules:
+            self._work_by_rules[key] = WorkOnTrunk(
+                self.lines,
+                self._graph,
+                self._walk,
+                counts,
+                rules=rules,
+                horizon_days=horizon_days,
+                end_of=partial(self.end_of, horizon_days=horizon_days),
+                cache_dir=self._cache_dir,
+            )
+        return self._work_by_rules[key]
+
+    def end_of(self, commit: str, horizon_days: float) -> str | None:
+        """Return the commit of the mainline that ends the horizon of a commit of the trunk.
+
+        None where the trunk is not that old yet.
+        """
+        end = (self.landed_at(commit) or 0) + horizon_days * DAY
+        if self.tip_time is None or self.tip_time < end:
+            return None
+        return self.trunk_at(end) or None
 
     # What commits became
 
@@ -247,7 +336,8 @@ class AttributedHistory(TrunkHistory):
 
         graph = self._graph_with(numbers)
         landings = self._landings_of(graph, self._commits(numbers), numbers)
-        return {sha: landings.of(sha) for sha in numbers}
+        decided = self._with_undone([landings.of(sha) for sha in numbers])
+        return dict(zip(numbers, decided, strict=True))
 
     def _landing_without_trunk(self, sha: str) -> Landing:
         return Landing(
@@ -497,8 +587,11 @@ class AttributedHistory(TrunkHistory):
             if len(commit.parents) < 2:
                 pairs.append(_with_first_parent(sha, commit.parents))
 
-        added = added_lines(self._repository, pairs, line_hash)
-        return {sha: added[sha].lines for sha in added}
+        added: dict[str, Mapping[FileLine, int]] = {}
+        for pair, patch in zip(pairs, self.lines.patches(pairs), strict=True):
+            if patch is not None:
+                added[pair.commit] = hashes_added(patch)
+        return added
 
     def sizes(self, shas: Iterable[str]) -> dict[str, ChangeSize]:
         """Return how much commits changed against their first parents.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from scoring.evidence.git.undone import Undone
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 from scoring.text import trim
@@ -111,7 +112,8 @@ class Landing(Frozen, frozen=True):
             "" when that is unknown.
         commit: the trunk commit that brought the work; None when no single one did.
         merged_in: the merge that brought ``commit`` to the trunk's line of first parents.
-        reverted_by: the trunk commit that took the work back.
+        reverted_by: the trunk commit that reverted the work.
+        undone: whether the work is still there; None under the reference's rules.
         whole: whether this holds for all that the commit contains, and not only for its own change.
         common_files: files that the commit shares with the one of the same subject, where that is
             how it was found.
@@ -142,6 +144,19 @@ class Landing(Frozen, frozen=True):
     request: int | None = None
     part_of: str | None = None
     old_git: tuple[int, int] | None = None
+    undone: Undone | None = None
+
+    @property
+    def taken_back_by(self) -> str | None:
+        """The trunk commit that took the work back without saying so."""
+        if self.undone is None or self.undone.state != "taken_back":
+            return None
+        return self.undone.taken_back.by if self.undone.taken_back else None
+
+    @property
+    def undone_by(self) -> str | None:
+        """The trunk commit that reverted the work, or took it back."""
+        return self.reverted_by or self.taken_back_by
 
     @property
     def method(self) -> str:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from scoring.errors import InputError
+from scoring.errors import InputError, Warn, silent
 from scoring.evidence.git.facts import MESSAGE, Changed, GitFacts, Landing, Tip, Unknown
 from scoring.evidence.git.graph import CommitGraph, CommitWithParents
 from scoring.evidence.git.landing import Landings
+from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import TrunkMessage
 from scoring.evidence.git.scope_ranges import (
@@ -46,6 +47,9 @@ class TrunkHistory(GitFacts):
         repo_dir: Path | str | GitRepository,
         records: Sequence[IterationRecord],
         trunk: str | None = None,
+        *,
+        cache_dir: Path | None = None,
+        warn: Warn = silent,
     ) -> None:
         """Open the repository and find the trunk.
 
@@ -53,6 +57,8 @@ class TrunkHistory(GitFacts):
             repo_dir: a directory of the repository, or the open repository.
             records: all records of a log, by iteration.
             trunk: the branch on which work lands; None looks for it.
+            cache_dir: where what is known of objects is kept; None keeps nothing.
+            warn: takes a line of text about what git cannot read.
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no work tree.
@@ -63,6 +69,8 @@ class TrunkHistory(GitFacts):
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
 
         self._repository = GitRepository.of(repo_dir)
+        self._cache_dir = cache_dir
+        self.lines = LineHistory(self._repository, cache_dir, warn)
         self._branches = read_branches(self._repository)
         self.trunk = choose_trunk(self._repository, self._branches, trunk)
 
@@ -253,6 +261,7 @@ class TrunkHistory(GitFacts):
             commits,
             iterations,
             branches,
+            self.lines,
         )
 
     @cached_property

@@ -1,38 +1,51 @@
-"""Has work landed whose change is not on the trunk as it was made: by its lines (``docs/EVIDENCE.md``, "Landing").
+"""Has work landed whose change is not on the trunk as it was made: by its lines.
 
-The module is long because names, sides and lines are weighed together.
+See ``docs/EVIDENCE.md``, "Landing". Names of commits propose candidates; lines decide.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.evidence.git import facts
-from scoring.evidence.git.added_lines import AddedLines, FileLine, added_lines, bare_text
 from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.commit_names import CommitNames, request_of, without_number
+from scoring.evidence.git.commit_names import CommitNames, without_number
 from scoring.evidence.git.facts import Landing, LineShare, Tip, Unknown
 from scoring.evidence.git.landing import MOST_TIPS, Landings
-from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import TrunkMessage, reverted_name, reverted_shas, whole_reverts
-from scoring.evidence.git.walk import Commit, named_commits
+from scoring.evidence.git.line_history import (
+    FileLine,
+    LineHistory,
+    Patch,
+    lines_added,
+    lines_removed,
+    moves,
+)
+from scoring.evidence.git.walk import named_commits
 
 HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
-MOST_TEXTS = 1_000_000  # different lines that are searched for
-_LEAST = 5  # lines by which alone a commit is found
-_RARE = 20  # files that may have a line by which a moved file is found
+MOST_LINES = 1_000_000  # different lines that are searched for
+_LEAST_DISTINCT = 5  # lines by which alone a commit is found
+_MOST_FILES_OF_LINE = 20  # a line in more files does not tell where its file was moved
 
 _EXACT = {facts.PATCH_ID, facts.SQUASH}
 _BY_NAME = (facts.NAMED, facts.PULL_REQUEST, facts.NUMBERED, facts.LISTED, facts.SUBJECT)
-_SUBJECTS = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
+_BY_SUBJECT = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
 
 
 class LinesThere(NamedTuple):
-    """How many lines a commit has, how many of them any trunk commits added, and how many each (``by_commit``) did."""
+    """How many lines of a commit the trunk has.
+
+    Attributes:
+        lines: how many lines the commit adds, or removes.
+        there: how many of them any commits of the trunk do too.
+        by_commit: by commit of the trunk, how many of them it does.
+        distinct: by commit of the trunk, how many different ones of them it does.
+        anywhere: how many of them are done in any file at all.
+    """
 
     lines: int
     there: int
@@ -40,378 +53,517 @@ class LinesThere(NamedTuple):
     distinct: Mapping[str, int]
     anywhere: int
 
+    def commits_with_most(self) -> list[str]:
+        """Return the commits that have nine tenths of the lines, and enough different ones."""
+        return [
+            commit
+            for commit, count in self.by_commit.items()
+            if count * 10 >= self.lines * 9 and self.distinct[commit] >= _LEAST_DISTINCT
+        ]
+
+
+class LinesOf(NamedTuple):
+    """The lines of one commit, or side, off the trunk; ``is_cut`` where there are too many."""
+
+    lines: Mapping[FileLine, int]
+    is_cut: bool
+
 
 class TrunkLines:
-    """The significant lines of some commits off the trunk, and which trunk commits add the same, by file and text."""
+    """The lines of some commits off the trunk, and which commits of the trunk have the same."""
 
     def __init__(
         self,
-        repository: GitRepository,
-        own: list[CommitPair],
-        sides: list[CommitPair],
-        trunk: list[CommitPair],
+        history: LineHistory,
+        own: Sequence[CommitPair],
+        sides: Sequence[CommitPair],
+        trunk: Sequence[CommitPair],
+        *,
         removed: bool = False,
     ) -> None:
-        """Read what commits and sides add, or remove; one that git cannot compare is left out."""
-        ids: dict[bytes, int] = {}
+        """Read lines. A commit that git cannot compare is left out.
 
-        def new(line: bytes) -> int:
-            text = bare_text(line)
-            if not text:
-                return 0
-            return (
-                ids.setdefault(text, len(ids) + 1) if len(ids) < MOST_TEXTS else ids.get(text, -1)
-            )
+        Args:
+            history: the lines of the repository.
+            own: the commits in question, each with its parent.
+            sides: whole branches, each tip with its merge base.
+            trunk: the commits of the trunk, each with its parent.
+            removed: whether lines that are removed are compared, in place of those added.
+        """
+        self._count = lines_removed if removed else lines_added
+        self._files: dict[str, str] = {}  # by path, a path that stands for all it was moved to
+        self._wanted: set[int] = set()
+        self.own = self._read(history, own)
+        self.sides = self._read(history, sides)
 
-        self.own, self.sides = (
-            added_lines(repository, some, new, removed=removed) for some in (own, sides)
-        )
-        found = (
-            added_lines(
-                repository, trunk, lambda line: ids.get(bare_text(line), 0), removed=removed
-            )
-            if ids
-            else {}
-        )
-        self.whole = len(found) == len(trunk) or not ids  # whether all of the trunk could be read
-        self._files: dict[str, str] = {}
-        for added in (*self.own.values(), *self.sides.values(), *found.values()):
-            for was, path in added.moves:
-                self._files[self._file(was)] = self._file(path)
-        self._where: dict[FileLine, dict[str, int]] = {}
-        self._with: dict[int, set[str]] = {}
-        for sha, added in found.items():
-            for (path, text), count in added.lines.items():
+        self._commits_with: dict[FileLine, dict[str, int]] = {}
+        self._files_with: dict[int, set[str]] = {}
+        self.is_whole = self._read_trunk(history, trunk)
+
+    def _read(self, history: LineHistory, pairs: Sequence[CommitPair]) -> dict[str, LinesOf]:
+        """Return the lines of some commits, and want them; past a limit no more are wanted."""
+        found: dict[str, LinesOf] = {}
+        for pair, patch in zip(pairs, history.patches(pairs), strict=True):
+            if patch is None:
+                continue
+            self._note_moves(patch)
+            lines = self._count(patch)
+            keys = {key for _, key in lines}
+            is_cut = len(self._wanted | keys) > MOST_LINES
+            if not is_cut:
+                self._wanted |= keys
+            found[pair.commit] = LinesOf(lines, is_cut)
+        return found
+
+    def _read_trunk(self, history: LineHistory, pairs: Sequence[CommitPair]) -> bool:
+        """Read the wanted lines of the trunk; return whether all of it could be read."""
+        if not self._wanted:
+            return True
+
+        is_whole = True
+        found: dict[str, Counter[FileLine]] = {}
+        for pair, patch in zip(pairs, history.patches(pairs), strict=True):
+            if patch is None:
+                is_whole = False
+                continue
+            self._note_moves(patch)
+            wanted = Counter[FileLine]()
+            for line, count in self._count(patch).items():
+                if line[1] in self._wanted:
+                    wanted[line] = count
+            found[pair.commit] = wanted
+
+        for commit, lines in found.items():  # now all moves are known
+            for (path, key), count in lines.items():
                 file = self._file(path)
-                commits = self._where.setdefault((file, text), {})
-                commits[sha] = commits.get(sha, 0) + count
-                self._with.setdefault(text, set()).add(file)
+                commits = self._commits_with.setdefault((file, key), {})
+                commits[commit] = commits.get(commit, 0) + count
+                self._files_with.setdefault(key, set()).add(file)
+        return is_whole
 
-    def there(self, own: AddedLines | None, counts: Callable[[str], bool]) -> LinesThere | None:
-        """Return which of some lines the trunk commits added that ``counts`` accepts; None when not known."""
+    def there(self, own: LinesOf | None, counts: Callable[[str], bool]) -> LinesThere | None:
+        """Return which of some lines the commits of the trunk have that ``counts`` accepts.
+
+        None where the lines are not known.
+        """
         if own is None or own.is_cut:
             return None
-        lines: Counter[FileLine] = Counter()
-        for (path, text), count in own.lines.items():
-            lines[self._file(path), text] += count
+
+        lines = Counter[FileLine]()
+        for (path, key), count in own.lines.items():
+            lines[self._file(path), key] += count
+
         moved = self._moved(lines)
         counted = cache(counts)
-        by_commit, distinct, there = Counter[str](), Counter[str](), 0
-        for (file, text), count in lines.items():
-            found = 0
-            for commit, n in self._where.get((moved.get(file, file), text), {}).items():
+        by_commit = Counter[str]()
+        distinct = Counter[str]()
+        there = 0
+        anywhere = 0
+        for (file, key), count in lines.items():
+            total = 0
+            commits = self._commits_with.get((moved.get(file, file), key), {})
+            for commit, times in commits.items():
                 if counted(commit):
-                    by_commit[commit] += min(n, count)
+                    by_commit[commit] += min(times, count)
                     distinct[commit] += 1
-                    found += n
-            there += min(found, count)
-        anywhere = sum(count for (_, text), count in lines.items() if text in self._with)
+                    total += times
+            there += min(total, count)
+            if key in self._files_with:
+                anywhere += count
         return LinesThere(lines.total(), there, by_commit, distinct, anywhere)
 
+    def _note_moves(self, patch: Patch) -> None:
+        for old_path, path in moves(patch):
+            self._files[self._file(old_path)] = self._file(path)
+
     def _file(self, path: str) -> str:
-        """Return the name that a path and all that it was moved to, or from, have in common."""
-        while (name := self._files.get(path, path)) != path:
-            self._files[path] = path = self._files.get(name, name)
-        return path
+        """Return the path that stands for a file and all that it was moved to, or from."""
+        while True:
+            name = self._files.get(path, path)
+            if name == path:
+                return path
+            self._files[path] = self._files.get(name, name)
+            path = self._files[path]
 
     def _moved(self, lines: Iterable[FileLine]) -> dict[str, str]:
         """Return, for files with few of their lines on the trunk, the file that has half of them."""
-        texts = defaultdict[str, list[int]](list)
-        for file, text in lines:
-            texts[file].append(text)
-        found = {}
-        for file, some in texts.items():
-            with_them = [self._with[text] for text in some if text in self._with]
-            if sum(file in files for files in with_them) * 2 >= len(some):
+        keys_of = defaultdict[str, list[int]](list)
+        for file, key in lines:
+            keys_of[file].append(key)
+
+        moved: dict[str, str] = {}
+        for file, keys in keys_of.items():
+            files_with = [self._files_with[key] for key in keys if key in self._files_with]
+            at_home = sum(file in files for files in files_with)
+            if at_home * 2 >= len(keys):
                 continue
-            alike = Counter(other for files in with_them if len(files) <= _RARE for other in files)
-            for other, count in alike.most_common(1):
-                if count >= max(_LEAST, len(some) / 2):
-                    found[file] = other
-        return found
+            candidates = Counter[str]()
+            for files in files_with:
+                if len(files) <= _MOST_FILES_OF_LINE:
+                    candidates.update(files)
+            for other, count in candidates.most_common(1):
+                if count >= max(_LEAST_DISTINCT, len(keys) / 2):
+                    moved[file] = other
+        return moved
 
 
 class _Candidate(NamedTuple):
-    """A trunk commit that a name speaks for, how, and whether the name alone says that the work was to be in it."""
+    """A commit of the trunk that may have some work.
+
+    Attributes:
+        how: what speaks for it, one of the methods of :mod:`scoring.evidence.git.facts`.
+        commit: its SHA.
+        is_sure: whether that alone says that the work was to be in it.
+        tip: the branch or iteration that speaks for it, of a later ancestor.
+    """
 
     how: str
     commit: str
-    sure: bool = False
+    is_sure: bool = False
     tip: Tip | None = None
-
-
-def _with_most(there: LinesThere) -> list[str]:
-    """Return the trunk commits that each have nine tenths of some lines, and enough different ones."""
-    most = (commit for commit, n in there.by_commit.items() if n * 10 >= there.lines * 9)
-    return [commit for commit in most if there.distinct[commit] >= _LEAST]
 
 
 class AttributedLandings(Landings):
     """The landing of commits by their lines, where their change is not on the trunk as it was made."""
 
-    def _messages(self, walk: Iterable[Commit]) -> Iterator[TrunkMessage]:
-        place = self._graph.position
-        for at, by, whole in super()._messages(walk):
-            message = whole_reverts(whole)
-            known = any(
-                len(sha) < len(self._tip) or self._graph.on_trunk(sha)
-                for sha in reverted_shas(message)
-            )
-            title, request = ("", 0) if known or message != whole else reverted_name(message)
-            alike = (
-                *self._subjects.get(title, ()),
-                *(self._requested.get(request, ()) if request else ()),
-            )
-            older = min(
-                ((place[commit], commit) for commit in alike if place[commit] > at), default=None
-            )
-            yield TrunkMessage(at, by, f"{message}\nreverts {older[1]}" if older else message)
-
     def of(self, sha: str) -> Landing:
         """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
-        return super().of(sha) if self._shallow or self._graph.on_trunk(sha) else self._weighed[sha]
+        if self._shallow or self._graph.on_trunk(sha):
+            return super().of(sha)
+        return self._weighed[sha]
 
-    @cached_property
-    def _weighed(self) -> dict[str, Landing]:
-        weighed = self._decided | {
-            sha: self._by_lines(sha, before) for sha, before in self._asked.items()
-        }
-        there = {
-            sha: by
-            for sha, by in weighed.items()
-            if by.landed or by.unknown in (Unknown.PART, Unknown.NOT_FOUND)
-        }
-        known, containing = list(there.values()), self._graph.containing(there)
-        for sha in self._asked:
-            if sha in containing and weighed[sha].found_by == facts.NOT_LANDED:
-                by = known[
-                    next(containing[sha].indices())
-                ]  # a later commit is there in part, and may have its lines anew
-                why, whole = (
-                    (Unknown.PART if by.commit or by.part_of else Unknown.NOT_FOUND),
-                    by.commit or by.part_of,
-                )
-                weighed[sha] = self._landing(
-                    sha, unknown=why, part_of=whole, lines=weighed[sha].lines
-                )
-        return weighed
+    # The commits in question, and where their lines are
 
     @cached_property
     def _asked(self) -> dict[str, Landing]:
+        """The commits of which neither their patch nor their history says whether they landed."""
         unsure = (None, Unknown.OBJECTS)
         return {
-            sha: by
-            for sha, by in self._decided.items()
-            if by.unknown in unsure and by.found_by not in _EXACT
+            sha: landing
+            for sha, landing in self._decided.items()
+            if landing.unknown in unsure and landing.found_by not in _EXACT
         }
 
     @cached_property
     def _since(self) -> list[str]:
-        """The trunk commits at or after the oldest commit in question, newest first."""
+        """The commits of the trunk at or after the oldest commit in question, newest first."""
         oldest = min(map(self._written, self._asked))
         return [sha for sha in self._graph.trunk if self._times[sha] >= oldest]
 
     @cached_property
     def _lines(self) -> TrunkLines:
-        read = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
-        own, trunk = (
-            [CommitPair(sha, self._graph.first_parent(sha)) for sha in some]
-            for some in (self._asked, read)
-        )
+        """The lines that the commits in question add, and those of the trunk since then."""
+        trunk = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
         sides = [
             CommitPair(tip.sha, base)
             for tip in self._tips
             for base in self._graph.merge_bases(tip.sha)[:1]
         ]
-        return TrunkLines(self._repository, own, sides, trunk)
+        return TrunkLines(self._history, self._pairs(self._asked), sides, self._pairs(trunk))
 
     @cached_property
     def _removed(self) -> TrunkLines:
-        """What commits remove that add no line, and what the trunk commits do that have a name of theirs."""
-        own = [
-            sha for sha in self._asked if (added := self._lines.own.get(sha)) and not added.lines
-        ]
-        trunk = dict.fromkeys(one.commit for sha in own for one in self._candidates(sha))
-        first = self._graph.first_parent
-        ours, theirs = (
-            [CommitPair(sha, was) for sha in some if (was := first(sha))] for some in (own, trunk)
+        """What commits remove that add no line, and what the commits do that have a name of theirs."""
+        own = []
+        for sha in self._asked:
+            added = self._lines.own.get(sha)
+            if added is not None and not added.lines:
+                own.append(sha)
+        trunk = dict.fromkeys(
+            candidate.commit for sha in own for candidate in self._candidates(sha)
         )
-        return TrunkLines(self._repository, ours, [], theirs, removed=True)
+        ours = [pair for pair in self._pairs(own) if pair.base]
+        theirs = [pair for pair in self._pairs(trunk) if pair.base]
+        return TrunkLines(self._history, ours, [], theirs, removed=True)
 
-    def _held_by(self, tip: str) -> set[str]:
-        return self._graph.side(tip) & self._asked.keys()
+    def _pairs(self, shas: Iterable[str]) -> list[CommitPair]:
+        return [CommitPair(sha, self._graph.first_parent(sha)) for sha in shas]
 
     @cached_property
     def _tips(self) -> list[Tip]:
         """The branches and commits that contain a commit in question, those with most of them first."""
-        known = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
+        tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
         held = self._graph.counts(self._asked)
-        return sorted(
-            (tip for tip in known.values() if held.get(tip.sha)), key=lambda tip: -held[tip.sha]
-        )[:MOST_TIPS]
+        holding = [tip for tip in tips.values() if held.get(tip.sha)]
+        holding.sort(key=lambda tip: -held[tip.sha])
+        return holding[:MOST_TIPS]
 
     @cached_property
     def _sides(self) -> dict[str, list[_Candidate]]:
-        """The trunk commits with nine tenths of the lines of a side that holds a commit in question."""
-        found = defaultdict[str, list[_Candidate]](list)
+        """The commits with nine tenths of the lines of a branch that holds a commit in question."""
+        candidates = defaultdict[str, list[_Candidate]](list)
         for tip in self._tips:
             there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(tip.sha))
-            for commit in _with_most(there) if there else ():
-                one = _Candidate(
-                    facts.LATER_ANCESTOR, commit, True, tip._replace(method=facts.LINES)
-                )
+            if there is None:
+                continue
+            by_lines = tip._replace(method=facts.LINES)
+            for commit in there.commits_with_most():
+                candidate = _Candidate(facts.LATER_ANCESTOR, commit, is_sure=True, tip=by_lines)
                 for sha in self._held_by(tip.sha):
-                    found[sha].append(one)
-        return found
+                    candidates[sha].append(candidate)
+        return candidates
+
+    def _held_by(self, tip: str) -> set[str]:
+        return self._graph.side(tip) & self._asked.keys()
+
+    # What names a commit in question
 
     @cached_property
     def _names(self) -> CommitNames:
-        return CommitNames(named_commits(self._repository, self._since[:MOST_READ]).values())
+        """What the messages of the trunk name."""
+        commits = named_commits(self._repository, self._since[:MOST_READ])
+        return CommitNames(commits.values())
 
     @cached_property
     def _numbered(self) -> dict[str, list[str]]:
-        """The trunk commits by their subjects without the number of a pull request behind it."""
-        found = defaultdict[str, list[str]](list)
+        """The commits of the trunk by subjects that the number of a pull request follows."""
+        numbered = defaultdict[str, list[str]](list)
         for subject, commits in self._subjects.items():
-            if (plain := without_number(subject)) != subject:
-                found[plain] += commits
-        return found
-
-    @cached_property
-    def _requested(self) -> dict[int, list[str]]:
-        found = defaultdict[int, list[str]](list)
-        for subject, commits in self._subjects.items():
-            found[request_of(subject) or 0] += commits
-        return found
+            plain = without_number(subject)
+            if plain != subject:
+                numbered[plain] += commits
+        return numbered
 
     @cached_property
     def _requests(self) -> dict[str, list[int]]:
-        """The numbers of the pull and merge requests that hold a commit in question and that the trunk names."""
-        found = defaultdict[str, list[int]](list)
+        """The numbers of the requests that hold a commit in question and that the trunk names."""
+        requests = defaultdict[str, list[int]](list)
         for number, tip in self._repository.request_heads:
-            for sha in self._held_by(tip) if number in self._names.requests else ():
-                found[sha].append(number)
-        return found
+            if number not in self._names.requests:
+                continue
+            for sha in self._held_by(tip):
+                requests[sha].append(number)
+        return requests
+
+    def _candidates(self, sha: str) -> list[_Candidate]:
+        """Return the commits of the trunk that a name speaks for, and those of whole branches."""
+        subject = self._commits[sha].subject
+        names = self._names
+        candidates = [
+            _Candidate(facts.NAMED, naming.sha, naming.listed) for naming in names.naming(sha)
+        ]
+        for number in self._requests[sha]:
+            for commit, is_sure in names.requests[number].items():
+                candidates.append(_Candidate(facts.PULL_REQUEST, commit, is_sure))
+        for how, commits in (
+            (facts.NUMBERED, self._numbered.get(subject, ())),
+            (facts.LISTED, names.subjects.get(subject, ())),
+            (facts.SUBJECT, self._subjects.get(subject, ()) if subject else ()),
+        ):
+            candidates += [_Candidate(how, commit) for commit in commits]
+
+        start = self._written(sha)
+        end = self._end(sha)
+        for candidate in self._sides[sha]:
+            if start <= self._times[candidate.commit] <= end:
+                candidates.append(candidate)
+        return [
+            candidate._replace(commit=commit)
+            for candidate in candidates
+            for commit in self._single(candidate.commit)
+        ]
+
+    def _single(self, sha: str) -> Sequence[str]:
+        """Return a commit of the trunk, or in place of a merge what it brought in."""
+        if len(self._graph.parents[sha]) < 2:
+            return (sha,)
+        return self._brought_in.get(self._graph.introduced[sha], ())
 
     @cached_property
-    def _brought(self) -> dict[int, list[str]]:
-        """The commits that each commit of the mainline brought, merges aside."""
-        found: dict[int, list[str]] = {}
+    def _brought_in(self) -> dict[int, list[str]]:
+        """The commits, merges aside, that each commit of the mainline brought in, by its index."""
+        brought: dict[int, list[str]] = {}
         for sha in self._since:
             if len(self._graph.parents[sha]) < 2:
-                found.setdefault(self._graph.introduced[sha], []).append(sha)
-        return found
+                brought.setdefault(self._graph.introduced[sha], []).append(sha)
+        return brought
+
+    # Times
 
     def _written(self, sha: str) -> int:
         """Return when a commit was first made, in seconds since 1970."""
-        times = (self._commits[sha].time, self._commits[sha].authored)
-        return min((time for time in times if time is not None), default=0)
+        commit = self._commits[sha]
+        times = [time for time in (commit.time, commit.authored) if time is not None]
+        return min(times, default=0)
+
+    def _end(self, sha: str) -> int:
+        """Return until when a commit is looked for, in seconds since 1970."""
+        return (self._commits[sha].time or 0) + HORIZON
 
     def _counting(self, sha: str, since: int = 0) -> Callable[[str], bool]:
-        return lambda commit: self._times[commit] >= since and not self._graph.contains(sha, commit)
+        """Return what accepts the commits of the trunk that do not come before a commit."""
+
+        def counts(commit: str) -> bool:
+            return self._times[commit] >= since and not self._graph.contains(sha, commit)
+
+        return counts
+
+    # The decision
+
+    @cached_property
+    def _weighed(self) -> dict[str, Landing]:
+        weighed = dict(self._decided)
+        for sha, before in self._asked.items():
+            weighed[sha] = self._by_lines(sha, before)
+        self._doubt_earlier_parts(weighed)
+        return weighed
+
+    def _doubt_earlier_parts(self, weighed: dict[str, Landing]) -> None:
+        """Take back that a commit did not land whose later commit is there, at least in part.
+
+        That one may have its lines, changed once more.
+        """
+        there = {
+            sha: landing
+            for sha, landing in weighed.items()
+            if landing.landed or landing.unknown in (Unknown.PART, Unknown.NOT_FOUND)
+        }
+        later = list(there.values())
+        containing = self._graph.containing(there)
+        for sha in self._asked:
+            if sha not in containing or weighed[sha].found_by != facts.NOT_LANDED:
+                continue
+            first = later[next(containing[sha].indices())]
+            whole = first.commit or first.part_of
+            weighed[sha] = self._landing(
+                sha,
+                unknown=Unknown.PART if whole else Unknown.NOT_FOUND,
+                part_of=whole,
+                lines=weighed[sha].lines,
+            )
 
     def _by_lines(self, sha: str, before: Landing) -> Landing:
+        """Return the landing of a commit by its lines, given what was found without them."""
         counting = self._counting(sha, self._written(sha))
         there = self._lines.there(self._lines.own.get(sha), counting)
-        if there is None and before.found_by == facts.MERGE_TREE:
-            return before
         if there is None:
-            return self._landing(
-                sha, unknown=Unknown.LARGE if sha in self._lines.own else Unknown.OBJECTS
-            )
-        later = before.found_by == facts.LATER_ANCESTOR
-        share = there.by_commit[before.commit] if before.commit else there.there
-        enough = share * 2 >= there.lines > 0
-        if not there.lines and later and before.whole:
-            enough = self._may_be_there(sha, before.commit)
-        if later and enough and before.commit:
-            return replace(before, lines=LineShare(share, there.lines))
+            if before.found_by == facts.MERGE_TREE:
+                return before
+            was_read = sha in self._lines.own
+            return self._landing(sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS)
+
+        is_later = before.found_by == facts.LATER_ANCESTOR
+        is_enough = self._is_enough(sha, before, there)
+        if is_later and is_enough and before.commit:
+            return replace(before, lines=LineShare(there.by_commit[before.commit], there.lines))
+
         candidates = [
-            one for one in self._candidates(sha) if not self._graph.contains(sha, one.commit)
+            candidate
+            for candidate in self._candidates(sha)
+            if not self._graph.contains(sha, candidate.commit)
         ]
-        gone = None if there.lines else self._removed.there(self._removed.own.get(sha), counting)
-        for lines in (there, gone):
-            if lines and lines.lines and (found := self._in_one(sha, lines, candidates)):
-                return replace(found, removed=lines is gone)
-        if before.found_by == facts.MERGE_TREE or (later and enough):
+        landed = self._in_one(sha, there, candidates)
+        if landed is not None:
+            return landed
+        if not there.lines:
+            removed = self._removed.there(self._removed.own.get(sha), counting)
+            landed = removed and self._in_one(sha, removed, candidates)
+            if landed:
+                return replace(landed, removed=True)
+
+        if before.found_by == facts.MERGE_TREE or (is_later and is_enough):
             return before
-        if later and before.whole and before.commit:
-            candidates.append(_Candidate(facts.LATER_ANCESTOR, before.commit, sure=True))
+        if is_later and before.whole and before.commit:
+            candidates.append(_Candidate(facts.LATER_ANCESTOR, before.commit, is_sure=True))
         return self._not_found(sha, there, candidates, before)
 
-    def _candidates(self, sha: str) -> list[_Candidate]:
-        subject, names = self._commits[sha].subject, self._names
-        found = [_Candidate(facts.NAMED, commit, listed) for commit, listed in names.naming(sha)]
-        for number in self._requests[sha]:
-            found += [
-                _Candidate(facts.PULL_REQUEST, commit, sure)
-                for commit, sure in names.requests[number].items()
-            ]
-        found += [_Candidate(facts.NUMBERED, commit) for commit in self._numbered.get(subject, ())]
-        found += [_Candidate(facts.LISTED, commit) for commit in names.subjects.get(subject, ())]
-        found += [
-            _Candidate(facts.SUBJECT, commit)
-            for commit in self._subjects.get(subject, ())
-            if subject
-        ]
-        start, end = self._written(sha), (self._commits[sha].time or 0) + HORIZON
-        found += [one for one in self._sides[sha] if start <= self._times[one.commit] <= end]
-        return [one._replace(commit=commit) for one in found for commit in self._single(one.commit)]
-
-    def _single(self, sha: str) -> Sequence[str]:
-        """Return a trunk commit, or of a merge what it brought."""
-        if len(self._graph.parents[sha]) < 2:
-            return (sha,)
-        return self._brought.get(self._graph.introduced[sha], ())
+    def _is_enough(self, sha: str, before: Landing, there: LinesThere) -> bool:
+        """Return whether half of the lines are where the commit is said to have landed."""
+        if not there.lines and before.found_by == facts.LATER_ANCESTOR and before.whole:
+            return self._may_be_there(sha, before.commit)
+        share = there.by_commit[before.commit] if before.commit else there.there
+        return share * 2 >= there.lines > 0
 
     def _in_one(
         self, sha: str, there: LinesThere, candidates: Sequence[_Candidate]
     ) -> Landing | None:
-        """Return the landing in a trunk commit that has enough of the lines: half where a name speaks for it."""
-        end, place = (self._commits[sha].time or 0) + HORIZON, self._graph.position
+        """Return the landing in one commit of the trunk that has enough of the lines.
+
+        Half is enough where a name speaks for it.
+        """
+        if not there.lines:
+            return None
+
         good: dict[str, set[str]] = {}
-        tips = {one.commit: one.tip for one in candidates if one.tip}
-        for one in candidates:
-            if there.by_commit[one.commit] * 2 >= there.lines:
-                good.setdefault(one.how, set()).add(one.commit)
+        for candidate in candidates:
+            if there.by_commit[candidate.commit] * 2 >= there.lines:
+                good.setdefault(candidate.how, set()).add(candidate.commit)
         if self._lines.own[sha].lines:  # to remove the same is not yet the same work
+            end = self._end(sha)
             good[facts.LINES] = {
-                commit for commit in _with_most(there) if self._times[commit] <= end
+                commit for commit in there.commits_with_most() if self._times[commit] <= end
             }
+
         for how in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
             if good.get(how):
-                best = sorted(good[how], key=lambda c: (-there.by_commit[c], -place[c]))
-                landed, who = self._standing(best, sha)
-                share = LineShare(there.by_commit[landed], there.lines)
-                number = self._names.request.get(landed)
-                tip = tips.get(landed) if how == facts.LATER_ANCESTOR else None
-                return self._landing(
-                    sha, how, landed, None, who, whole=False, tip=tip, lines=share, request=number
-                )
+                return self._landed_in(sha, how, good[how], there, candidates)
         return None
+
+    def _landed_in(
+        self,
+        sha: str,
+        how: str,
+        commits: Iterable[str],
+        there: LinesThere,
+        candidates: Iterable[_Candidate],
+    ) -> Landing:
+        """Return the landing in the one of some commits that has most of the lines, and stands."""
+        place = self._graph.position
+        best = sorted(commits, key=lambda commit: (-there.by_commit[commit], -place[commit]))
+        standing = self._standing(best, sha)
+        landed = standing.sha
+        tip = None
+        if how == facts.LATER_ANCESTOR:
+            tips = {candidate.commit: candidate.tip for candidate in candidates if candidate.tip}
+            tip = tips.get(landed)
+        return self._landing(
+            sha,
+            how,
+            landed,
+            reverted_by=standing.reverted_by,
+            whole=False,
+            tip=tip,
+            lines=LineShare(there.by_commit[landed], there.lines),
+            request=self._names.request.get(landed),
+        )
 
     def _not_found(
         self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing
     ) -> Landing:
-        """Return what is not known; that it did not land only where none of its lines is there after a horizon."""
-        found = partial(self._landing, sha, lines=LineShare(there.there, there.lines))
-        if sure := [one.commit for one in candidates if one.sure]:
+        """Return why it is not known, or that it did not land: only where no line is there in time."""
+        sure = [candidate.commit for candidate in candidates if candidate.is_sure]
+        if sure:
             best = max(sure, key=lambda commit: there.by_commit[commit])
-            lines = LineShare(there.by_commit[best], there.lines)
-            why = Unknown.PART if there.lines else Unknown.NO_LINES
-            return found(
-                unknown=why, part_of=best, request=self._names.request.get(best), lines=lines
+            return self._landing(
+                sha,
+                unknown=Unknown.PART if there.lines else Unknown.NO_LINES,
+                part_of=best,
+                request=self._names.request.get(best),
+                lines=LineShare(there.by_commit[best], there.lines),
             )
+
+        lines = LineShare(there.there, there.lines)
+        why = self._why_unknown(sha, there, candidates, before)
+        if why is not None:
+            return self._landing(sha, unknown=why, lines=lines)
+        return self._landing(sha, facts.NOT_LANDED, lines=lines, old_git=self._old_git)
+
+    def _why_unknown(
+        self, sha: str, there: LinesThere, candidates: Iterable[_Candidate], before: Landing
+    ) -> Unknown | None:
+        """Return why a commit without a landing may have landed all the same; None where it did not."""
         if not there.lines:
-            return found(unknown=Unknown.NO_LINES)
-        if there.there or there.anywhere * 2 >= there.lines:
-            return found(unknown=Unknown.NOT_FOUND if there.there else Unknown.ELSEWHERE)
+            return Unknown.NO_LINES
+        if there.there:
+            return Unknown.NOT_FOUND
+        if there.anywhere * 2 >= there.lines:
+            return Unknown.ELSEWHERE
         if len(self._since) > MOST_READ:
-            return found(unknown=Unknown.LONG)
-        if before.unknown or not self._lines.whole:
-            return found(unknown=Unknown.OBJECTS)
-        if self._times[self._tip] < (self._commits[sha].time or 0) + HORIZON:
-            return found(unknown=Unknown.TOO_YOUNG)
-        if any(one.how in _SUBJECTS for one in candidates):
-            return found(unknown=Unknown.ALIKE)
-        return found(facts.NOT_LANDED, old_git=self._old_git)
+            return Unknown.LONG
+        if before.unknown or not self._lines.is_whole:
+            return Unknown.OBJECTS
+        if self._times[self._tip] < self._end(sha):
+            return Unknown.TOO_YOUNG
+        if any(candidate.how in _BY_SUBJECT for candidate in candidates):
+            return Unknown.ALIKE
+        return None

@@ -13,6 +13,7 @@ from scoring.evidence.git.changes import Change, CommitPair, changes
 from scoring.evidence.git.facts import MERGE_GIT, Landing, Tip, Trunk, Unknown
 from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
+from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.reverts import Reverts, TrunkMessage
 from scoring.evidence.git.same_changes import same_changes
@@ -47,6 +48,7 @@ class Landings:
         commits: Mapping[str, Commit],
         iterations: Sequence[Tip],
         branches: Sequence[Tip],
+        history: LineHistory,
     ) -> None:
         """Take what is known of a log and its repository.
 
@@ -58,7 +60,9 @@ class Landings:
             commits: the commits of the log by SHA.
             iterations: the commits of the log, each once, by iteration.
             branches: the tips of all branches.
+            history: the lines of the repository.
         """
+        self._history = history
         self._repository = repository
         self._walk = walk
         self._graph = graph

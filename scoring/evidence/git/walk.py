@@ -19,7 +19,12 @@ _SHOW_FILES = ("show", "--stdin", "--name-only", "--ignore-submodules=none")
 _SHOW_FORMAT = "--format=%x00%H %ct"
 
 # Messages of a trunk are kept only where they may say one of these.
-_USED_MESSAGE = re.compile("revert|entire-checkpoint:|co-authored-by:", re.IGNORECASE)
+_USED_MESSAGE = re.compile(
+    r"revert|back(?:s|ed|ing)?[ -]?out|roll(?:s|ed|ing)?[ -]?back|undo|undid"
+    r"|\b(?:drop|remov|tak|took)[^\n]{0,60}[#!]\d|\b(?:drop|remov|tak|took)[^\n]{0,60}\b[0-9a-f]{7}"
+    r"|entire-checkpoint:|co-authored-by:",
+    re.IGNORECASE,
+)
 
 
 class Commit(NamedTuple):

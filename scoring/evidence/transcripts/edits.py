@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from scoring.evidence.git.added_lines import line_hash
+from scoring.evidence.git.line_history import line_hash
 
 Hashes: TypeAlias = tuple[int, ...]
-"""Significant lines, named as :func:`~scoring.evidence.git.added_lines.line_hash` does.
+"""Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does.
 
 The hash of a line that is taken away is negative.
 """

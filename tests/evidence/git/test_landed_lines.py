@@ -1,6 +1,6 @@
 """Whether work has landed by its lines, as observed: each way with a twin that does not fire."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -325,7 +325,7 @@ class TestNotThere:
     @pytest.mark.parametrize(
         ("limit", "unknown"),
         [
-            ("MOST_TEXTS", "it adds too many lines"),
+            ("MOST_LINES", "it adds too many lines"),
             ("MOST_READ", "too many commits of the trunk came after it"),
         ],
     )
@@ -404,9 +404,18 @@ class TestReverts:
     ) -> None:
         made = work(tmp_path)
         sha = taken(made, TEN, self.TITLE)
+        content = lines(*OTHER, *TEN)
         for n, message in enumerate(messages):
-            made.repo.commit({"b.txt": f"{n}\n"}, message.format(sha=sha))
+            again = content if n % 2 else None
+            changed = {"b.txt": f"{n}\n"} if value and len(messages) == 1 else {"work.txt": again}
+            made.repo.commit(changed, message.format(sha=sha))
         assert verdict(asked(made.repo, sha if on_trunk else made.sha)[0])[0] == value
+
+    def test_of_which_no_line_is_gone_are_none(self, tmp_path: Path) -> None:
+        made = work(tmp_path)
+        sha = taken(made, TEN, self.TITLE)
+        made.repo.commit({"b.txt": "words alone\n"}, f"This reverts commit {sha}.")
+        assert verdict(asked(made.repo, sha)[0])[0] == 1
 
     def test_what_landed_again_has_landed(self, tmp_path: Path) -> None:
         made = work(tmp_path)
@@ -462,13 +471,17 @@ class TestBecame:
         assert other not in history.became([made.sha, tip])
 
 
-def test_a_log_that_is_all_on_the_trunk_asks_for_no_line(tmp_path: Path) -> None:
+def test_a_warm_question_reads_no_patch(tmp_path: Path) -> None:
     made = work(tmp_path)
+    taken(made, TEN, SUBJECT)
+    records = [record(1, made.repo.head()), record(2, made.sha)]
 
-    def asks(ask: Callable[[], object]) -> bool:
+    def patches_read() -> int:
         with watched_doors() as doors:
-            ask()
-        return any("--patch" in command for command in doors.commands)
+            history = AttributedHistory(made.repo.path, records, cache_dir=tmp_path / "cache")
+            for entry in records:
+                history.landing(entry)
+        return sum("--patch" in command for command in doors.commands)
 
-    assert not asks(lambda: asked(made.repo, made.repo.head()))
-    assert asks(lambda: asked(made.repo, made.repo.head(), made.sha))
+    assert patches_read() > 0
+    assert patches_read() == 0

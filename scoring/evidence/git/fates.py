@@ -1,0 +1,449 @@
+"""Where lines of commits went: each line is followed forwards, as ``git blame -w`` follows it back."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import NamedTuple, TypeAlias
+
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.line_history import FilePatch, LineHistory, Patch
+
+Counts = Callable[[str], bool]
+"""Says of a path whether its lines count."""
+
+LineIds: TypeAlias = list[int]
+"""The lines of a file from its top: the id of a followed line, 0 for any other one.
+
+What comes after the last followed line is left out.
+"""
+
+State: TypeAlias = dict[str, LineIds]
+"""The files with followed lines. A list in it is never changed, only replaced."""
+
+_NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
+_NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
+_MOST_SPLITS = 100  # files of a commit, gone or new, among which split files are looked for
+
+
+class FollowedWork(NamedTuple):
+    """Some work whose lines are followed.
+
+    Attributes:
+        commit: the commit of the trunk that has all of it.
+        parts: the commits that wrote its lines: that one, or those that a merge brought.
+        until: the commit of the mainline up to which it is followed.
+    """
+
+    commit: str
+    parts: tuple[str, ...]
+    until: str
+
+
+class Fate(NamedTuple):
+    """What became of the lines that some work added.
+
+    Attributes:
+        added: how many lines of code it added.
+        taken: for each line that is gone, the commits, merges aside, that took it.
+        taken_by: how many lines each commit took, merges too.
+    """
+
+    added: int
+    taken: tuple[tuple[str, ...], ...]
+    taken_by: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _FollowedLines:
+    """The followed lines of all works.
+
+    Attributes:
+        waiting: by commit, how many works with its lines are still followed.
+        owners: by line id, the commit that wrote the line; id 0 is not a line.
+        paths: by commit, the files that had lines of it.
+        takers: by commit and line id, the commits that took the line.
+        merges: by commit and line id, the merge in which the line was lost.
+    """
+
+    waiting: Counter[str]
+    owners: list[str] = field(default_factory=lambda: [""])
+    paths: dict[str, set[str]] = field(default_factory=dict)
+    takers: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
+    merges: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    def new(self, commit: str, path: str, counting: Iterable[bool]) -> LineIds:
+        """Return ids for the lines that a commit adds to a file; 0 for one that does not count."""
+        ids = []
+        for counts in counting:
+            if counts:
+                self.owners.append(commit)
+            ids.append(len(self.owners) - 1 if counts else 0)
+        self.paths.setdefault(commit, set()).add(path)
+        return ids
+
+    def moved(self, ids: LineIds, path: str) -> None:
+        """Note that lines are in another file now."""
+        for commit in {self.owners[line] for line in set(ids)}:
+            if commit in self.paths:
+                self.paths[commit].add(path)
+
+    def take(self, ids: Iterable[int], commit: str) -> None:
+        """Note that a commit took lines away."""
+        for line in ids:
+            owner = self.owners[line] if line > 0 else ""
+            if self.waiting[owner]:
+                taken = self.takers.setdefault(owner, {})
+                taken[line] = (*taken.get(line, ()), commit)
+
+    def lose(self, ids: Iterable[int], merge: str) -> None:
+        """Note that a merge has lines no more that one of its parents has."""
+        for line in ids:
+            owner = self.owners[line] if line > 0 else ""
+            if self.waiting[owner]:
+                self.merges.setdefault(owner, {})[line] = merge
+
+    def taken(self, line: int) -> tuple[str, ...]:
+        """Return the commits that took a line."""
+        return self.takers.get(self.owners[line], {}).get(line, ())
+
+    def lost_in(self, line: int) -> str | None:
+        """Return the last merge in which a line was lost."""
+        return self.merges.get(self.owners[line], {}).get(line)
+
+    def drop(self, parts: Collection[str]) -> None:
+        """Forget the lines of commits that are not part of another work that is followed."""
+        self.waiting.subtract(parts)
+        for commit in parts:
+            if not self.waiting[commit]:
+                for table in (self.paths, self.takers, self.merges):
+                    table.pop(commit, None)
+
+    def of(self, parts: Collection[str], state: State) -> set[int]:
+        """Return the ids of the lines of some commits that a state has."""
+        commits = frozenset(parts)
+        ids: set[int] = set()
+        for path in {path for commit in parts for path in self.paths.get(commit, ())}:
+            ids.update(
+                line for line in state.get(path, ()) if line and self.owners[line] in commits
+            )
+        return ids
+
+
+def fates(
+    history: LineHistory, graph: CommitGraph, works: Sequence[FollowedWork], counts: Counts
+) -> Iterator[tuple[int, Fate | None]]:
+    """Follow the lines of works, in files that ``counts`` accepts.
+
+    Yields:
+        The index of a work and what became of it, as soon as that is known; None where git lacks
+        the lines of a commit on the way.
+
+    Raises:
+        GitError: the trunk cannot be read.
+    """
+    lines = _FollowedLines(Counter(part for work in works for part in work.parts))
+    order = _commits_to_read(graph, works, set(lines.waiting))
+    begins = defaultdict[str, list[int]](list)
+    ends = defaultdict[str, list[int]](list)
+    for index, work in enumerate(works):
+        begins[work.commit].append(index)
+        ends[work.until].append(index)
+
+    added: dict[int, set[int]] = {}
+    unknown: set[int] = set()
+    walk = _Walk(history, graph, set(lines.waiting), lines, counts)
+    for commit, state in walk.states(order):
+        for index in begins.get(commit, ()):
+            added[index] = lines.of(works[index].parts, state)
+        if commit in walk.unread:
+            unknown.update(added)
+
+        for index in ends.get(commit, ()):
+            work = works[index]
+            own = added.pop(index)
+            if index in unknown or not walk.unread.isdisjoint(work.parts):
+                yield index, None
+            else:
+                yield index, _fate(own, work, state, graph, lines)
+            lines.drop(work.parts)
+
+
+def _fate(
+    own: set[int], work: FollowedWork, state: State, graph: CommitGraph, lines: _FollowedLines
+) -> Fate:
+    end = graph.mainline_index.get(work.until, 0)
+    gone = sorted(own - lines.of(work.parts, state))
+    taken: list[tuple[str, ...]] = []
+    taken_by = Counter[str]()
+    for line in gone:
+        takers = dict.fromkeys(c for c in lines.taken(line) if graph.introduced[c] >= end)
+        taken.append(tuple(takers))
+        taken_by.update(list(takers))
+        merge = lines.lost_in(line)
+        if merge is not None and not takers and graph.introduced[merge] >= end:
+            taken_by[merge] += 1
+    return Fate(len(own), tuple(taken), taken_by)
+
+
+def _commits_to_read(
+    graph: CommitGraph, works: Sequence[FollowedWork], followed: set[str]
+) -> list[str]:
+    """Return the followed commits and what comes after them on the trunk, oldest first."""
+    newest = min((graph.mainline_index[work.until] for work in works), default=0)
+    needed: dict[str, None] = {}
+    for commit in reversed(graph.trunk):
+        if graph.introduced[commit] < newest:
+            continue
+        if commit in followed or any(parent in needed for parent in graph.parents[commit]):
+            needed[commit] = None
+    return list(needed)
+
+
+class _Side(NamedTuple):
+    """One parent of a commit: the state there, and what the commit changes against it."""
+
+    before: State
+    patch: Patch
+
+
+class _Walk:
+    """One walk over commits, oldest first, that knows after each where the followed lines are."""
+
+    def __init__(
+        self,
+        history: LineHistory,
+        graph: CommitGraph,
+        followed: set[str],
+        lines: _FollowedLines,
+        counts: Counts,
+    ) -> None:
+        self._history = history
+        self._graph = graph
+        self._followed = followed
+        self._lines = lines
+        self._counts = counts
+        self.unread: set[str] = set()  # commits whose lines git cannot read
+
+    def states(self, order: Sequence[str]) -> Iterator[tuple[str, State]]:
+        """Yield each commit, and where the followed lines are in it."""
+        parents = {
+            commit: [p for p in self._graph.parents[commit] if p in self._graph] for commit in order
+        }
+        children = Counter(parent for commit in order for parent in parents[commit])
+        pairs = [
+            CommitPair(commit, parent) for commit in order for parent in parents[commit] or [""]
+        ]
+        simple = self._simple_merges([pair for pair in pairs if len(parents[pair.commit]) > 1])
+        patches = self._history.patches([pair for pair in pairs if pair not in simple])
+
+        states: dict[str, State] = {}
+        for commit in order:
+            sides = []
+            for parent in parents[commit] or [""]:
+                children[parent] -= 1
+                if children[parent] > 0:
+                    before = dict(states.get(parent, {}))
+                else:
+                    before = states.pop(parent, {})
+                pair = CommitPair(commit, parent)
+                patch = simple[pair] if pair in simple else next(patches)
+                sides.append(self._side(pair, before, patch))
+
+            state = self._step(*sides[0], commit) if len(sides) == 1 else self._merge(sides, commit)
+            if children[commit]:
+                states[commit] = state
+            yield commit, state
+
+    def _side(self, pair: CommitPair, before: State, patch: Patch | None) -> _Side:
+        if patch is None:
+            self.unread.add(pair.commit)
+            return _Side(before, [])
+        return _Side(before, [*patch, *self._split_files(pair, before, patch)])
+
+    def _simple_merges(self, pairs: Sequence[CommitPair]) -> dict[CommitPair, Patch]:
+        """Return what merges change that have no file of which each parent has other content."""
+        sides: dict[str, dict[CommitPair, Patch]] = {}
+        for pair, patch in zip(pairs, self._history.files(pairs), strict=True):
+            sides.setdefault(pair.commit, {})[pair] = patch
+
+        simple: dict[CommitPair, Patch] = {}
+        for merge in sides.values():
+            changed = [
+                {file.path for file in patch if file.status != "D"} for patch in merge.values()
+            ]
+            if not set.intersection(*changed):
+                simple |= merge
+        return simple
+
+    def _split_files(self, pair: CommitPair, before: State, patch: Patch) -> Patch:
+        """Return the new files that were split off renamed ones that have followed lines."""
+        follows_all = pair.commit in self._followed
+        sources = [
+            file.old_path
+            for file in patch
+            if file.status == "R" and (follows_all or file.old_path in before)
+        ]
+        if not 0 < len(sources) <= _MOST_SPLITS:
+            return []
+
+        new = [file.path for file in patch if file.status == "A"]
+        split = (self._history.file_made_of(pair, sources, path) for path in new[:_MOST_SPLITS])
+        return [file for file in split if file is not None]
+
+    # A commit with one parent
+
+    def _step(self, state: State, patch: Patch, commit: str) -> State:
+        """Return the state after a commit, and note which lines it took."""
+        owner = commit if commit in self._followed else ""
+        old = {
+            file.old_path: state[file.old_path]
+            for file in patch
+            if file.status != "A" and file.old_path in state
+        }
+        for file in patch:
+            if file.status in "DRT":
+                state.pop(file.old_path, None)
+
+        for file in patch:
+            if file.status == "D":
+                continue
+            before = old.get(file.old_path, []) if file.status in "MR" else []
+            ids = self._changed(before, file, owner)
+            if any(ids):
+                state[file.path] = ids
+                if file.status == "R":
+                    self._lines.moved(ids, file.path)
+            else:
+                state.pop(file.path, None)
+
+        kept: set[int] = set()
+        for file in patch:
+            if file.status != "D":
+                kept.update(state.get(file.path, ()))
+        for ids in old.values():
+            self._lines.take((line for line in ids if line not in kept), commit)
+        return state
+
+    def _changed(self, before: LineIds, file: FilePatch, owner: str) -> LineIds:
+        """Return the lines of a file after a commit, which follows those that it adds if it is ``owner``."""
+        if not file.hunks:
+            return before
+
+        ids: LineIds = []
+        for counting, unchanged in self._hunks(before, file):
+            ids += unchanged
+            if owner:
+                ids += self._lines.new(owner, file.path, counting)
+            else:
+                ids += [0] * len(counting)
+        while ids and not ids[-1]:
+            ids.pop()
+        return ids
+
+    def _hunks(self, before: LineIds, file: FilePatch) -> Iterator[tuple[list[bool], LineIds]]:
+        """Yield for each hunk which of its new lines count, and the unchanged lines above it.
+
+        The lines below the last hunk come last, with no new ones.
+        """
+        counts = self._counts(file.path)
+        top = 0
+        for hunk in file.hunks:
+            unchanged = before[top : hunk.start]
+            missing = hunk.start - max(top, len(before))
+            yield [counts and key != 0 for key in hunk.added], unchanged + [0] * missing
+            top = hunk.start + hunk.removed_count
+        yield [], before[top:]
+
+    # A merge
+
+    def _merge(self, sides: Sequence[_Side], commit: str) -> State:
+        """Return the state after a merge, and note which lines were lost in it."""
+        owner = commit if commit in self._followed else ""
+        changed = [{file.path: file for file in side.patch if file.status != "D"} for side in sides]
+        state: State = {}
+        for path in self._paths_of_merge(sides, changed, owner):
+            versions = [
+                (side.before, files.get(path)) for side, files in zip(sides, changed, strict=True)
+            ]
+            ids = self._merged(path, versions, owner)
+            if any(ids):
+                state[path] = ids
+                if not any(before.get(path) is ids for before, _ in versions):
+                    self._lines.moved(ids, path)
+
+        self._note_lost(sides, state, commit)
+        return state
+
+    def _paths_of_merge(
+        self, sides: Sequence[_Side], changed: Sequence[Mapping[str, FilePatch]], owner: str
+    ) -> dict[str, None]:
+        """Return the paths that may have followed lines after a merge, in a fixed order."""
+        paths: dict[str, None] = {}
+        for before, patch in sides:
+            gone = {file.old_path for file in patch if file.status in "DR"}
+            paths.update(dict.fromkeys(path for path in before if path not in gone))
+            renamed = (file for file in patch if file.status == "R" and file.old_path in before)
+            paths.update(dict.fromkeys(file.path for file in renamed))
+        if owner:
+            new = (path for path in changed[0] if all(path in files for files in changed))
+            paths.update(dict.fromkeys(new))
+        return paths
+
+    def _merged(
+        self, path: str, versions: Sequence[tuple[State, FilePatch | None]], owner: str
+    ) -> LineIds:
+        """Return the lines of a file after a merge, by its versions in the parents."""
+        for before, file in versions:
+            if file is None:  # the same as in this parent
+                return before.get(path, [])
+        for before, file in versions:
+            if file is not None and file.same_content and file.status == "R":
+                return before.get(file.old_path, [])
+
+        ids: LineIds | None = None
+        for before, file in versions:
+            if file is None or file.status not in "MR":
+                continue
+            version = self._version(before.get(file.old_path, []), file)
+            ids = version if ids is None else _combined(ids, version)
+
+        if ids is None:  # new in all parents
+            file = versions[0][1]
+            return self._changed([], file, owner) if file is not None and owner else []
+        return [self._id_in_merge(line, path, owner) for line in ids]
+
+    def _version(self, before: LineIds, file: FilePatch) -> LineIds:
+        """Return the lines of a merged file as one parent knows them, marks for those it does not."""
+        if not file.hunks:
+            return before
+        ids: LineIds = []
+        for counting, unchanged in self._hunks(before, file):
+            ids += unchanged
+            ids += [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
+        return ids
+
+    def _id_in_merge(self, line: int, path: str, owner: str) -> int:
+        if line == _NEW_LINE and owner:
+            return self._lines.new(owner, path, [True])[0]
+        return max(line, 0)
+
+    def _note_lost(self, sides: Sequence[_Side], state: State, commit: str) -> None:
+        """Note the lines that a parent has and the merge has not, and that no commit took."""
+        changed = [
+            ids for before, _ in sides for path, ids in before.items() if state.get(path) is not ids
+        ]
+        if not changed:
+            return
+
+        kept = {line for ids in state.values() for line in ids}
+        for ids in changed:
+            lost = [line for line in ids if line not in kept and not self._lines.taken(line)]
+            self._lines.lose(lost, commit)
+
+
+def _combined(ids: LineIds, others: LineIds) -> LineIds:
+    """Return, line by line, what either of two versions of a merged file knows."""
+    pairs = zip_longest(ids, others, fillvalue=0)
+    return [other if line < 0 <= other else line for line, other in pairs]

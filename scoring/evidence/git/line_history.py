@@ -1,0 +1,513 @@
+"""The history of lines: what each commit adds and takes away, read once and kept.
+
+Everything that asks about lines asks :class:`LineHistory`: what landed, where lines went, what was
+fixed or taken back, which lines agents wrote. A line is known by a key made of its text without
+white space, never by the text itself (``docs/EVIDENCE.md``, "Lines").
+"""
+
+import contextlib
+import re
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+from scoring.errors import GitError, Warn, silent
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
+from scoring.evidence.git.repository import MOST_FAILURES, GitRepository
+from scoring.evidence.git.starter import as_lines, as_text
+from scoring.store import Store
+
+FileLine = tuple[str, int]  # the path of a file, and the key of a line in it
+
+_CHUNK = 512  # commits that are looked up, and read, at once
+_MOST_HELD = 48 << 20  # bytes of patches that are held in memory
+_MOST_KEPT = 16 << 20  # bytes of a commit's lines; what is larger is read again each time
+_LONG = 100  # bytes of text, above which a line is known by its digest
+_SHORT = 2  # characters; a line with no more than these, such as "}", says nothing
+_LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that say nothing
+_STAMP = b"lines, both sides, 64 bits"
+
+_OPTIONS = (
+    "-r",
+    "--root",
+    "--always",
+    "--raw",
+    "--no-abbrev",
+    "--ignore-submodules=all",
+    "--no-color",
+    "--text",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-all-space",
+    "-M",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
+_WITH_LINES = ("--patch", "--unified=0")
+
+_HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
+_ESCAPED = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"v": b"\v",
+}
+
+
+# Lines and their keys
+
+
+def bare_text(line: bytes) -> bytes:
+    """Return a line without white space, or its digest if it is long.
+
+    A line of at most two characters says nothing: b"".
+    """
+    text = line.translate(None, b" \t\r\f\v")
+    if len(text) > _LONG:
+        return blake2b(text, digest_size=16).digest()
+    if len(text) > 4 * _SHORT or len(text.decode("utf-8", "replace")) > _SHORT:
+        return text
+    return b""
+
+
+@lru_cache(1 << 15)  # agents write many lines again
+def line_hash(line: bytes) -> int:
+    """Return 32 bits for a line that says something, whatever its white space; 0 for any other."""
+    text = bare_text(line)
+    return crc32(text) or 1 if text else 0
+
+
+@lru_cache(1 << 15)
+def line_key(line: bytes) -> int:
+    """Return the key of a line: 64 bits, of which the upper half is its :func:`line_hash`.
+
+    The key of a blank line is 0; that of another line that says nothing is below 2^32.
+    """
+    text = bare_text(line)
+    if text:
+        return (crc32(text) or 1) << 32 | crc32(text[::-1])
+    if not line or line.isspace():
+        return 0
+    return crc32(line.translate(None, b" \t\r\f\v")) or 1
+
+
+def tells(key: int) -> bool:
+    """Return whether the line of a key says something."""
+    return key >= _LEAST_TELLING
+
+
+# What a commit does to files
+
+
+class Hunk(msgspec.Struct, array_like=True, frozen=True):
+    """Lines of a file that are replaced by others.
+
+    Attributes:
+        start: the index, from 0, of the first line removed, or before which lines are added.
+        removed_keys: keys of the lines removed, eight bytes each.
+        added_keys: keys of the lines added, eight bytes each.
+    """
+
+    start: int
+    removed_keys: bytes
+    added_keys: bytes
+
+    @property
+    def removed(self) -> "array[int]":
+        """The keys of the lines that are removed."""
+        return array("Q", self.removed_keys)
+
+    @property
+    def added(self) -> "array[int]":
+        """The keys of the lines that are added."""
+        return array("Q", self.added_keys)
+
+    @property
+    def removed_count(self) -> int:
+        """How many lines are removed."""
+        return len(self.removed_keys) // 8
+
+
+class FilePatch(msgspec.Struct, array_like=True):
+    """What a commit does to one file.
+
+    Attributes:
+        status: git's letter: A(dded), D(eleted), M(odified), R(enamed) or T(ype changed).
+        old_path: its path before; the same as ``path`` unless it was renamed.
+        path: its path after.
+        old_blob: id of its content before; only zeros where there was none.
+        new_blob: id of its content after; only zeros where there is none.
+        hunks: the lines that changed, apart from white space, from the top.
+    """
+
+    status: str
+    old_path: str
+    path: str
+    old_blob: str
+    new_blob: str
+    hunks: list[Hunk] = []
+
+    @property
+    def same_content(self) -> bool:
+        """Whether not a byte of the content changed."""
+        return self.old_blob == self.new_blob
+
+    def added(self) -> Iterator[int]:
+        """Yield the keys of the lines added that say something."""
+        for hunk in self.hunks:
+            yield from filter(tells, hunk.added)
+
+    def removed(self) -> Iterator[int]:
+        """Yield the keys of the lines removed that say something."""
+        for hunk in self.hunks:
+            yield from filter(tells, hunk.removed)
+
+
+Patch = list[FilePatch]
+"""What a commit changes against one of its parents, a file at a time."""
+
+
+def lines_added(patch: Patch) -> Counter[FileLine]:
+    """Count the lines that a patch adds and that say something, by path and key."""
+    return Counter((file.path, key) for file in patch for key in file.added())
+
+
+def lines_removed(patch: Patch) -> Counter[FileLine]:
+    """Count the lines that a patch removes and that say something, by the path before and key."""
+    return Counter((file.old_path, key) for file in patch for key in file.removed())
+
+
+def hashes_added(patch: Patch) -> Counter[FileLine]:
+    """Count the lines that a patch adds and that say something, by path and :func:`line_hash`."""
+    return Counter((file.path, key >> 32) for file in patch for key in file.added())
+
+
+def moves(patch: Patch) -> list[tuple[str, str]]:
+    """Return the old and the new path of each file that a patch renames."""
+    return [(file.old_path, file.path) for file in patch if file.status == "R"]
+
+
+# The history
+
+
+class LineHistory:
+    """The lines of a repository's commits, read from git once and kept in the store.
+
+    Objects of git never change, so what is kept about a pair of commits is right for ever, except
+    where replacements, grafts or a shallow clone change what git says: there nothing is kept.
+    """
+
+    def __init__(
+        self, repository: GitRepository, cache_dir: Path | None = None, warn: Warn = silent
+    ) -> None:
+        """Take an open repository, where to keep what is read (None: nowhere), and a taker of warnings."""
+        self.repository = repository
+        self._cache_dir = None if may_change(repository.common_dir) else cache_dir
+        self._warn = warn
+        self._failures = 0
+        self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
+        self._recent_bytes = 0
+
+    def patches(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
+        """Yield what changes from the second to the first commit of each pair, in their order.
+
+        A pair that git cannot compare, as a partial clone lacks a file, is None; one warning says so.
+        """
+        for first in range(0, len(pairs), _CHUNK):
+            yield from self._chunk(pairs[first : first + _CHUNK])
+
+    def patch(self, commit: str, parent: str) -> Patch | None:
+        """Return what changes from one commit ("" is nothing) to another; None where git cannot say."""
+        return next(self.patches([CommitPair(commit, parent)]))
+
+    def files(self, pairs: Sequence[CommitPair]) -> Iterator[Patch]:
+        """Yield which files change from the second to the first commit of each pair, without lines.
+
+        Raises:
+            GitError: git cannot compare one of them.
+        """
+        yield from _asked(self.repository, pairs, ())
+
+    def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
+        """Return what one new file was made of, when only ``sources``, files that are gone, are looked at.
+
+        None where it was made of none of them.
+        """
+        names = [
+            as_text(b":(top,literal)" + name.encode("utf-8", "surrogateescape"))
+            for name in (*sources, path)
+        ]
+        commit, parent = pair
+        output = self.repository.run(
+            "diff-tree", *_OPTIONS, *_WITH_LINES, parent, commit, "--", *names
+        )
+        patch = next(_patches([commit.encode(), *output.split(b"\n")]), [])
+        for file in patch:
+            if file.path == path and file.status == "R":
+                return file
+        return None
+
+    def merge_patch(self, merge: str, parents: Sequence[str]) -> Patch | None:
+        """Return what a merge changes of its own: against the clean merge of its two parents.
+
+        Where these conflict, or there are more than two, it is what it changes against the first.
+        """
+        if len(parents) == 2:
+            with isolated_repository(self.repository, sha256=len(merge) == 64) as isolated:
+                first, second = parents
+                clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
+                if clean:
+                    output = isolated.run(
+                        "diff-tree", *_OPTIONS, *_WITH_LINES, clean, f"{merge}^{{tree}}"
+                    )
+                    return next(_patches([merge.encode(), *output.split(b"\n")]), [])
+        return self.patch(merge, parents[0])
+
+    def text_added(self, commit: str, parent: str) -> dict[str, list[bytes]]:
+        """Return the text of the lines that a commit adds, by file. It is asked of git each time.
+
+        Raises:
+            GitError: git cannot compare the commits.
+        """
+        return self._text(commit, parent)
+
+    def text_removed(self, commit: str, parent: str) -> dict[str, list[bytes]]:
+        """Return the text of the lines that a commit removes, by the path after it; raises the same."""
+        return self._text(parent, commit) if parent else {}
+
+    def _text(self, commit: str, parent: str) -> dict[str, list[bytes]]:
+        question = as_lines([CommitPair(commit, parent).as_line])
+        options = (*_OPTIONS, *_WITH_LINES)
+        return _text_added(self.repository.lines("diff-tree", "--stdin", *options, stdin=question))
+
+    def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
+        if all(pair in self._recent for pair in pairs):
+            yield from [self._recent[pair] for pair in pairs]
+            return
+
+        keys = {pair: self._key(pair) for pair in pairs}
+        with Store(self._cache_dir) as store:
+            kept = _decoded(store.get_many("lines", keys.values(), _STAMP))
+            missing = [pair for pair in dict.fromkeys(pairs) if keys[pair] not in kept]
+            fresh = self._read(missing)
+
+            for pair in pairs:
+                if keys[pair] in kept:
+                    self._remember(pair, kept[keys[pair]])
+                    yield kept[keys[pair]]
+                    continue
+
+                patch = next(fresh)
+                kept[keys[pair]] = patch
+                if patch is not None:
+                    value = msgspec.msgpack.encode(patch)
+                    if len(value) <= _MOST_KEPT:
+                        store.put("lines", keys[pair], _STAMP, value)
+                self._remember(pair, patch)
+                yield patch
+
+    def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
+        """Hold a patch for the next question; the oldest ones go when they are too large together."""
+        if patch is None or pair in self._recent:
+            return
+        self._recent[pair] = patch
+        self._recent_bytes += _size_of(patch)
+        while self._recent_bytes > _MOST_HELD:
+            _, oldest = self._recent.popitem(last=False)
+            self._recent_bytes -= _size_of(oldest)
+
+    def _key(self, pair: CommitPair) -> bytes:
+        commit, parent = pair
+        return b"%b\0%b %b" % (
+            bytes(self.repository.common_dir),
+            commit.encode(),
+            parent.encode(),
+        )
+
+    def _read(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
+        """Yield the patches of some pairs as git prints them; None for one that git fails at."""
+        done = 0
+        while done < len(pairs):
+            if self._failures >= MOST_FAILURES:
+                yield from [None] * (len(pairs) - done)
+                return
+
+            try:
+                for patch in _asked(self.repository, pairs[done:], _WITH_LINES):
+                    yield patch
+                    done += 1
+            except GitError as error:
+                self._report_unread(pairs[done], error)
+                yield None
+                done += 1
+
+    def _report_unread(self, pair: CommitPair, error: GitError) -> None:
+        if not self._failures:
+            commit = pair[0]
+            self._warn(f"lines of {commit[:12]} cannot be read, so they are not known: {error}")
+        self._failures += 1
+
+
+def _size_of(patch: Patch) -> int:
+    """Return about how many bytes of memory a patch takes."""
+    hunks = [hunk for file in patch for hunk in file.hunks]
+    keys = sum(len(hunk.removed_keys) + len(hunk.added_keys) for hunk in hunks)
+    return keys + 300 * len(hunks) + 600 * len(patch)
+
+
+def may_change(repository: Path) -> bool:
+    """Return whether what git says of objects may change, by replacements, grafts or a later fetch."""
+    with contextlib.suppress(OSError):
+        if b" refs/replace/" in (repository / "packed-refs").read_bytes():
+            return True
+    return any((repository / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
+
+
+def _decoded(rows: Mapping[bytes, bytes]) -> dict[bytes, Patch | None]:
+    decoder = msgspec.msgpack.Decoder(Patch)
+    patches: dict[bytes, Patch | None] = {}
+    for key, value in rows.items():
+        with contextlib.suppress(msgspec.DecodeError):
+            patches[key] = decoder.decode(value)
+    return patches
+
+
+# Reading what git prints
+
+
+def _asked(
+    repository: GitRepository, pairs: Sequence[CommitPair], options: Sequence[str]
+) -> Iterator[Patch]:
+    if not pairs:
+        return
+
+    questions = as_lines(pair.as_line for pair in pairs)
+    output = repository.lines("diff-tree", "--stdin", *_OPTIONS, *options, stdin=questions)
+    answers = 0
+    for patch in _patches(output):
+        yield patch
+        answers += 1
+
+    if answers < len(pairs):  # git may say nothing of what is not a commit, and exit with 0
+        left_out = len(pairs) - answers
+        raise GitError(
+            f"{repository.directory}: git diff-tree left out {left_out} of {len(pairs)} commits"
+        )
+
+
+def _patches(output: Iterable[bytes]) -> Iterator[Patch]:
+    """Split the output of git at its headers.
+
+    The lines in a hunk are taken by their number, so none of them can pass for a header.
+    """
+    files: dict[str, FilePatch] | None = None
+    current: FilePatch | None = None
+    lines = iter(output)
+    for line in lines:
+        start = line[:4]
+        if start[:3] == b"@@ ":
+            hunk = _read_hunk(line, lines)
+            if current is not None:
+                current.hunks.append(hunk)
+        elif start == b"--- ":
+            current = None
+            old_name = _path_named(line)
+        elif start == b"+++ ":
+            name = _path_named(line) or old_name
+            current = (files or {}).get(name)
+        elif start[:1] == b":" and files is not None:
+            file = _file_of(line)
+            files[file.path] = file
+        elif _HEADER.fullmatch(line):
+            if files is not None:
+                yield list(files.values())
+            files = {}
+            current = None
+    if files is not None:
+        yield list(files.values())
+
+
+def _text_added(output: Iterable[bytes]) -> dict[str, list[bytes]]:
+    files: dict[str, list[bytes]] = {}
+    path = ""
+    lines = iter(output)
+    for line in lines:
+        match = _HUNK.match(line)
+        if match is not None:
+            _, added = _lines_of_hunk(match, lines)
+            files.setdefault(path, []).extend(line[1:] for line in added)
+        elif line[:4] == b"+++ ":
+            path = _path_named(line)
+    return files
+
+
+def _read_hunk(head: bytes, lines: Iterator[bytes]) -> Hunk:
+    match = _HUNK.match(head)
+    assert match is not None
+    removed, added = _lines_of_hunk(match, lines)
+    start = int(match[1])
+    if removed:
+        start -= 1  # git counts lines from 1, and names the line above where none is removed
+    return Hunk(start, _packed(removed), _packed(added))
+
+
+def _lines_of_hunk(
+    head: "re.Match[bytes]", lines: Iterator[bytes]
+) -> tuple[list[bytes], list[bytes]]:
+    """Take the lines of a hunk, those removed and those added, each with its sign."""
+    removed = list(islice(lines, int(head[2] or 1)))
+    added = list(islice(lines, int(head[4] or 1)))
+    if added and added[0][:1] == b"\\":  # the last line removed ends without a line break
+        added = [*added[1:], next(lines)]
+    return removed, added
+
+
+def _packed(lines: Iterable[bytes]) -> bytes:
+    return array("Q", [line_key(line[1:]) for line in lines]).tobytes()
+
+
+def _file_of(line: bytes) -> FilePatch:
+    """Read a line such as ``:100644 100644 OLD NEW M<tab>PATH``, which names two paths of a rename."""
+    fields, *names = line.split(b"\t")
+    _, _, old_blob, new_blob, status = fields.decode().split()
+    old_path = _unquoted(names[0])
+    path = _unquoted(names[-1])
+    return FilePatch(status[0], old_path, path, old_blob, new_blob)
+
+
+def _path_named(line: bytes) -> str:
+    """Return the path in a line before the hunks; "" where there is no file.
+
+    A tab follows a path with blanks.
+    """
+    name = line[4:].rstrip(b"\t")
+    if name == b"/dev/null":
+        return ""
+    return _unquoted(name)[2:]
+
+
+def _unquoted(name: bytes) -> str:
+    if name[:1] != b'"':
+        return as_text(name)
+    return as_text(_ESCAPE.sub(_unescaped, name[1:-1]))
+
+
+def _unescaped(match: "re.Match[bytes]") -> bytes:
+    escape = bytes(match[1])
+    if len(escape) == 3:
+        return bytes([int(escape, 8)])
+    return _ESCAPED.get(escape, escape)

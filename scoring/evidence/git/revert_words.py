@@ -1,0 +1,170 @@
+"""What the message of a commit says it takes back: commits, titles and numbers of pull requests.
+
+Words alone never make a revert. They name a candidate, and the lines decide
+(``docs/EVIDENCE.md``, "Taken back").
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from scoring.evidence.git.commit_names import request_of, without_number
+from scoring.evidence.git.reverts import whole_reverts
+from scoring.frozen import Frozen
+from scoring.text import fold, trim
+
+_LONGEST_LINE = 1000  # characters of a line that are read
+_NEAR = 40  # characters between a word and what it takes back
+_SHA_DIGITS = 7
+
+_UNDO = (
+    r"\b(?:revert(?:s|ed|ing)?|back(?:s|ed|ing)?[ -]?out|roll(?:s|ed|ing)?[ -]?back"
+    r"|undo(?:es|ne|ing)?|undid)\b"
+)
+_TAKE_OUT = (
+    r"\btak(?:e|es|en|ing)\b.{1,40}\bout\b|\btak(?:e|es|en|ing) out\b|\btook\b.{1,40}\bout\b"
+)
+_DROP = r"\b(?:drop(?:s|ped|ping)?|remov(?:e|es|ed|ing))\b"
+
+WORDS = re.compile(f"{_UNDO}|{_TAKE_OUT}|{_DROP}", re.IGNORECASE)
+"""The words of a message that may take something back."""
+
+_SAYS_SO = re.compile(_UNDO, re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?<![0-9A-Za-z_])(?P<sha>[0-9a-f]{7,64})(?![0-9A-Za-z_])|[#!](?P<number>\d{1,9})\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"\u201c\u2018'`](?P<title>.+)[\"\u201d\u2019'`]")
+_AFTER_COLON = re.compile(
+    rf"\A\s*(?:{_UNDO})(?:\([^)]*\))?!?\s*:\s*(?P<title>\S.*)$", re.IGNORECASE
+)
+_OWN_NUMBER = re.compile(r" \([#!]\d{1,9}\)\s*$")
+_REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
+)
+
+
+class TakenBackNames(Frozen, frozen=True):
+    """What a message says it takes back.
+
+    Attributes:
+        shas: full or abbreviated SHAs, in lower case.
+        titles: subjects of commits, folded to one case, without the number of a pull request.
+        numbers: numbers of pull or merge requests.
+    """
+
+    shas: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
+    numbers: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.shas or self.titles or self.numbers)
+
+
+def says_so(message: str) -> bool:
+    """Return whether a message says, in any words, that it undoes something."""
+    return _SAYS_SO.search(message) is not None
+
+
+def names_taken_back(message: str) -> TakenBackNames:
+    """Return what a message says it takes back as a whole."""
+    shas: set[str] = set()
+    titles: set[str] = set()
+    numbers: set[int] = set()
+
+    subject, _, body = whole_reverts(message).partition("\n")
+    titles |= _titles_in(subject)
+    for line in (_OWN_NUMBER.sub("", subject), *body.split("\n")):
+        _add_named(line[:_LONGEST_LINE], shas, numbers)
+    return TakenBackNames(frozenset(shas), frozenset(titles), frozenset(numbers))
+
+
+def title_of(subject: str) -> str:
+    """Return a subject as titles are compared: in one case, without the number of a pull request."""
+    return fold(trim(without_number(trim(subject))))
+
+
+def _titles_in(subject: str) -> set[str]:
+    """Return the titles of which a subject says that they are taken back."""
+    subject = subject[:_LONGEST_LINE]
+    plain = without_number(trim(subject))
+    quoted = _QUOTED.search(plain)
+
+    if _REAPPLY.match(plain):  # Reapply "X" takes back the commit that is called Revert "X"
+        if quoted is None:
+            return set()
+        return {
+            title_of(f'Revert "{quoted["title"]}"'),
+            title_of(f'Revert "{title_of(quoted["title"])}"'),
+        }
+
+    if not says_so(plain):
+        return set()
+
+    titles = set()
+    if quoted is not None:
+        titles.add(title_of(quoted["title"]))
+    after_colon = _AFTER_COLON.match(plain)
+    if after_colon is not None and quoted is None:
+        titles.add(title_of(after_colon["title"]))
+    return titles - {""}
+
+
+def _add_named(line: str, shas: set[str], numbers: set[int]) -> None:
+    """Add the SHAs and numbers that stand near a word that takes something back."""
+    words = [word for word in WORDS.finditer(line) if not _NEGATED.search(line[: word.start()])]
+    if not words:
+        return
+
+    for name in _NAMED.finditer(line):
+        if not any(_is_near(word, name) for word in words):
+            continue
+        if name["number"]:
+            numbers.add(int(name["number"]))
+        else:
+            shas.add(name["sha"].lower())
+
+
+def _is_near(word: "re.Match[str]", name: "re.Match[str]") -> bool:
+    if word.start() <= name.start() and name.end() <= word.end():
+        return True
+    gap = name.start() - word.end() if word.end() <= name.start() else word.start() - name.end()
+    return gap <= _NEAR
+
+
+class TakenBackIndex:
+    """Which messages say that they take a commit back."""
+
+    def __init__(self, messages: Iterable[tuple[str, str]]) -> None:
+        """Take the SHA and the message of each commit that may take something back."""
+        self._by_sha: dict[str, list[tuple[str, str]]] = {}
+        self._by_title: dict[str, list[str]] = {}
+        self._by_number: dict[int, list[str]] = {}
+        for commit, message in messages:
+            names = names_taken_back(message)
+            for sha in names.shas:
+                self._by_sha.setdefault(sha[:_SHA_DIGITS], []).append((sha, commit))
+            for title in names.titles:
+                self._by_title.setdefault(title, []).append(commit)
+            for number in names.numbers:
+                self._by_number.setdefault(number, []).append(commit)
+
+    def naming(self, shas: Iterable[str], subjects: Mapping[str, str]) -> list[str]:
+        """Return the commits that say they take back one of some commits.
+
+        Args:
+            shas: full SHAs by which the work may be named.
+            subjects: messages by SHA, as far as known; their titles and numbers name the work too.
+        """
+        commits: dict[str, None] = {}
+        for sha in shas:
+            for named, commit in self._by_sha.get(sha[:_SHA_DIGITS], ()):
+                if sha.startswith(named):
+                    commits[commit] = None
+            subject = subjects.get(sha, "")
+            for commit in self._by_title.get(title_of(subject), ()) if subject else ():
+                commits[commit] = None
+            number = request_of(subject) if subject else None
+            for commit in self._by_number.get(number, ()) if number is not None else ():
+                commits[commit] = None
+        return list(commits)

@@ -1,0 +1,202 @@
+"""What became of work on the trunk: where its lines went, and what undid it; asked once, and kept.
+
+This is the one answer that scores, outcomes, units of work and reports share.
+"""
+
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from scoring.evidence.git.fates import Counts, Fate, FollowedWork, fates
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.line_history import LineHistory, may_change
+from scoring.evidence.git.undoing import LandedWork, UndoneWork
+from scoring.evidence.git.undone import Undone
+from scoring.evidence.git.walk import Commit
+from scoring.frozen import Frozen
+from scoring.store import Store
+
+DAY = 86_400
+_STAMP = b"what undid work, 1"
+
+
+class TrunkWork(Frozen, frozen=True):
+    """Some work on the trunk.
+
+    Attributes:
+        commit: the commit of the trunk that has all of it.
+        also: another SHA by which messages may name it, as of the commit before a squash; or "".
+    """
+
+    commit: str
+    also: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name under which answers about it are kept."""
+        return f"{self.commit} {self.also}"
+
+
+class _KeptUndone(msgspec.Struct, array_like=True, frozen=True):
+    """What is kept of one work: the tip of the trunk when it was asked, and the answer."""
+
+    tip: str
+    undone: Undone
+
+
+class WorkOnTrunk:
+    """Follows work on one trunk through a horizon."""
+
+    def __init__(
+        self,
+        history: LineHistory,
+        graph: CommitGraph,
+        commits: Mapping[str, Commit],
+        counts: Counts,
+        *,
+        rules: str,
+        horizon_days: float,
+        end_of: Callable[[str], str | None],
+        cache_dir: Path | None,
+    ) -> None:
+        """Take what git knows of a trunk.
+
+        Args:
+            history: the lines of its commits.
+            graph: the trunk, and what is off it.
+            commits: the commits of the trunk by SHA, newest first.
+            counts: says of a path whether its lines are code that counts.
+            rules: a text that is another one for other ``counts``.
+            horizon_days: how long work is followed, in days.
+            end_of: gives the commit of the mainline that ends the horizon of a commit of the
+                trunk; None where the trunk is not that old.
+            cache_dir: where answers are kept; None keeps nothing.
+        """
+        self._history = history
+        self._graph = graph
+        self._commits = commits
+        self._counts = counts
+        self._horizon = int(horizon_days * DAY)
+        self._end_of = end_of
+        self._cache_dir = None if may_change(history.repository.common_dir) else cache_dir
+        self._rules = blake2b(f"{rules} {horizon_days}".encode(), digest_size=8).digest()
+        self._fates: dict[str, Fate | None] = {}
+        self._undone: dict[str, Undone] = {}
+
+    # Answers
+
+    def fates(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Fate | None]:
+        """Return where the lines of works went, within the horizon; None where git lacks lines.
+
+        Raises:
+            GitError: the trunk cannot be read.
+        """
+        missing = list(dict.fromkeys(w.commit for w in works if w.commit not in self._fates))
+        followed = [
+            FollowedWork(commit, self._parts(commit), self._end_of(commit) or self._tip)
+            for commit in missing
+        ]
+        for index, fate in fates(self._history, self._graph, followed, self._counts):
+            self._fates[missing[index]] = fate
+        return {work: self._fates[work.commit] for work in works}
+
+    def undone(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Undone]:
+        """Return what undid works, at any time if it says so; GitError: the trunk cannot be read."""
+        missing = [work for work in dict.fromkeys(works) if work.key not in self._undone]
+        if missing:
+            self._take_kept(missing)
+            missing = [work for work in missing if work.key not in self._undone]
+        if missing:
+            self._undone.update(self._find(missing))
+            self._keep()
+        return {work: self._undone[work.key] for work in works}
+
+    def is_named_as_taken_back(self, commit: str) -> bool:
+        """Return whether a newer commit of the trunk says that it takes a commit back."""
+        return self._undoing.is_named_since(commit, "", commit)
+
+    def _find(self, works: Sequence[TrunkWork]) -> dict[str, Undone]:
+        known = self.fates(works)
+        landed = [
+            LandedWork(
+                commit=work.commit,
+                also=(work.also,) if work.also else (),
+                until=self._end_of(work.commit) or self._tip,
+                fate=known[work],
+            )
+            for work in works
+        ]
+        found = self._undoing.find(landed)
+        return {work.key: undone for work, undone in zip(works, found, strict=True)}
+
+    # What is kept
+
+    def _take_kept(self, works: Sequence[TrunkWork]) -> None:
+        """Take the kept answers that are still right: no commit since then can have changed them."""
+        with Store(self._cache_dir, keeps=False) as store:
+            raw = store.get("git", self._kept_key, _STAMP)
+        if raw is None:
+            return
+        kept: dict[str, _KeptUndone] = {}
+        with contextlib.suppress(msgspec.MsgspecError):
+            kept = msgspec.msgpack.decode(raw, type=dict[str, _KeptUndone])
+        self._kept = kept
+
+        for work in works:
+            answer = kept.get(work.key)
+            if answer is not None and self._is_still_right(work, answer):
+                self._undone[work.key] = answer.undone
+
+    def _is_still_right(self, work: TrunkWork, answer: _KeptUndone) -> bool:
+        if answer.tip == self._tip:
+            return True
+        if answer.tip not in self._graph.mainline_index:
+            return False  # the trunk was rewritten
+
+        then = self._time(answer.tip)
+        if self._end_of(work.commit) is None or self._time(work.commit) + self._horizon > then:
+            return False
+        taken = answer.undone.taken_back
+        if taken is not None and self._time(taken.by) + self._horizon > then:
+            return False
+        return not self._undoing.is_named_since(work.commit, work.also, answer.tip)
+
+    def _keep(self) -> None:
+        kept = dict(self._kept)
+        kept.update((key, _KeptUndone(self._tip, undone)) for key, undone in self._undone.items())
+        with Store(self._cache_dir) as store:
+            store.put("git", self._kept_key, _STAMP, msgspec.msgpack.encode(kept))
+
+    @cached_property
+    def _kept(self) -> dict[str, _KeptUndone]:
+        return {}
+
+    @property
+    def _kept_key(self) -> bytes:
+        return bytes(self._history.repository.common_dir) + b"\0undone " + self._rules
+
+    # The trunk
+
+    @property
+    def _tip(self) -> str:
+        return self._graph.mainline[0]
+
+    def _parts(self, commit: str) -> tuple[str, ...]:
+        """Return the commits that wrote the lines of some work: all that a merge brought, or the one."""
+        parents = self._graph.parents[commit]
+        if len(parents) < 2:
+            return (commit,)
+        introduced = self._graph.introduced
+        brought = self._graph.between(commit, parents[:1])
+        return tuple(part for part in brought if introduced.get(part) == introduced[commit])
+
+    def _time(self, commit: str) -> int:
+        return self._commits[commit].time or 0
+
+    @cached_property
+    def _undoing(self) -> UndoneWork:
+        return UndoneWork(self._history, self._graph, self._commits, self._counts, self._horizon)

@@ -1,0 +1,359 @@
+"""Finds what undid landed work: asks git, messages and lines, and applies the rules.
+
+The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
+``docs/VALIDITY.md``, "Taken back".
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from scoring.errors import GitError
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.fates import Counts, Fate, FollowedWork, fates
+from scoring.evidence.git.graph import CommitGraph
+from scoring.evidence.git.line_history import LineHistory, Patch
+from scoring.evidence.git.revert_words import WORDS, TakenBackIndex, says_so
+from scoring.evidence.git.undone import (
+    LEAST_LINES,
+    STANDS,
+    CameBack,
+    Candidate,
+    Inversion,
+    Judged,
+    PartlyReverted,
+    TakenBack,
+    Undone,
+    does_again,
+    identifiers,
+    judge,
+    nothing_in_place,
+    undoes_run,
+)
+from scoring.evidence.git.walk import Commit
+
+_MOST_RETURNS = 10  # how often work that came back may be taken back again
+_MOST_NAMING = 50  # commits that name one work, which are compared with it
+_LONGEST_RUN = 50  # commits before a stale tree that are read
+
+
+class LandedWork(NamedTuple):
+    """Some work on the trunk.
+
+    Attributes:
+        commit: the commit of the trunk that has all of it.
+        also: SHAs by which messages may name it too, as of the commit before a squash.
+        until: the commit of the mainline that ends its horizon, or the tip.
+        fate: where its lines went up to there; None where that is not known.
+    """
+
+    commit: str
+    also: tuple[str, ...]
+    until: str
+    fate: Fate | None
+
+
+class UndoneWork:
+    """What undid landed work on one trunk."""
+
+    def __init__(
+        self,
+        history: LineHistory,
+        graph: CommitGraph,
+        commits: Mapping[str, Commit],
+        counts: Counts,
+        horizon: int,
+    ) -> None:
+        """Take what git knows of a trunk.
+
+        Args:
+            history: the lines of its commits.
+            graph: the trunk and what is beside it.
+            commits: the commits of the trunk, with messages.
+            counts: says of a path whether it is code.
+            horizon: seconds within which a commit may take work back without saying so, and
+                within which work that was taken back may come back.
+        """
+        self._history = history
+        self._graph = graph
+        self._commits = commits
+        self._counts = counts
+        self._horizon = horizon
+
+    def find(self, works: Sequence[LandedWork]) -> list[Undone]:
+        """Return what became of each of some works. GitError: the trunk cannot be read."""
+        return self._find(works, _MOST_RETURNS)
+
+    def _find(self, works: Sequence[LandedWork], returns: int) -> list[Undone]:
+        patches = self._history.patches([self._pair(work.commit) for work in works])
+        found = [
+            STANDS if patch is None else self._undone(work, patch)
+            for work, patch in zip(works, patches, strict=True)
+        ]
+        came_back = [undone.came_back.back_in for undone in found if undone.came_back]
+        if came_back and returns:
+            again = self._taken_again(list(dict.fromkeys(came_back)), returns - 1)
+            found = [_after_return(undone, again) for undone in found]
+        return found
+
+    def _taken_again(self, commits: Sequence[str], returns: int) -> dict[str, Undone]:
+        """Return what became of commits that brought work back, by their SHAs."""
+        tip = self._graph.mainline[0]
+        followed = [FollowedWork(commit, (commit,), self._end_of(commit)) for commit in commits]
+        known = dict(fates(self._history, self._graph, followed, self._counts))
+        works = [
+            LandedWork(commit, (), work.until or tip, known.get(index))
+            for index, (commit, work) in enumerate(zip(commits, followed, strict=True))
+        ]
+        return dict(zip(commits, self._find(works, returns), strict=True))
+
+    def _end_of(self, commit: str) -> str:
+        """Return the commit of the mainline that was its tip a horizon after a commit."""
+        end = self._time(commit) + self._horizon
+        mainline = self._graph.mainline
+        first = self._graph.introduced[commit]
+        for index in range(first, -1, -1):
+            if self._time(mainline[index]) > end:
+                return mainline[min(index + 1, first)]
+        return mainline[0]
+
+    def is_named_since(self, commit: str, also: str, since: str) -> bool:
+        """Return whether a commit newer than another one says that it takes some work back."""
+        named = self._naming(LandedWork(commit, (also,) if also else (), commit, None))
+        return any(self._place[by] < self._place[since] for by in named)
+
+    # One work
+
+    def _undone(self, work: LandedWork, patch: Patch) -> Undone:
+        partly: PartlyReverted | None = None
+        for candidate in self._candidates(work, patch):
+            judged = self._judge(work, patch, candidate)
+            if judged.rule is None:
+                partly = _partly(candidate, judged) or partly
+                continue
+
+            back_in = self._back_in(candidate.commit, judged.all_text)
+            if back_in is not None:
+                return Undone(came_back=CameBack(candidate.commit, back_in))
+            says = candidate.names_work or candidate.says_so
+            return Undone(
+                state="reverted" if judged.rule in ("s", "a") or says else "taken_back",
+                taken_back=self._taken_back(work, candidate, judged),
+            )
+        return replace(STANDS, partly_reverted=partly) if partly else STANDS
+
+    def _taken_back(self, work: LandedWork, candidate: Candidate, judged: Judged) -> TakenBack:
+        lines = judged.code.took
+        whole = judged.code.added
+        if work.fate is not None and candidate.commit in work.fate.taken_by:
+            lines = work.fate.taken_by[candidate.commit]
+            whole = work.fate.added
+        elif not whole:
+            lines = judged.code.back
+            whole = judged.code.removed
+        seconds = self._time(candidate.commit) - self._time(work.commit)
+        said = candidate.names_work or candidate.says_so
+        return TakenBack(
+            by=candidate.commit,
+            lines=lines,
+            of=whole,
+            seconds=max(seconds, 0),
+            said=said,
+            subject=self._subject(candidate.commit),
+        )
+
+    def _judge(self, work: LandedWork, patch: Patch, candidate: Candidate) -> Judged:
+        runs = candidate.within_horizon and self._undoes_run(candidate, work.commit)
+        judged = judge(patch, work.fate, candidate, self._counts, runs)
+        if judged.rule in (None, "s"):
+            return judged
+        if self._moved_before(work.commit, candidate.commit, judged.code):
+            return judged._replace(rule=None)
+        if judged.rule in ("b1", "b2") and not self._left_nothing(work, patch, candidate, judged):
+            return judged._replace(rule=None)
+        return judged
+
+    def _moved_before(self, work: str, taker: str, code: Inversion) -> bool:
+        """Return whether a commit between two others added half of the lines that the second took."""
+        between = self._between(work, taker)
+        return any(
+            patch is not None and does_again(patch, code)
+            for patch in self._history.patches(between)
+        )
+
+    def _left_nothing(
+        self, work: LandedWork, patch: Patch, candidate: Candidate, judged: Judged
+    ) -> bool:
+        """Return whether nothing came in the place of what a candidate took; not where git cannot say."""
+        try:
+            added = self._history.text_added(*self._pair(work.commit)).values()
+            removed = self._history.text_removed(*self._pair(work.commit)).values()
+            in_place = self._history.text_added(*self._pair(candidate.commit)).values()
+        except GitError:
+            return False
+        old = identifiers(line for lines in removed for line in lines)
+        new = identifiers(line for lines in added for line in lines) - old
+        return nothing_in_place(
+            patch, candidate.patch, judged.code, new, [identifiers(lines) for lines in in_place]
+        )
+
+    def _undoes_run(self, candidate: Candidate, work: str) -> bool:
+        """Return whether a candidate undoes every path of a run of commits before it that has some work."""
+        run: list[str] = []
+        commit = self._graph.first_parent(candidate.commit)
+        while commit in self._commits and len(run) < _LONGEST_RUN:
+            run.append(commit)
+            if len(run) > 1 and work in run:
+                break
+            commit = self._graph.first_parent(commit)
+        if work not in run:
+            return False
+
+        patches = list(self._history.patches([self._pair(commit) for commit in run]))
+        known = [patch for patch in patches if patch is not None]
+        return len(known) == len(run) and undoes_run(candidate.patch, known, run.index(work))
+
+    def _back_in(self, taker: str, inverted: Inversion) -> str | None:
+        """Return the first commit after a taker, within the horizon, that does again what it undid."""
+        end = self._time(taker) + self._horizon
+        later = [
+            self._pair(commit)
+            for commit in reversed(self._graph.trunk[: self._place[taker]])
+            if self._time(commit) <= end and len(self._graph.parents[commit]) < 2
+        ]
+        for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
+            if patch is not None and does_again(patch, inverted):
+                return commit
+        return None
+
+    # Candidates
+
+    def _candidates(self, work: LandedWork, patch: Patch) -> list[Candidate]:
+        """Return the commits that may have taken some work back, oldest first."""
+        fate = work.fate
+        commits: dict[str, bool] = {}
+        for commit in self._naming(work):
+            commits[commit] = True
+        if fate is not None and self._is_large_enough(patch):
+            for commit, count in fate.taken_by.items():
+                if count * 10 >= fate.added * 9:
+                    commits.setdefault(commit, False)
+            if not fate.added:
+                for commit in self._restoring(work, patch):
+                    commits.setdefault(commit, False)
+
+        place = self._place
+        ordered = sorted(commits, key=lambda commit: place[commit], reverse=True)
+        candidates = (self._candidate(work, commit, commits[commit]) for commit in ordered)
+        return [candidate for candidate in candidates if candidate is not None]
+
+    def _is_large_enough(self, patch: Patch) -> bool:
+        """Return whether work changed enough lines of code to be judged without words."""
+        count = 0
+        for file in patch:
+            if self._counts(file.path):
+                count += len(list(file.added())) + len(list(file.removed()))
+        return count >= LEAST_LINES
+
+    def _candidate(self, work: LandedWork, commit: str, names_work: bool) -> Candidate | None:
+        parents = self._graph.parents[commit]
+        if len(parents) > 1:
+            patch = self._history.merge_patch(commit, parents)
+        else:
+            patch = self._history.patch(*self._pair(commit))
+        if patch is None:
+            return None
+
+        end = self._graph.mainline_index.get(work.until, 0)
+        return Candidate(
+            commit=commit,
+            patch=patch,
+            names_work=names_work,
+            says_so=says_so(self._text(commit)),
+            within_horizon=self._graph.introduced[commit] >= end,
+        )
+
+    def _naming(self, work: LandedWork) -> list[str]:
+        """Return the newer commits of the trunk that say they take some work back, or its merge."""
+        names = [work.commit, *self._graph.brought_by(work.commit), *work.also]
+        texts = {name: self._text(name) or self._subject(name) for name in names}
+        place = self._place
+        newer = [
+            commit
+            for commit in self._index.naming(names, texts)
+            if place[commit] < place[work.commit]
+        ]
+        return newer[-_MOST_NAMING:]
+
+    def _restoring(self, work: LandedWork, patch: Patch) -> list[str]:
+        """Return the commits within the horizon in which a file has its content from before some work."""
+        blobs = {(file.old_path, file.old_blob) for file in patch}
+        pairs = self._between(work.commit, work.until, last=True)
+        return [
+            commit
+            for (commit, _), later in zip(pairs, self._history.patches(pairs), strict=True)
+            if later and any((file.path, file.new_blob) in blobs for file in later)
+        ]
+
+    # The trunk
+
+    def _between(self, older: str, newer: str, last: bool = False) -> list[CommitPair]:
+        """Return the commits of the trunk, merges aside, between two, each with its parent; oldest first."""
+        place = self._place
+        first = place[newer] + (not last)
+        commits = self._graph.trunk[first : place[older]]
+        return [
+            self._pair(commit)
+            for commit in reversed(commits)
+            if len(self._graph.parents[commit]) < 2
+        ]
+
+    def _pair(self, commit: str) -> CommitPair:
+        return CommitPair(commit, self._graph.first_parent(commit))
+
+    def _time(self, commit: str) -> int:
+        return self._commits[commit].time or 0
+
+    def _subject(self, commit: str) -> str:
+        return self._commits[commit].subject if commit in self._commits else ""
+
+    def _text(self, commit: str) -> str:
+        if commit not in self._commits:
+            return ""
+        return self._commits[commit].message or self._commits[commit].subject
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        """The index of a commit in the trunk; smaller is newer."""
+        return {commit: index for index, commit in enumerate(self._graph.trunk)}
+
+    @cached_property
+    def _index(self) -> TakenBackIndex:
+        return TakenBackIndex(
+            (commit.sha, commit.message or commit.subject)
+            for commit in self._commits.values()
+            if WORDS.search(commit.message or commit.subject)
+        )
+
+
+def _partly(candidate: Candidate, judged: Judged) -> PartlyReverted | None:
+    inverted = judged.all_text.took + judged.all_text.back
+    if not candidate.names_work or not inverted:
+        return None
+    return PartlyReverted(
+        candidate.commit, inverted, judged.all_text.added + judged.all_text.removed
+    )
+
+
+def _after_return(undone: Undone, again: Mapping[str, Undone]) -> Undone:
+    """Return what became of work that came back, once it is known what became of that."""
+    if undone.came_back is None:
+        return undone
+    last = again.get(undone.came_back.back_in, STANDS)
+    if last.came_back is not None:
+        return Undone(came_back=CameBack(undone.came_back.by, last.came_back.back_in))
+    if last.taken_back is None:
+        return undone
+    return last

@@ -1,0 +1,441 @@
+"""What undid landed work: reverts, work taken back without a word, and what came back.
+
+The lines decide. A message only names candidates, and tells a revert from a removal that does not
+say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back".
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.git.fates import Counts, Fate
+from scoring.evidence.git.line_history import Patch
+from scoring.frozen import Frozen
+
+UndoneState: TypeAlias = Literal["landed", "reverted", "taken_back"]
+
+LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
+_LEAST_PLAIN = 10  # lines that a plain removal took at least
+_EXACT = 0.95  # share of all that a commit changed that makes it an exact inverse
+_WHOLE = 0.9  # share of the work that has to be undone
+_HALF = 0.5
+_LEFT = 0.1  # of what was taken, at most this much may stand in its place
+_ELSEWHERE = 0.05  # of what was taken, at most this much may a plain removal add elsewhere
+_LEAST_RESTORED = 5  # lines restored in the one file that was changed
+_LEAST_RUN = 2  # commits that a stale tree undoes at least
+_LONGEST_RUN = 50
+
+_SIDE_FILES = re.compile(
+    r"(?:^|/)(?:change(?:s|log)[^/]*|history[^/]*|news[^/]*|.*\.lock|.*-lock\.(?:json|yaml)"
+    r"|go\.sum|npm-shrinkwrap\.json|.*\.snap)$",
+    re.IGNORECASE,
+)
+"""Lock files, changelogs and snapshots, which change with any commit."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
+
+
+class TakenBack(Frozen, frozen=True):
+    """The commit that took landed work back.
+
+    Attributes:
+        by: its SHA.
+        lines: how many lines of code it took, or restored where the work only removed lines.
+        of: how many lines of code the work added, or removed.
+        seconds: from the work's commit to this one.
+        said: whether its message says that it undoes something.
+        subject: its subject.
+    """
+
+    by: str
+    lines: int
+    of: int
+    seconds: int
+    said: bool
+    subject: str = ""
+
+    @property
+    def days(self) -> float:
+        """The time from the work to this commit, in days."""
+        return self.seconds / 86_400
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, with the time in days."""
+        return {
+            "by": self.by,
+            "lines": self.lines,
+            "of": self.of,
+            "days": round(self.days, 4),
+            "said": self.said,
+        }
+
+
+class CameBack(Frozen, frozen=True):
+    """Work that was taken back in ``by`` and is there again since ``back_in``, both SHAs."""
+
+    by: str
+    back_in: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"by": self.by, "back_in": self.back_in}
+
+
+class PartlyReverted(Frozen, frozen=True):
+    """Work of which a commit says that it reverts it, and reverts ``lines`` of its ``of`` lines."""
+
+    by: str
+    lines: int
+    of: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"by": self.by, "lines": self.lines, "of": self.of}
+
+
+class Undone(Frozen, frozen=True):
+    """Whether landed work is still there, and what happened to it.
+
+    Attributes:
+        state: ``landed``, or what undid it: ``reverted`` or ``taken_back``.
+        taken_back: the commit that undid it, exactly where it is not ``landed``.
+        came_back: where it was undone and is there again.
+        partly_reverted: where a commit says that it reverts it, and does so in part.
+    """
+
+    state: UndoneState = "landed"
+    taken_back: TakenBack | None = None
+    came_back: CameBack | None = None
+    partly_reverted: PartlyReverted | None = None
+
+
+STANDS = Undone()
+"""Landed work that nothing undid."""
+
+
+# How much of some work another commit inverts
+
+
+class Inversion(NamedTuple):
+    """How much of a work's lines another commit inverts; only lines that say something count.
+
+    Attributes:
+        added: lines that the work added.
+        removed: lines that the work removed.
+        took: of those added, how many the other commit removes and adds nowhere again.
+        back: of those removed, how many the other commit adds again.
+        changed: all lines that the other commit adds or removes.
+        took_from: the files from which it took lines, by their paths before it.
+        taken: the keys of the lines that it took, each as often as it did, by the work's files.
+        restored: the keys of the lines that it added again, by the work's files.
+    """
+
+    added: int
+    removed: int
+    took: int
+    back: int
+    changed: int
+    took_from: frozenset[str]
+    taken: dict[str, Counter[int]]
+    restored: dict[str, Counter[int]]
+
+    @property
+    def share(self) -> float:
+        """The share of all lines of the work that is inverted, 0 to 1; 0 for work without lines."""
+        whole = self.added + self.removed
+        return (self.took + self.back) / whole if whole else 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nearly all that the work added is gone, and nearly all that it removed is there."""
+        return self.took >= _WHOLE * self.added and self.back >= _WHOLE * self.removed
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the other commit does next to nothing else."""
+        return self.took + self.back >= _EXACT * self.changed
+
+
+def _everything(_: str) -> bool:
+    return True
+
+
+def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
+    """Return how much of a work's patch another patch inverts, in files that ``counts`` accepts."""
+    work_added = _by_file(work, counts, new=True)
+    work_removed = _by_file(work, counts, new=False)
+    other_added = _by_file(other, counts, new=True)
+    other_removed = _by_file(other, counts, new=False)
+
+    net_removed = _sum(other_removed.values()) - _sum(other_added.values())
+    removed_by_work = _sum(work_removed.values())
+    took_from = set[str]()
+    taken: dict[str, Counter[int]] = {}
+    for path, lines in work_added.items():
+        taken_from = _best_match(path, lines, other_removed)
+        common = lines & other_removed[taken_from] if taken_from is not None else Counter[int]()
+        for key in common:
+            if key not in removed_by_work:  # else the work moved the line, and this moves it back
+                common[key] = min(common[key], net_removed[key])
+        common = +common
+        if taken_from is not None and common:
+            taken[path] = common
+            took_from.add(taken_from)
+
+    restored: dict[str, Counter[int]] = {}
+    for path, lines in work_removed.items():
+        restored_in = _best_match(path, lines, other_added)
+        if restored_in is not None:
+            restored[path] = lines & other_added[restored_in]
+
+    changed = [*other_added.values(), *other_removed.values()]
+    return Inversion(
+        added=_sum(work_added.values()).total(),
+        removed=removed_by_work.total(),
+        took=_sum(taken.values()).total(),
+        back=_sum(restored.values()).total(),
+        changed=_sum(changed).total(),
+        took_from=frozenset(took_from),
+        taken=taken,
+        restored=restored,
+    )
+
+
+def _by_file(patch: Patch, counts: Counts, new: bool) -> dict[str, Counter[int]]:
+    """Return the lines that a patch adds (``new``), or removes, by the path there."""
+    files: dict[str, Counter[int]] = {}
+    for file in patch:
+        path = file.path if new else file.old_path
+        lines = Counter(file.added() if new else file.removed())
+        if lines and counts(path):
+            files[path] = lines
+    return files
+
+
+def _best_match(path: str, lines: Counter[int], files: dict[str, Counter[int]]) -> str | None:
+    """Return the file of the same path, or the one that has more than half of some lines.
+
+    Files that look alike share up to half of their lines: ``return 1``.
+    """
+    if path in files and (lines & files[path]).total() * 2 >= lines.total():
+        return path
+    common = {other: (lines & theirs).total() for other, theirs in files.items()}
+    best = max(common, key=lambda other: (common[other], other), default=None)
+    if best is not None and common[best] * 2 > lines.total():
+        return best
+    return path if path in files else None
+
+
+def _sum(counters: Iterable[Counter[int]]) -> Counter[int]:
+    total = Counter[int]()
+    for counter in counters:
+        total.update(counter)
+    return total
+
+
+# The rules
+
+
+class Candidate(NamedTuple):
+    """A commit that may have taken some work back.
+
+    Attributes:
+        commit: its SHA.
+        patch: what it changes; a merge, against the clean merge of its parents.
+        names_work: whether its message names the work as what it takes back.
+        says_so: whether its message says, in any words, that it undoes something.
+        within_horizon: whether it is near enough in time to be judged by its lines alone.
+    """
+
+    commit: str
+    patch: Patch
+    names_work: bool
+    says_so: bool
+    within_horizon: bool
+
+
+Rule: TypeAlias = Literal["s", "a", "b1", "b2", "b3"]
+"""The rule by which work was undone; a row each in ``docs/VALIDITY.md``, "Taken back"."""
+
+
+class Judged(NamedTuple):
+    """What one candidate did to some work: the rule that holds, or None, and how much it inverts."""
+
+    rule: Rule | None
+    all_text: Inversion
+    code: Inversion
+
+
+def judge(
+    work: Patch,
+    fate: Fate | None,
+    candidate: Candidate,
+    counts: Counts,
+    undoes_run: bool,
+) -> Judged:
+    """Return which rule says that a candidate took some work back, of those that ask only these two.
+
+    Rules *a* to *b3* need more of other commits and of the text: see the caller.
+
+    Args:
+        work: what the work changed.
+        fate: where its lines went; None where that is not known.
+        candidate: the commit in question.
+        counts: says of a path whether it is code.
+        undoes_run: whether the candidate undoes every path of a run of commits that has the work.
+    """
+    all_text = inversion(work, candidate.patch)
+    code = inversion(work, candidate.patch, counts)
+    if candidate.names_work and _inverts_half(work, all_text, candidate.patch):
+        return Judged("s", all_text, code)
+    if not candidate.within_horizon or not _is_taken(fate, candidate, all_text, code):
+        return Judged(None, all_text, code)
+
+    rule: Rule | None = None
+    if all_text.is_exact:
+        rule = "a"
+    elif _is_put_back(work, candidate.patch, counts):
+        rule = "b1"
+    elif _is_plain_removal(work, fate, candidate.patch, code):
+        rule = "b2"
+    elif undoes_run:
+        rule = "b3"
+    return Judged(rule, all_text, code)
+
+
+def _inverts_half(work: Patch, all_text: Inversion, other: Patch) -> bool:
+    """Return whether a patch inverts half of some work: of its lines, or of its files without lines."""
+    if all_text.added + all_text.removed:
+        return all_text.share >= _HALF
+    restored = sum(_restores(file.path, file.old_blob, other) for file in work)
+    return bool(work) and restored >= _HALF * len(work)
+
+
+def _restores(path: str, blob: str, patch: Patch) -> bool:
+    return any(file.old_path == path and file.new_blob == blob for file in patch)
+
+
+def _is_taken(
+    fate: Fate | None, candidate: Candidate, all_text: Inversion, code: Inversion
+) -> bool:
+    """Return whether nearly all of some work is undone: what rules *a* to *b3* have in common."""
+    if fate is None or code.added + code.removed < LEAST_LINES:
+        return False
+    if fate.taken_by.get(candidate.commit, 0) < _WHOLE * fate.added:
+        return False
+    return code.is_whole and all_text.share >= _HALF
+
+
+def _is_put_back(work: Patch, other: Patch, counts: Counts) -> bool:
+    """Return whether each code file has its content from before the work (rule *b1*)."""
+    changed = 0
+    most_restored = 0
+    for file in work:
+        if not counts(file.path):
+            continue
+        if not _restores(file.path, file.old_blob, other):
+            return False
+        if file.status == "M":
+            changed += 1
+            most_restored = max(most_restored, len(list(file.removed())))
+    return changed >= _LEAST_RUN or (changed == 1 and most_restored >= _LEAST_RESTORED)
+
+
+def _is_plain_removal(work: Patch, fate: Fate | None, other: Patch, code: Inversion) -> bool:
+    """Return whether a patch removes some work and does next to nothing else (rule *b2*)."""
+    if fate is None or fate.added < _LEAST_PLAIN:
+        return False
+
+    elsewhere = 0
+    for file in other:
+        if file.old_path not in code.took_from and not _SIDE_FILES.search(file.path):
+            elsewhere += len(list(file.added()))
+    if elsewhere > _ELSEWHERE * code.took:
+        return False
+
+    only_changed = {file.path for file in work if file.status == "M"}
+    return not any(file.status == "D" and file.old_path in only_changed for file in other)
+
+
+def added_in_place(work: Patch, other: Patch, code: Inversion) -> int:
+    """Count the lines that a patch adds where it took lines, beyond those that the work had removed."""
+    removed = Counter(key for file in work for key in file.removed())
+    added = Counter[int]()
+    for file in other:
+        if file.old_path in code.took_from:
+            added.update(file.added())
+    return (added - removed).total()
+
+
+def nothing_in_place(
+    work: Patch,
+    other: Patch,
+    code: Inversion,
+    work_identifiers: frozenset[str],
+    added_identifiers: Iterable[frozenset[str]],
+) -> bool:
+    """Return whether nothing came in the place of what was taken: no lines, no identifiers again."""
+    if added_in_place(work, other, code) > _LEFT * code.took:
+        return False
+    most = _LEFT * len(work_identifiers)
+    return all(len(work_identifiers & added) <= most for added in added_identifiers)
+
+
+def undoes_run(patch: Patch, run: Sequence[Patch], position: int) -> bool:
+    """Return whether a patch undoes every path of a run of commits directly before it (rule *b3*).
+
+    Args:
+        patch: what the commit in question changes against its first parent.
+        run: what the commits before it change, newest first.
+        position: the index in ``run`` of the work; the run must reach it.
+    """
+    after = {file.old_path: file.new_blob for file in patch if file.status != "R"}
+    before: dict[str, str] = {}
+    latest: dict[str, str] = {}
+    for length, earlier in enumerate(run[:_LONGEST_RUN], 1):
+        for file in earlier:
+            if file.status == "R":
+                before[file.path] = "0" * len(file.old_blob)
+                latest.setdefault(file.path, file.new_blob)
+                latest.setdefault(file.old_path, "0" * len(file.old_blob))
+            else:
+                latest.setdefault(file.path, file.new_blob)
+            before[file.old_path] = file.old_blob
+
+        undone = all(after.get(path, latest.get(path)) == blob for path, blob in before.items())
+        if undone and length >= _LEAST_RUN and length > position:
+            return True
+    return False
+
+
+def does_again(patch: Patch, inverted: Inversion) -> bool:
+    """Return whether a patch does again at least half of what was undone.
+
+    Args:
+        patch: what a commit changes.
+        inverted: what was undone of some work: lines that were taken are to be added again, those
+            that were restored to be removed again.
+    """
+    again = _common(inverted.taken, _by_file(patch, _everything, new=True))
+    again += _common(inverted.restored, _by_file(patch, _everything, new=False))
+    whole = inverted.took + inverted.back
+    return whole > 0 and again * 2 >= whole
+
+
+def _common(files: dict[str, Counter[int]], others: dict[str, Counter[int]]) -> int:
+    """Count the lines of some files that others have, each file compared with its best match."""
+    count = 0
+    for path, lines in files.items():
+        match = _best_match(path, lines, others)
+        if match is not None:
+            count += (lines & others[match]).total()
+    return count
+
+
+def identifiers(lines: Iterable[bytes]) -> frozenset[str]:
+    """Return the identifiers of at least four letters in some lines of code."""
+    names: set[str] = set()
+    for line in lines:
+        names.update(_IDENTIFIER.findall(line.decode("utf-8", "replace")))
+    return frozenset(names)

@@ -1,0 +1,264 @@
+"""What undid landed work, on real histories: reverts, work taken back without a word, and returns."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from helpers.repos import Repo
+
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.fates import FollowedWork, fates
+from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.undoing import LandedWork, UndoneWork
+from scoring.evidence.git.undone import Undone
+from scoring.evidence.scopes import is_code
+
+HOUR = 3_600
+DAY = 24 * HOUR
+HORIZON = 14 * DAY
+
+
+def functions(name: str, count: int = 8) -> str:
+    """Return a small file of Python: two lines for each function."""
+    return "".join(f"def {name}_{n}():\n    return '{name} {n}'\n" for n in range(count))
+
+
+def part(name: str, first: int, last: int) -> str:
+    """Return some of the lines of :func:`functions`, by their indices."""
+    lines = functions(name, 20).splitlines(keepends=True)
+    return "".join(lines[first:last])
+
+
+def undone(repo: Repo, work: str, *also: str) -> Undone:
+    """Return what became of one commit of the trunk."""
+    history = AttributedHistory(repo.path, [])
+    repository, commits, graph = history.walked()
+    lines = LineHistory(repository)
+    followed = FollowedWork(work, (work,), graph.mainline[0])
+    fate = dict(fates(lines, graph, [followed], is_code))[0]
+    found = UndoneWork(lines, graph, commits, is_code, HORIZON)
+    return found.find([LandedWork(work, also, graph.mainline[0], fate)])[0]
+
+
+class Scene(NamedTuple):
+    """A history: the repository, the work in question, and the commits that undid it and brought it back."""
+
+    repo: Repo
+    work: str
+    by: str | None = None
+    back_in: str | None = None
+
+
+def start(folder: Path, *, other: str = "x = 1\n") -> Repo:
+    repo = Repo(folder / "repo")
+    repo.commit({"a.py": other, "b.py": functions("old")}, "init")
+    return repo
+
+
+def with_work(folder: Path, subject: str = "feat: alpha (#71)") -> tuple[Repo, str]:
+    """Return a repository in which a commit added a file and changed another one."""
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, subject)
+    repo.commit({"notes.md": "notes\n"}, "docs: notes")
+    return repo, work
+
+
+def takes_back(repo: Repo, message: str) -> str:
+    """Commit the inverse of the work of :func:`with_work`."""
+    return repo.commit({"alpha.py": None, "a.py": "x = 1\n"}, message)
+
+
+def inverse(message: str) -> Callable[[Path], Scene]:
+    def build(folder: Path) -> Scene:
+        repo, work = with_work(folder)
+        by = takes_back(repo, message.replace("SHA", work))
+        repo.commit({"notes.md": "more\n"}, "docs: more")
+        return Scene(repo, work, by)
+
+    return build
+
+
+def reverted_and_reverted(times: int) -> Callable[[Path], Scene]:
+    """Return a history of work and a chain of reverts with titles alone."""
+
+    def build(folder: Path) -> Scene:
+        repo, work = with_work(folder, "feat: alpha")
+        title = "feat: alpha"
+        last = back = None
+        for n in range(times):
+            title = f'Revert "{title}"'
+            if n % 2:
+                back = repo.commit(
+                    {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, title
+                )
+            else:
+                last = takes_back(repo, title)
+        return Scene(repo, work, last, back if times % 2 == 0 else None)
+
+    return build
+
+
+def came_back_by_content_alone(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    by = takes_back(repo, "drop it for now")
+    back = repo.commit(
+        {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, "feat: alpha again"
+    )
+    return Scene(repo, work, by, back)
+
+
+def with_unrelated_work(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    changed = {"alpha.py": None, "a.py": "x = 1\n", "new.py": functions("new", 20)}
+    return Scene(
+        repo, work, repo.commit(changed, f"Revert alpha, add new\n\nThis reverts commit {work}.")
+    )
+
+
+def inside_a_merged_branch(folder: Path) -> Scene:
+    repo = start(folder)
+    repo.branch("side")
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    by = repo.commit({"alpha.py": None}, "not needed")
+    repo.commit({"beta.py": functions("beta")}, "feat: beta")
+    repo.checkout("master")
+    repo.commit({"notes.md": "notes\n"}, "docs: notes")
+    repo.merge("side")
+    return Scene(repo, work, by)
+
+
+def after_a_rename(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.git("mv", "alpha.py", "beta.py")
+    repo.commit(message="rename")
+    return Scene(repo, work, repo.commit({"beta.py": None}, "away with it"))
+
+
+def lost_in_a_merge(folder: Path) -> Scene:
+    """Merge a branch with the strategy "ours", so that what the branch did is in history and not there."""
+    repo = start(folder)
+    repo.branch("side")
+    work = repo.commit(
+        {"b.py": functions("old") + functions("alpha"), "a.py": "x = 2\ny = 3\n"}, "feat"
+    )
+    repo.checkout("master")
+    repo.commit({"notes.md": "notes\n"}, "docs: notes")
+    repo.git(
+        "merge", "-q", "--no-ff", "-s", "ours", "-m", "Merge side", "side", time=repo.clock + HOUR
+    )
+    by = repo.head()
+    repo.clock += HOUR
+    repo.commit({"notes.md": "more\n"}, "docs: more")
+    return Scene(repo, work, by)
+
+
+def cherry_picked_revert(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    repo.branch("side")
+    repo.revert(work)
+    repo.checkout("master")
+    repo.commit({"notes.md": "other\n"}, "docs: other")
+    repo.git("cherry-pick", "side", time=repo.clock + HOUR)
+    repo.clock += HOUR
+    return Scene(repo, work, repo.head())
+
+
+def stale_squash_of_one(folder: Path) -> Scene:
+    """A commit of another subject has the tree from before the work, which had changed two files."""
+    repo = start(folder)
+    changed = {"a.py": "x = 2\ny = 2\n", "b.py": functions("old") + functions("alpha")}
+    work = repo.commit(changed, "feat: alpha")
+    stale = {"a.py": "x = 1\n", "b.py": functions("old"), "probe.py": functions("probe", 12)}
+    return Scene(repo, work, repo.commit(stale, "feat: probe"))
+
+
+def stale_squash_of_two(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"one.py": functions("one", 12)}, "feat: one")
+    repo.commit({"two.py": functions("two", 12)}, "feat: two")
+    stale = {"one.py": None, "two.py": None, "probe.py": functions("probe", 12)}
+    return Scene(repo, work, repo.commit(stale, "feat: probe"))
+
+
+def plain_removal(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"notes.md": "notes\n"}, "docs: notes")
+    return Scene(
+        repo, work, repo.commit({"alpha.py": None, "poetry.lock": "1\n2\n3\n"}, "slim down")
+    )
+
+
+def removal_of_removal(folder: Path) -> Scene:
+    """The work only removed lines, and a later commit puts them back without a word."""
+    repo = start(folder)
+    work = repo.commit({"b.py": None}, "refactor: drop b")
+    repo.commit({"notes.md": "notes\n"}, "docs: notes")
+    return Scene(repo, work, repo.commit({"b.py": functions("old")}, "feat: bee"))
+
+
+REVERTED = {
+    "without-words": inverse("tidy"),
+    "gits-own-words": inverse('Revert "feat: alpha (#71)"\n\nThis reverts commit SHA.'),
+    "conventional": inverse("revert: feat: alpha (#71)"),
+    "conventional-with-scope": inverse("revert(core): feat: alpha"),
+    "back-out": inverse("Back out SHA"),
+    "backed-out": inverse("Backed out changeset SHA (broken)"),
+    "rollback": inverse('Rollback "feat: alpha"'),
+    "undo": inverse('Undo "feat: alpha" (#90)'),
+    "title-with-the-number-of-the-revert": inverse('Revert "feat: alpha" (#72)'),
+    "number-alone": inverse("Takes #71 out."),
+    "number-of-another-repository": inverse("Reverts org/repo#71"),
+    "revert-of-a-revert-of-a-revert": reverted_and_reverted(3),
+    "with-unrelated-work": with_unrelated_work,
+    "inside-a-merged-branch": inside_a_merged_branch,
+    "after-a-rename": after_a_rename,
+    "cherry-picked": cherry_picked_revert,
+    "plain-removal-that-is-exact": plain_removal,
+    "removed-lines-are-back": removal_of_removal,
+}
+TAKEN_BACK = {
+    "stale-squash-of-one": stale_squash_of_one,
+    "stale-squash-of-two": stale_squash_of_two,
+}
+CAME_BACK = {
+    "revert-of-a-revert": reverted_and_reverted(2),
+    "by-content-alone": came_back_by_content_alone,
+}
+
+
+@pytest.mark.parametrize("name", REVERTED)
+def test_is_reverted(name: str, tmp_path: Path) -> None:
+    scene = REVERTED[name](tmp_path)
+    found = undone(scene.repo, scene.work)
+    assert found.state == "reverted"
+    assert found.taken_back is not None
+    assert found.taken_back.by == scene.by
+
+
+@pytest.mark.parametrize("name", TAKEN_BACK)
+def test_is_taken_back(name: str, tmp_path: Path) -> None:
+    scene = TAKEN_BACK[name](tmp_path)
+    found = undone(scene.repo, scene.work)
+    assert found.state == "taken_back"
+    assert found.taken_back is not None
+    assert found.taken_back.by == scene.by
+    assert not found.taken_back.said
+
+
+@pytest.mark.parametrize("name", CAME_BACK)
+def test_came_back(name: str, tmp_path: Path) -> None:
+    scene = CAME_BACK[name](tmp_path)
+    found = undone(scene.repo, scene.work)
+    assert found.state == "landed"
+    assert found.came_back is not None
+    assert (found.came_back.by, found.came_back.back_in) == (scene.by, scene.back_in)
+
+
+def test_lost_in_a_merge(tmp_path: Path) -> None:
+    scene = lost_in_a_merge(tmp_path)
+    found = undone(scene.repo, scene.work)
+    assert found.taken_back is not None
+    assert found.taken_back.by == scene.by
