@@ -1,1 +1,4 @@
-"""Evidence: git, transcripts, artifacts and other files that da-score did not write, which nothing else opens."""
+"""Evidence: git, transcripts, artifacts and other files that da-score did not write.
+
+Nothing else opens them.
+"""

@@ -1,1 +1,4 @@
-"""What became of the work of iterations, and whether their scores foretold it. None of it ever votes."""
+"""What became of the work of iterations, and whether their scores foretold it.
+
+None of it ever votes.
+"""

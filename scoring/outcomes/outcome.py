@@ -76,7 +76,7 @@ class OutcomeRules(Frozen, frozen=True):
         return _any_of(self.fix_words).search(subject) is not None
 
     def is_plain_fix(self, subject: str) -> bool:
-        """Return whether a subject calls its commit a fix and nothing else: ``parser: fix a crash``."""
+        """Return whether a subject calls its commit a fix alone, as in ``parser: fix a crash``."""
         prefixes = r"(?:\[[^\]]*\] *|[^\s:]{1,40}: *)*"
         begins_with_it = _any_of(self.fix_words, prefixes).match(subject)
         return begins_with_it is not None and not _OTHER_FIX.search(subject)
@@ -229,7 +229,7 @@ def trunk_work(history: AttributedHistory, rules: OutcomeRules) -> WorkOnTrunk:
 
 
 class _Watched(NamedTuple):
-    """The work of one iteration on the trunk, and the commit of the mainline that ends its horizon."""
+    """The work of an iteration on the trunk, and the mainline commit that ends its horizon."""
 
     work: TrunkWork
     until: str
@@ -261,7 +261,10 @@ class _Outcomes:
         return outcomes
 
     def _watched(self, record: IterationRecord) -> _Watched | str | None:
-        """Return the landed work of an iteration, only its commit where it is too young; else None."""
+        """Return the landed work of an iteration, or its commit alone while it is too young.
+
+        None means that it has not landed.
+        """
         landing = self._history.landing(record)
         if not landing.landed or not landing.commit:
             return None
@@ -357,7 +360,10 @@ class _Outcomes:
         return commit, count
 
     def _fixed_of_written(self, work: str, fix: str) -> int:
-        """Count the lines of code that some work wrote and a fix took; lines that moved were not written."""
+        """Count the lines of code that some work wrote and a fix took.
+
+        Lines that the work only moved were not written by it.
+        """
         added, removed = self._code_lines(work)
         taken = self._code_lines(fix)[1]
         return ((added - removed) & taken).total()

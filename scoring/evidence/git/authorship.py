@@ -241,7 +241,7 @@ class AttributedHistory(TrunkHistory):
         return decided
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
-        """Return the work of a landing; None where no one commit of the trunk, with a parent, has it."""
+        """Return the work of a landing; None where no single commit of the trunk has it."""
         commit = landing.commit
         if not landing.landed or commit is None or commit in self._shallow:
             return None

@@ -1,4 +1,7 @@
-"""Where lines of commits went: each line is followed forwards, as ``git blame -w`` follows it back."""
+"""Where the lines of commits went.
+
+Each line is followed forwards, as ``git blame -w`` follows it back.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -327,7 +330,13 @@ class _Walk:
         return state
 
     def _changed(self, before: LineIds, file: FilePatch, owner: str) -> LineIds:
-        """Return the lines of a file after a commit, which follows those that it adds if it is ``owner``."""
+        """Return the lines of a file after a commit.
+
+        Args:
+            before: its lines before.
+            file: what the commit changes.
+            owner: the commit, where the lines that it adds are followed; else "".
+        """
         if not file.hunks:
             return before
 
@@ -415,7 +424,10 @@ class _Walk:
         return [self._id_in_merge(line, path, owner) for line in ids]
 
     def _version(self, before: LineIds, file: FilePatch) -> LineIds:
-        """Return the lines of a merged file as one parent knows them, marks for those it does not."""
+        """Return the lines of a merged file as one parent knows them.
+
+        Lines that it does not know have marks.
+        """
         if not file.hunks:
             return before
         ids: LineIds = []

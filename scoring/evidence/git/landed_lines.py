@@ -186,7 +186,10 @@ class TrunkLines:
             path = self._files[path]
 
     def _moved(self, lines: Iterable[FileLine]) -> dict[str, str]:
-        """Return, for files with few of their lines on the trunk, the file that has half of them."""
+        """Return the new files of those with few of their lines on the trunk.
+
+        A new file has at least half of the lines.
+        """
         keys_of = defaultdict[str, list[int]](list)
         for file, key in lines:
             keys_of[file].append(key)
@@ -224,10 +227,10 @@ class _Candidate(NamedTuple):
 
 
 class AttributedLandings(Landings):
-    """The landing of commits by their lines, where their change is not on the trunk as it was made."""
+    """The landing of commits whose change is not on the trunk as it was made, by their lines."""
 
     def of(self, sha: str) -> Landing:
-        """Return whether a resolved commit has landed; the commit field of the entry is left empty."""
+        """Return whether a commit has landed. The commit field of the entry is left empty."""
         if self._shallow or self._graph.on_trunk(sha):
             return super().of(sha)
         return self._weighed[sha]
@@ -263,7 +266,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _removed(self) -> TrunkLines:
-        """What commits remove that add no line, and what the commits do that have a name of theirs."""
+        """The lines removed by commits that add none, and by trunk commits that name these."""
         own = []
         for sha in self._asked:
             added = self._lines.own.get(sha)
@@ -281,7 +284,7 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _tips(self) -> list[Tip]:
-        """The branches and commits that contain a commit in question, those with most of them first."""
+        """The branches and commits that contain most commits in question, in this order."""
         tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
         held = self._graph.counts(self._asked)
         holding = [tip for tip in tips.values() if held.get(tip.sha)]
@@ -530,7 +533,7 @@ class AttributedLandings(Landings):
     def _not_found(
         self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing
     ) -> Landing:
-        """Return why it is not known, or that it did not land: only where no line is there in time."""
+        """Return that a commit did not land, if no line is there in time; else why it is unknown."""
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]
         if sure:
             best = max(sure, key=lambda commit: there.by_commit[commit])
@@ -551,7 +554,7 @@ class AttributedLandings(Landings):
     def _why_unknown(
         self, sha: str, there: LinesThere, candidates: Iterable[_Candidate], before: Landing
     ) -> Unknown | None:
-        """Return why a commit without a landing may have landed all the same; None where it did not."""
+        """Return why a commit without a landing may have landed; None where it did not."""
         if not there.lines:
             return Unknown.NO_LINES
         if there.there:

@@ -214,7 +214,10 @@ class LineHistory:
     def __init__(
         self, repository: GitRepository, cache_dir: Path | None = None, warn: Warn = silent
     ) -> None:
-        """Take an open repository, where to keep what is read (None: nowhere), and a taker of warnings."""
+        """Take an open repository, where to keep what is read, and a taker of warnings.
+
+        Without ``cache_dir`` nothing is kept.
+        """
         self.repository = repository
         self._cache_dir = None if may_change(repository.common_dir) else cache_dir
         self._warn = warn
@@ -225,13 +228,17 @@ class LineHistory:
     def patches(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         """Yield what changes from the second to the first commit of each pair, in their order.
 
-        A pair that git cannot compare, as a partial clone lacks a file, is None; one warning says so.
+        A pair that git cannot compare, as a partial clone lacks a file, is None. One warning
+        says so.
         """
         for first in range(0, len(pairs), _CHUNK):
             yield from self._chunk(pairs[first : first + _CHUNK])
 
     def patch(self, commit: str, parent: str) -> Patch | None:
-        """Return what changes from one commit ("" is nothing) to another; None where git cannot say."""
+        """Return what changes from a parent to a commit; None where git cannot say.
+
+        The parent "" is an empty tree.
+        """
         return next(self.patches([CommitPair(commit, parent)]))
 
     def files(self, pairs: Sequence[CommitPair]) -> Iterator[Patch]:
@@ -243,7 +250,9 @@ class LineHistory:
         yield from _asked(self.repository, pairs, ())
 
     def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
-        """Return what one new file was made of, when only ``sources``, files that are gone, are looked at.
+        """Return what one new file was made of.
+
+        Only ``sources``, files that are gone, are looked at.
 
         None where it was made of none of them.
         """
@@ -286,7 +295,11 @@ class LineHistory:
         return self._text(commit, parent)
 
     def text_removed(self, commit: str, parent: str) -> dict[str, list[bytes]]:
-        """Return the text of the lines that a commit removes, by the path after it; raises the same."""
+        """Return the text of the lines that a commit removes, by the path after it.
+
+        Raises:
+            GitError: git cannot compare the commits.
+        """
         return self._text(parent, commit) if parent else {}
 
     def _text(self, commit: str, parent: str) -> dict[str, list[bytes]]:
@@ -321,7 +334,7 @@ class LineHistory:
                 yield patch
 
     def _remember(self, pair: CommitPair, patch: Patch | None) -> None:
-        """Hold a patch for the next question; the oldest ones go when they are too large together."""
+        """Hold a patch for the next question. When they become too large, the oldest ones go."""
         if patch is None or pair in self._recent:
             return
         self._recent[pair] = patch
@@ -370,7 +383,10 @@ def _size_of(patch: Patch) -> int:
 
 
 def may_change(repository: Path) -> bool:
-    """Return whether what git says of objects may change, by replacements, grafts or a later fetch."""
+    """Return whether what git says of objects may change.
+
+    Replacements, grafts, and the end of a shallow clone change it.
+    """
     with contextlib.suppress(OSError):
         if b" refs/replace/" in (repository / "packed-refs").read_bytes():
             return True
@@ -481,7 +497,7 @@ def _packed(lines: Iterable[bytes]) -> bytes:
 
 
 def _file_of(line: bytes) -> FilePatch:
-    """Read a line such as ``:100644 100644 OLD NEW M<tab>PATH``, which names two paths of a rename."""
+    """Read a line such as ``:100644 100644 OLD NEW M<tab>PATH``; a rename has two paths."""
     fields, *names = line.split(b"\t")
     _, _, old_blob, new_blob, status = fields.decode().split()
     old_path = _unquoted(names[0])

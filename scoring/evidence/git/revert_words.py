@@ -80,7 +80,7 @@ def names_taken_back(message: str) -> TakenBackNames:
 
 
 def title_of(subject: str) -> str:
-    """Return a subject as titles are compared: in one case, without the number of a pull request."""
+    """Return a subject as titles are compared: in one case, without the number of a request."""
     return fold(trim(without_number(trim(subject))))
 
 

@@ -105,7 +105,11 @@ class WorkOnTrunk:
         return {work: self._fates[work.commit] for work in works}
 
     def undone(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Undone]:
-        """Return what undid works, at any time if it says so; GitError: the trunk cannot be read."""
+        """Return what undid works: at any time if it says so, else within the horizon.
+
+        Raises:
+            GitError: the trunk cannot be read.
+        """
         missing = [work for work in dict.fromkeys(works) if work.key not in self._undone]
         if missing:
             self._take_kept(missing)
@@ -136,7 +140,7 @@ class WorkOnTrunk:
     # What is kept
 
     def _take_kept(self, works: Sequence[TrunkWork]) -> None:
-        """Take the kept answers that are still right: no commit since then can have changed them."""
+        """Take the kept answers that no commit since then can have changed."""
         with Store(self._cache_dir, keeps=False) as store:
             raw = store.get("git", self._kept_key, _STAMP)
         if raw is None:
@@ -186,7 +190,7 @@ class WorkOnTrunk:
         return self._graph.mainline[0]
 
     def _parts(self, commit: str) -> tuple[str, ...]:
-        """Return the commits that wrote the lines of some work: all that a merge brought, or the one."""
+        """Return the commits that wrote the lines of some work: one, or all that a merge brought."""
         parents = self._graph.parents[commit]
         if len(parents) < 2:
             return (commit,)

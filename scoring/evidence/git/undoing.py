@@ -176,7 +176,7 @@ class UndoneWork:
         return judged
 
     def _moved_before(self, work: str, taker: str, code: Inversion) -> bool:
-        """Return whether a commit between two others added half of the lines that the second took."""
+        """Return whether a commit in between added half of the lines that the taker took."""
         between = self._between(work, taker)
         return any(
             patch is not None and does_again(patch, code)
@@ -186,7 +186,10 @@ class UndoneWork:
     def _left_nothing(
         self, work: LandedWork, patch: Patch, candidate: Candidate, judged: Judged
     ) -> bool:
-        """Return whether nothing came in the place of what a candidate took; not where git cannot say."""
+        """Return whether nothing came in the place of what a candidate took.
+
+        Where git cannot say, something may have come.
+        """
         try:
             added = self._history.text_added(*self._pair(work.commit)).values()
             removed = self._history.text_removed(*self._pair(work.commit)).values()
@@ -200,7 +203,7 @@ class UndoneWork:
         )
 
     def _undoes_run(self, candidate: Candidate, work: str) -> bool:
-        """Return whether a candidate undoes every path of a run of commits before it that has some work."""
+        """Return whether a candidate undoes a run of commits before it that has some work."""
         run: list[str] = []
         commit = self._graph.first_parent(candidate.commit)
         while commit in self._commits and len(run) < _LONGEST_RUN:
@@ -216,7 +219,7 @@ class UndoneWork:
         return len(known) == len(run) and undoes_run(candidate.patch, known, run.index(work))
 
     def _back_in(self, taker: str, inverted: Inversion) -> str | None:
-        """Return the first commit after a taker, within the horizon, that does again what it undid."""
+        """Return the first commit after a taker, within the horizon, that undoes the undoing."""
         end = self._time(taker) + self._horizon
         later = [
             self._pair(commit)
@@ -288,7 +291,7 @@ class UndoneWork:
         return newer[-_MOST_NAMING:]
 
     def _restoring(self, work: LandedWork, patch: Patch) -> list[str]:
-        """Return the commits within the horizon in which a file has its content from before some work."""
+        """Return the commits within the horizon that give a file its content from before some work."""
         blobs = {(file.old_path, file.old_blob) for file in patch}
         pairs = self._between(work.commit, work.until, last=True)
         return [
@@ -300,7 +303,15 @@ class UndoneWork:
     # The trunk
 
     def _between(self, older: str, newer: str, last: bool = False) -> list[CommitPair]:
-        """Return the commits of the trunk, merges aside, between two, each with its parent; oldest first."""
+        """Return the commits of the trunk between two, oldest first, each with its parent.
+
+        Merges are left out.
+
+        Args:
+            older: the commit after which they come.
+            newer: the commit before which they come.
+            last: whether that one is among them.
+        """
         place = self._place
         first = place[newer] + (not last)
         commits = self._graph.trunk[first : place[older]]

@@ -148,7 +148,7 @@ class Inversion(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nearly all that the work added is gone, and nearly all that it removed is there."""
+        """Whether nearly all that the work added is gone, and what it removed is there."""
         return self.took >= _WHOLE * self.added and self.back >= _WHOLE * self.removed
 
     @property
@@ -260,7 +260,7 @@ Rule: TypeAlias = Literal["s", "a", "b1", "b2", "b3"]
 
 
 class Judged(NamedTuple):
-    """What one candidate did to some work: the rule that holds, or None, and how much it inverts."""
+    """What one candidate did to some work: the rule that holds, if any, and what it inverts."""
 
     rule: Rule | None
     all_text: Inversion
@@ -274,7 +274,7 @@ def judge(
     counts: Counts,
     undoes_run: bool,
 ) -> Judged:
-    """Return which rule says that a candidate took some work back, of those that ask only these two.
+    """Return which rule says that a candidate took some work back.
 
     Rules *a* to *b3* need more of other commits and of the text: see the caller.
 
@@ -305,7 +305,10 @@ def judge(
 
 
 def _inverts_half(work: Patch, all_text: Inversion, other: Patch) -> bool:
-    """Return whether a patch inverts half of some work: of its lines, or of its files without lines."""
+    """Return whether a patch inverts half of the lines of some work.
+
+    Of work without lines, as of pictures, half of the files have to be as before.
+    """
     if all_text.added + all_text.removed:
         return all_text.share >= _HALF
     restored = sum(_restores(file.path, file.old_blob, other) for file in work)
@@ -359,7 +362,10 @@ def _is_plain_removal(work: Patch, fate: Fate | None, other: Patch, code: Invers
 
 
 def added_in_place(work: Patch, other: Patch, code: Inversion) -> int:
-    """Count the lines that a patch adds where it took lines, beyond those that the work had removed."""
+    """Count the lines that a patch adds where it took lines.
+
+    Those that the work had removed do not count.
+    """
     removed = Counter(key for file in work for key in file.removed())
     added = Counter[int]()
     for file in other:
@@ -375,7 +381,10 @@ def nothing_in_place(
     work_identifiers: frozenset[str],
     added_identifiers: Iterable[frozenset[str]],
 ) -> bool:
-    """Return whether nothing came in the place of what was taken: no lines, no identifiers again."""
+    """Return whether next to nothing came in the place of what was taken.
+
+    Neither other lines may have come there, nor the identifiers of the work anywhere again.
+    """
     if added_in_place(work, other, code) > _LEFT * code.took:
         return False
     most = _LEFT * len(work_identifiers)
