@@ -47,7 +47,7 @@ _WATCHED = {
         "scoring.evidence.transcripts.scan:Scan.close",
     ),
     LOG: ("scoring.log.load:load_log_for",),
-    HOOKS: ("scoring.evidence.beside:hook_facts",),
+    HOOKS: ("scoring.evidence.entry_files:hook_facts",),
     AROUND: ("scoring.evidence.scopes:declared_scopes", "scoring.evidence.facts:Evidence.of"),
     GIT: (
         "scoring.evidence.git.repository:GitRepository.__init__",

@@ -34,7 +34,10 @@ class SignalReading(Protocol):
 
     @property
     def sub_score(self) -> float:
-        """The vote, from 0 to 1; meaningless when absent."""
+        """The vote, from 0 to 1.
+
+        Meaningless when absent.
+        """
 
     @property
     def detail(self) -> str:
@@ -52,7 +55,10 @@ class SignalReadings(Protocol):
         """The number of the iteration."""
 
     def value(self, signal_id: str) -> SignalReading:
-        """Return the reading of a signal; absent when the id is unknown."""
+        """Return the reading of a signal.
+
+        Absent when the id is unknown.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,10 @@ RUBRIC_VERSION = "2.1.0"
 """The version that scores when the user names no other."""
 
 SIZE_LIMIT = 128 << 10
-"""The largest rubric, in bytes; the longest that was released has 10 KiB."""
+"""The largest rubric, in bytes.
+
+The longest that was released has 10 KiB.
+"""
 
 _DEPTH_LIMIT = 8
 
@@ -50,7 +53,10 @@ def released_profile(name: str) -> dict[str, object]:
 
 
 def read_released(path: Path) -> object:
-    """Return the plain data of a released YAML file; raises as :func:`read_data`."""
+    """Return the plain data of a released YAML file.
+
+    Raises as :func:`read_data`.
+    """
     import json  # a command that only names a rubric reads none
 
     try:

@@ -128,7 +128,10 @@ class Rubric:
             raise RubricError(f"rubric {self.version or '(no version)'}: {problem}")
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with this rubric, in words; nothing when it is valid."""
+        """Yield what is wrong with this rubric, in words.
+
+        Nothing when it is valid.
+        """
         if not self.version:
             yield "version is empty"
         yield from self._choice_problems()
@@ -202,7 +205,10 @@ class Rubric:
             yield f"the lowest band starts at {self.bands[-1].min}; it must start at 0"
 
     def band(self, value: float) -> str:
-        """Name the band of ``value``; values outside 0 to 1 take the nearest band."""
+        """Name the band of ``value``.
+
+        Values outside 0 to 1 take the nearest band.
+        """
         for band in self.bands:
             if value >= band.min:
                 return band.name
@@ -304,9 +310,16 @@ def combine(signals: Iterable[tuple[str, str, float]], readings: SignalReadings)
 
 
 def _row(
-    signal_id: str, label: str, weight: float, total: float, reading: SignalReading
+    signal_id: str,
+    label: str,
+    weight: float,
+    total: float,
+    reading: SignalReading,
 ) -> SignalContribution:
-    """Return the row of one signal; ``total`` is the weight of all signals that are present."""
+    """Return the row of one signal.
+
+    ``total`` is the weight of all signals that are present.
+    """
     if not reading.present:
         return SignalContribution(
             signal=signal_id,

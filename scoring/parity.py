@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, Unpack
 from rubric import EVIDENCE_REFERENCE
 from scoring.errors import silent
 from scoring.evidence.artifacts import Corrections, artifact_status
-from scoring.evidence.beside import PROFILE, hook_facts
+from scoring.evidence.entry_files import PROFILE, hook_facts
 from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, RULES, Options, Sources
 from scoring.evidence.scopes import declared_scopes

@@ -128,7 +128,12 @@ def score_iteration(
     Arguments and errors are those of :func:`examine_iteration`.
     """
     scored = examine_iteration(
-        iter_log_dir, repo_dir, iteration, *transcript_dirs, rubric=rubric, **options
+        iter_log_dir,
+        repo_dir,
+        iteration,
+        *transcript_dirs,
+        rubric=rubric,
+        **options,
     )
     return scored.score, scored.record
 
@@ -156,7 +161,12 @@ def examine_iteration(
         raise no_such_entry(iter_log_dir, iteration)
 
     ((scored,),) = score_iterations(
-        records, iter_log_dir, sources, rubric, only={iteration}, observe=observe
+        records,
+        iter_log_dir,
+        sources,
+        rubric,
+        only={iteration},
+        observe=observe,
     )
     return scored
 
@@ -241,9 +251,15 @@ class _RubricReading(NamedTuple):
 
 
 def _scores_of(
-    facts: IterationFacts, rubrics: Sequence[Rubric], wanted: Collection[str], compare: bool
+    facts: IterationFacts,
+    rubrics: Sequence[Rubric],
+    wanted: Collection[str],
+    compare: bool,
 ) -> Iterator[_RubricReading]:
-    """Yield what each rubric makes of some facts; rubrics that judge them alike share signals."""
+    """Yield what each rubric makes of some facts.
+
+    Rubrics that judge them alike share signals.
+    """
     judged: dict[tuple[bool, str], SignalSet] = {}
 
     for rubric in rubrics:
@@ -256,7 +272,10 @@ def _scores_of(
 
 
 def _warn_of_what_is_not_seen(
-    evidence: Evidence, rubric: Rubric, log_dir: Path, is_whole_log: bool
+    evidence: Evidence,
+    rubric: Rubric,
+    log_dir: Path,
+    is_whole_log: bool,
 ) -> None:
     """Warn where there is no trunk, and where the reference's rules read a claim as false."""
     warn = evidence.sources.warn

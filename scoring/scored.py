@@ -51,7 +51,10 @@ class ScoredIteration(Frozen, frozen=True):
         return [spec.id for spec in rubric.signals if self.signals.value(spec.id).present]
 
     def line(self, lost: tuple[Loss, ...] = ()) -> "ScoredLine":
-        """Return what tables show of it; ``lost`` is evidence that only its old sidecar had."""
+        """Return what tables show of it.
+
+        ``lost`` is evidence that only its old sidecar had.
+        """
         return ScoredLine(
             iteration=self.score.iteration,
             task_id=self.record.task_id,

@@ -9,7 +9,7 @@ import click
 from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.output import reply, warn
 from scoring.errors import OptionError
-from scoring.evidence.beside import SCORED_CLASSES, HookOutcome
+from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
 from scoring.jobs import hook_install
 from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp

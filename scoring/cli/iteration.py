@@ -20,7 +20,7 @@ from scoring.cli.reading import (
     sources,
 )
 from scoring.errors import DaScoreError, NotFoundError
-from scoring.evidence.beside import (
+from scoring.evidence.entry_files import (
     PROFILE,
     HookOutcome,
     deliberation_facts,

@@ -83,7 +83,7 @@ def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
 
 
 def artifact_status(repo_root: Path | str, path: str) -> str:
-    """Return the ``status`` of a verifier's result artifact; "" when there is none."""
+    """Return the ``status`` of a verifier's result artifact, if it has one."""
     fields = read_fields(artifact_path(repo_root, path), {"status": Reader.string})
     if fields is None:
         return ""
@@ -91,7 +91,7 @@ def artifact_status(repo_root: Path | str, path: str) -> str:
 
 
 def artifact_place(repo_root: Path | str, path: str) -> str:
-    """Return where an artifact is in the repository, without symlinks; "" where there is none."""
+    """Return where an artifact is in the repository, without symlinks, if it is a file there."""
     if not trim(path):
         return ""
 

@@ -1,4 +1,7 @@
-"""Everything that evidence says of the iterations of one log, as facts; signals judge them."""
+"""Everything that evidence says of the iterations of one log, as facts.
+
+Signals judge them.
+"""
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -6,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.evidence.artifacts import Corrections, artifact_place, artifact_status
-from scoring.evidence.beside import (
+from scoring.evidence.entry_files import (
     PROFILE,
     DeliberationFacts,
     HookFacts,
@@ -99,7 +102,7 @@ class Evidence:
             records: all entries of the log, sorted.
             log_dir: the folder of the entries.
             sources: where evidence comes from.
-            scan: the reading of transcripts that has begun; None where there are none.
+            scan: the reading of transcripts that has begun; None without any.
             only: the numbers of the iterations that will be asked about; None for all.
             profile: the released profile under which DR transcripts are measured; None reads none.
             labels: whether labels are read.
@@ -192,13 +195,15 @@ class Evidence:
         return label_facts(self._log_dir, iteration)
 
     def _counted_for(self, record: IterationRecord) -> int | None:
-        """Return the lower iteration that names the same commit; None where there is none."""
+        """Return the lower iteration that names the same commit, if there is one."""
         commit = self._named_commit(record)
         if commit is None:
             return None
 
         first = self._first_to_name.get(commit, record.iteration)
-        return first if first < record.iteration else None
+        if first < record.iteration:
+            return first
+        return None
 
     def _named_commit(self, record: IterationRecord) -> str | None:
         """Return the commit that an entry names, or else the one that has its subject."""
@@ -223,12 +228,16 @@ class Evidence:
             return self._transcripts.get(iteration)
 
         answer = self._answers.get(iteration)
-        return answer.transcripts if answer else None
+        if answer:
+            return answer.transcripts
+        return None
 
     def observed(self, iteration: int) -> Observed | None:
-        """Return what was observed in an iteration's own lines; None where it has none."""
+        """Return what was observed in an iteration's own lines, or None where it has none."""
         answer = self._answers.get(iteration)
-        return answer.observed if answer else None
+        if answer:
+            return answer.observed
+        return None
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:

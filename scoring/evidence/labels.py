@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError, YamlError
-from scoring.evidence.beside import label_file_name
+from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
 from scoring.text import cut, printable
@@ -40,7 +40,7 @@ _SHOWN_WIDTH = 40
 
 
 class Judgement(NamedTuple):
-    """What a person thought of an iteration; None where it was not given."""
+    """What a person thought of an iteration, or None where it was not given."""
 
     correctness: int | None = None
     scope: str | None = None
@@ -92,7 +92,7 @@ class LabelRecord:
 
     @property
     def latest(self) -> LabelEdit | None:
-        """The last edit by a person who may edit; None when there is none."""
+        """The last edit by a person who may edit, if there is one."""
         for edit in reversed(self.history):
             if edit.role != READONLY:
                 return edit
@@ -200,7 +200,7 @@ class _LabelReading:
             self.notes.append(text)
 
     def _label(self, reader: Reader, node: Node) -> LabelRecord | None:
-        """Take one label; None for one that is left out."""
+        """Take one label, or None for one that is left out."""
         self._position += 1
         try:
             fields = reader.struct(node, {**_LABEL, "history": items_of(self._edit)})
@@ -228,7 +228,7 @@ class _LabelReading:
         )
 
     def _problem(self, fields: dict[str, Any]) -> str:
-        """Return why a label is left out; "" when it is not."""
+        """Return why a label is left out, or "" when it is not."""
         if not fields.get("actor"):
             return "no actor"
 
@@ -290,8 +290,17 @@ class _LabelReading:
         self._note(f"line {node.line}: {problem}; it counts as not given")
         return None
 
-    def _known_word(self, node: Node, name: str, word: str, known: Collection[str]) -> str | None:
-        """Return a word that is known; None, with a note unless it is empty, for another."""
+    def _known_word(
+        self,
+        node: Node,
+        name: str,
+        word: str,
+        known: Collection[str],
+    ) -> str | None:
+        """Return a word that is known.
+
+        None, with a note unless it is empty, for another.
+        """
         if word in known:
             return word
         if word:

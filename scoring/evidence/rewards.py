@@ -87,7 +87,7 @@ _EVAL_RUN_FIELDS: dict[str, Take] = {
 
 
 def _eval_run(folder: Path) -> GradedRun | None:
-    """Read a run of ``da eval``; None where its file is none."""
+    """Read a run of ``da eval``, or None where its file is none."""
     run = read_fields(folder / EVAL_RUN, _EVAL_RUN_FIELDS)
     if run is None:
         return None
@@ -110,7 +110,10 @@ def _eval_run(folder: Path) -> GradedRun | None:
 
 
 def _reward_of_verification(verify: dict[str, Any]) -> float | None:
-    """Return 1 for a run that passed, and 0 for one that failed in a phase; else None."""
+    """Return 1 for a run that passed, and 0 for one that failed in a phase.
+
+    Else None.
+    """
     passed = verify.get("passed")
     if passed:
         return 1.0
@@ -120,7 +123,7 @@ def _reward_of_verification(verify: dict[str, Any]) -> float | None:
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    """Read a trial of Harbor; None where its file is none, as that of a whole job."""
+    """Read a trial of Harbor, or None where its file is none, as that of a whole job."""
     result = value_in(folder / TRIAL, SIZE_LIMIT)
     if not isinstance(result, dict):
         return None
@@ -144,7 +147,7 @@ def _trial(folder: Path) -> GradedRun | None:
 
 
 def _reward_of_trial(rewards: object) -> float | None:
-    """Return the number called ``reward``, or the only one; None where it is not from 0 to 1."""
+    """Return the number called ``reward``, or the only one, or None where it is not from 0 to 1."""
     if not isinstance(rewards, dict):
         return None
 
@@ -158,7 +161,9 @@ def _reward_of_trial(rewards: object) -> float | None:
 
 def _day(stamp: str) -> str:
     match = _DAY.match(stamp)
-    return match[0] if match else ""
+    if match:
+        return match[0]
+    return ""
 
 
 def _run_name(folder: Path) -> str:
@@ -166,9 +171,11 @@ def _run_name(folder: Path) -> str:
 
 
 def source_of_reward(log_dir: Path, iteration: int) -> str | None:
-    """Return the name of the run that an entry was derived from; None for any other entry."""
+    """Return the name of the run that an entry was derived from, or None for any other entry."""
     fields = read_fields(log_dir / reward_file_name(iteration), {"source": Reader.string})
-    return fields.get("source") if fields else None
+    if fields:
+        return fields.get("source")
+    return None
 
 
 def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:

@@ -81,7 +81,10 @@ ATTRIBUTED = EvidenceRules(
     git=_when_called("git.authorship", "AttributedHistory"),
     corrections=_when_called("artifacts", "reported_corrections"),
 )
-"""Evidence as observed, of each iteration's own work; see ``docs/EVIDENCE.md``."""
+"""Evidence as observed, of each iteration's own work.
+
+See ``docs/EVIDENCE.md``.
+"""
 
 RULES: Mapping[str, EvidenceRules] = {rules.name: rules for rules in (REFERENCE, ATTRIBUTED)}
 
@@ -197,7 +200,10 @@ class Sources(Frozen, frozen=True):
 
     @property
     def cache_dir(self) -> Path | None:
-        """The folder of the store; None keeps nothing."""
+        """The folder of the store.
+
+        None keeps nothing.
+        """
         return self.reading.get("cache_dir")
 
     def entries(

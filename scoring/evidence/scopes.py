@@ -112,7 +112,10 @@ def path_scope(rules: Literal["reference", "attributed"], entries: tuple[str, ..
 
 
 def _clean(path: str) -> str:
-    """Clean a path without looking at the disk; unlike Python, two leading slashes are one."""
+    """Clean a path without looking at the disk.
+
+    Unlike Python, two leading slashes are one.
+    """
     if path.startswith("/"):
         path = "/" + path.lstrip("/")
     return posixpath.normpath(path)
@@ -186,7 +189,10 @@ class _Glob:
 
 
 def _tokens(glob: str, is_at_name: bool) -> list[str]:
-    """Split a pattern; where a name begins (``is_at_name``), ``**/`` may be no folder."""
+    """Split a pattern.
+
+    Where a name begins (``is_at_name``), ``**/`` may be no folder.
+    """
     tokens: list[str] = []
     for part in re.findall(r"\*\*+/?|.", glob, re.DOTALL):
         if not part.startswith(_STARS):
@@ -247,7 +253,9 @@ def is_document(path: str) -> bool:
 
 
 def _name_and_suffix(path: str) -> tuple[str, str]:
-    """Return the last part of a path, and what follows its last dot; both in lower case."""
+    """Return the last part of a path and what follows its last dot, in lower case."""
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.rpartition(".")
-    return name, suffix if stem else ""
+    if stem:
+        return name, suffix
+    return name, ""

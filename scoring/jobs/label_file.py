@@ -16,7 +16,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
 from scoring.errors import InputError, WriteError
-from scoring.evidence.beside import label_file_name
+from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.labels import (
     READONLY,
     REVIEWER,

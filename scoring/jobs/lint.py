@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from scoring.errors import GitError, InputError, YamlError
-from scoring.evidence.beside import deliberation_facts, hook_facts
+from scoring.evidence.entry_files import deliberation_facts, hook_facts
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.labels import label_facts
 from scoring.files import read_file

@@ -22,7 +22,7 @@ from scoring.log.model import IterationRecord
 from scoring.score import score_iterations
 from scoring.sidecars.provenance import Provenance
 from scoring.sidecars.scores import PersistedScore
-from scoring.signals.table import files_beside, optional_signals
+from scoring.signals.table import entry_file_names, optional_signals
 
 PATIENCE = 3
 """After how many looks at an unchanged file that cannot be read it is reported as broken."""
@@ -238,7 +238,7 @@ class LogWatch:
     def _states_beside(self, iteration: int) -> list[_FileState]:
         """Return the states of the files of an iteration that its signals read."""
         states: list[_FileState] = []
-        for name in files_beside(iteration, self._optional_signals):
+        for name in entry_file_names(iteration, self._optional_signals):
             states.append(state_of(self._folder + name) if name in self._names else None)
         return states
 

@@ -9,7 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from scoring.errors import InputError, YamlError
-from scoring.evidence.beside import HookOutcome, deliberation_names, hook_file_name, hook_records
+from scoring.evidence.entry_files import (
+    HookOutcome,
+    deliberation_names,
+    hook_file_name,
+    hook_records,
+)
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import exclusive_lock, read_file, write_atomically
 from scoring.log.find import missing_log_message

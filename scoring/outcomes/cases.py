@@ -156,7 +156,10 @@ def _what_became(
 
 
 def _cases_of(
-    log: ScoredLog, became: _WhatBecame, outcome: OutcomeName, log_dir: Path | str
+    log: ScoredLog,
+    became: _WhatBecame,
+    outcome: OutcomeName,
+    log_dir: Path | str,
 ) -> list[Case]:
     cases = []
     for iteration in log.iterations:
@@ -249,13 +252,20 @@ def case_of(
 
 
 def _lines_added(
-    facts: IterationFacts, outcome: Outcome | None, name: OutcomeName, unit: Unit | None
+    facts: IterationFacts,
+    outcome: Outcome | None,
+    name: OutcomeName,
+    unit: Unit | None,
 ) -> int | None:
     if name == "reward":
         return facts.record.lines_added
     if name in BEFORE_LANDING:
-        return unit.written_here or facts.record.lines_added if unit else None
-    return outcome.lines_added if outcome else None
+        if unit:
+            return unit.written_here or facts.record.lines_added
+        return None
+    if outcome:
+        return outcome.lines_added
+    return None
 
 
 def _truth(
@@ -266,19 +276,27 @@ def _truth(
     unit: Unit | None,
     reward: float | None,
 ) -> float | None:
-    """Return what became of an iteration, from 0 to 1; None where that is unknown."""
+    """Return what became of an iteration, from 0 to 1, or None where that is unknown."""
     if name == "reward":
         return reward
     if name == "yield":
-        return unit.landed_share if unit else None
+        if unit:
+            return unit.landed_share
+        return None
     if name == "landed":
-        return LANDED.get(unit.state) if unit else None
+        if unit:
+            return LANDED.get(unit.state)
+        return None
     if name == "survival":
-        return outcome.survival if outcome else None
+        if outcome:
+            return outcome.survival
+        return None
     if name == "label":
         iteration = facts.record.iteration
         label = label_value(facts.labels or label_facts(Path(log_dir), iteration), iteration)
-        return float(label.sub_score) if label.present else None
+        if label.present:
+            return float(label.sub_score)
+        return None
     return float(not getattr(outcome, name))
 
 
@@ -295,7 +313,7 @@ def _alone(iteration: int) -> str:
 
 
 def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float | None]:
-    """Return what was observed of an iteration as numbers; None where nothing was."""
+    """Return what was observed of an iteration as numbers, or None where nothing was."""
     observed = facts.observed
     if observed is not None and observed.method is None:
         observed = None
@@ -347,9 +365,13 @@ def observations(facts: IterationFacts, signals: SignalSet) -> dict[str, float |
 
 
 def _figure(source: object | None, name: str) -> float | None:
-    value: float | None = getattr(source, name, None)
-    return float(value) if isinstance(value, bool) else value
+    value: float | bool | None = getattr(source, name, None)
+    if isinstance(value, bool):
+        return float(value)
+    return value
 
 
 def _check(value: SignalValue) -> float | None:
-    return float(value.sub_score) if value.present else None
+    if value.present:
+        return float(value.sub_score)
+    return None

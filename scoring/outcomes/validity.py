@@ -93,10 +93,15 @@ class Validity:
     @property
     def measure(self) -> str:
         """What the figures are."""
-        return "spearman" if self.outcome in BY_DEGREES else "auc"
+        if self.outcome in BY_DEGREES:
+            return "spearman"
+        return "auc"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data; the key ``auc`` holds the figure also where that is a correlation."""
+        """Return plain data.
+
+        The key ``auc`` holds the figure also where that is a correlation.
+        """
         return {
             "outcome": self.outcome,
             "rubric": self.rubric,
@@ -124,7 +129,10 @@ def _plain(figure: Foretold) -> dict[str, Any]:
 
 
 def validity(
-    cases: Sequence[Case], outcome: OutcomeName, rubric: str, horizon_days: float
+    cases: Sequence[Case],
+    outcome: OutcomeName,
+    rubric: str,
+    horizon_days: float,
 ) -> Validity:
     """Find out whether a score foretells an outcome.
 
@@ -171,7 +179,9 @@ def validity(
 
 
 def _value_of_enough_evidence(case: Case) -> float | None:
-    return None if case.band == BAND_INSUFFICIENT else case.value
+    if case.band == BAND_INSUFFICIENT:
+        return None
+    return case.value
 
 
 def _positives(cases: Sequence[Case], outcome: OutcomeName) -> int:
@@ -197,7 +207,10 @@ class _Measure:
         return self._measured([figure_of(case) for case in self._cases])
 
     def each(self, figures: Sequence[Mapping[str, float | None]]) -> dict[str, Foretold]:
-        """Measure all figures of a kind; there is a mapping for each case."""
+        """Measure all figures of a kind.
+
+        There is a mapping for each case.
+        """
         names = dict.fromkeys(name for of_case in figures for name in of_case)
         return {name: self._measured([of_case.get(name) for of_case in figures]) for name in names}
 
@@ -287,7 +300,10 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def verdict_of(
-    score: Foretold, positives: int | None, baselines: Sequence[float | None], binary: bool = True
+    score: Foretold,
+    positives: int | None,
+    baselines: Sequence[float | None],
+    binary: bool = True,
 ) -> str:
     """Return in words what an interval says.
 

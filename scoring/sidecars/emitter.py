@@ -54,8 +54,16 @@ def emit(document: Mapping[str, Value]) -> bytes:
     return "".join(parts).encode("utf-8")
 
 
-def _put_mapping(mapping: Mapping[str, Value], indent: int, first: str, put: _Put) -> None:
-    """Write a mapping with its keys at ``indent``; ``first`` comes before the first key."""
+def _put_mapping(
+    mapping: Mapping[str, Value],
+    indent: int,
+    first: str,
+    put: _Put,
+) -> None:
+    """Write a mapping with its keys at ``indent``.
+
+    ``first`` comes before the first key.
+    """
     # yaml.v3 indents to the next multiple of four
     inside = (indent + _INDENT) // _INDENT * _INDENT
 
@@ -95,7 +103,9 @@ def _scalar_line(value: Value, indent: int) -> str:
         return f"{scalar(value)}\n"
     if value:
         raise TypeError("sidecars hold no lists of lists")
-    return "{}\n" if isinstance(value, dict) else "[]\n"
+    if isinstance(value, dict):
+        return "{}\n"
+    return "[]\n"
 
 
 @functools.lru_cache(4096)  # the sidecars of a log repeat labels and reasons
@@ -113,12 +123,16 @@ def scalar(value: bool | int | float) -> str:
     Whole numbers have no point.
     """
     if isinstance(value, bool):
-        return "true" if value else "false"
+        if value:
+            return "true"
+        return "false"
     if isinstance(value, int):
         return str(value)
     if value:
         return _float(value)
-    return "-0" if math.copysign(1, value) < 0 else "0"
+    if math.copysign(1, value) < 0:
+        return "-0"
+    return "0"
 
 
 @functools.lru_cache(4096)  # weights and whole votes repeat
@@ -161,7 +175,9 @@ def text(value: str, indent: int) -> str:
         # not UTF-8: bytes that were carried through
         return _binary(value, indent)
     if "\n" in value:
-        return _double_quoted(value) if _NO_BLOCK.search(value) else _literal(value, indent)
+        if _NO_BLOCK.search(value):
+            return _double_quoted(value)
+        return _literal(value, indent)
     if _reads_as_another_type(value) or _NO_QUOTES.search(value):
         return _double_quoted(value)
     if _NO_PLAIN.search(value):
@@ -218,6 +234,9 @@ def _literal(value: str, indent: int) -> str:
 
 
 def _indented(value: str, indent: int) -> str:
-    """Put the indentation before every line but the first; empty lines get none."""
+    """Put the indentation before every line but the first.
+
+    Empty lines get none.
+    """
     spaces = " " * indent
     return re.sub(f"([{_BREAKS}]+)(?=[^{_BREAKS}])", lambda match: match[1] + spaces, value)

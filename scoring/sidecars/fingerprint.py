@@ -20,7 +20,7 @@ from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.files import read_file
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
-from scoring.signals.table import files_beside
+from scoring.signals.table import entry_file_names
 from scoring.store import Store
 
 _NO_STAMP = b""  # a fingerprint says itself what it is of
@@ -31,7 +31,7 @@ class Fingerprint(Frozen, frozen=True):
     """What one score was computed from, a digest each.
 
     Attributes:
-        inputs: the entry, the files beside it, its artifacts, and the declared scope.
+        inputs: the entry, its files, its artifacts, and the declared scope.
         window: the iteration's time.
         facts: what transcripts show in that time, or in the iteration's own lines.
         git: what git answers; a new tip of the trunk alone changes nothing.
@@ -59,7 +59,10 @@ class Fingerprint(Frozen, frozen=True):
 
 
 def inputs_of(
-    record: IterationRecord, evidence: Evidence, log_dir: Path, wanted: Collection[str]
+    record: IterationRecord,
+    evidence: Evidence,
+    log_dir: Path,
+    wanted: Collection[str],
 ) -> str:
     """Return the digest of the inputs of one iteration; call it before the files are read.
 
@@ -69,7 +72,9 @@ def inputs_of(
         log_dir: the folder of the entry.
         wanted: the ids of the optional signals of the rubric.
     """
-    files = [(name, _bytes_of(log_dir / name)) for name in files_beside(record.iteration, wanted)]
+    files = [
+        (name, _bytes_of(log_dir / name)) for name in entry_file_names(record.iteration, wanted)
+    ]
 
     artifacts: list[bytes | None] = []
     for artifact in record.artifacts:
@@ -129,20 +134,25 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 class Fingerprints:
-    """The fingerprints of one log under one rubric; :func:`fingerprints` opens them."""
+    """The fingerprints of one log under one rubric.
+
+    :func:`fingerprints` opens them.
+    """
 
     def __init__(self, store: Store, log_dir: Path, rubric: Rubric) -> None:
         self._store = store
         self._prefix = f"{os.path.realpath(log_dir)}\0{digest_of(repr(rubric).encode())}\0"
 
     def get(self, iteration: int) -> Fingerprint | None:
-        """Return what the score of an iteration was computed from; None where that is not known."""
+        """Return what the score of an iteration was computed from, if that is known."""
         row = self._store.get("fingerprint", f"{self._prefix}{iteration}", _NO_STAMP)
         if row is None:
             return None
 
         parts = row.decode("ascii", "replace").split(" ")
-        return Fingerprint(*parts) if len(parts) == len(Fingerprint.__struct_fields__) else None
+        if len(parts) == len(Fingerprint.__struct_fields__):
+            return Fingerprint(*parts)
+        return None
 
     def put(self, iteration: int, taken: Fingerprint) -> None:
         """Keep what the score of an iteration was computed from."""
@@ -169,7 +179,10 @@ class Fingerprints:
 
 @contextlib.contextmanager
 def fingerprints(
-    cache_dir: Path | None, log_dir: Path, rubric: Rubric, keeps: bool = True
+    cache_dir: Path | None,
+    log_dir: Path,
+    rubric: Rubric,
+    keeps: bool = True,
 ) -> Iterator[Fingerprints]:
     """Open the fingerprints of a log under a rubric.
 

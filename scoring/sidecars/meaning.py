@@ -39,7 +39,9 @@ class Meaning(NamedTuple):
     @property
     def name(self) -> str:
         """What a score is called: an evidence score where it is not known to foretell anything."""
-        return "Score" if self.means_something else "Evidence score"
+        if self.means_something:
+            return "Score"
+        return "Evidence score"
 
     def __str__(self) -> str:
         if self.verdict is None:
@@ -69,7 +71,10 @@ def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
 
 
 def keep_meaning(
-    cache_dir: Path | None, about: Sequence[object], marks: Iterable[bytes], verdict: str
+    cache_dir: Path | None,
+    about: Sequence[object],
+    marks: Iterable[bytes],
+    verdict: str,
 ) -> None:
     """Keep what was found of some scores.
 

@@ -18,6 +18,7 @@ from scoring.files import holds, write_together
 from scoring.frozen import Frozen
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
+from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, read_fields
 
 
@@ -45,7 +46,7 @@ class OwnLines(Frozen, frozen=True):
     """How an iteration's own lines were found, and what was seen in them, as counts.
 
     Attributes:
-        method: how they were found; None where there are none.
+        method: how they were found; None without any.
         sessions: the ids of the sessions.
         runs: the test runs, of which ``failed`` ones failed.
         last: the verdict of the last run, ``passed`` or ``failed``; None without one.
@@ -129,7 +130,7 @@ class Provenance(Frozen, frozen=True):
 
     Attributes:
         start: the begin of its window, in ns since 1970; None where it is open or there is none.
-        end: the end of its window; None where there is none.
+        end: the end of its window; None without one.
         trunk_ref: the full name of the trunk; "" without one.
         trunk_commit: the tip of the trunk.
         landed: how the work was found on the trunk; "" when that is unknown.
@@ -310,8 +311,8 @@ def write_scores(iter_log_dir: Path | str, sidecars: Iterable[Sidecar]) -> None:
         for files in (evidence_before, scores, evidence_after):
             write_together(files)
     except WriteError as e:
-        written = tuple(path for path, data in scores if holds(path, data))
-        raise WriteError(str(e), written) from e
+        written_paths = tuple(path for path, data in scores if holds(path, data))
+        raise WriteError(str(e), written_paths) from e
 
 
 def provenance_as_dict(provenance: Provenance, rubric_version: str) -> dict[str, Value]:
@@ -337,7 +338,7 @@ def _counts_of(facts: HarnessFacts) -> dict[str, Value]:
 
 
 def time_stamp(time: int | None) -> str:
-    """Return a time in ns since 1970 as RFC 3339 in UTC; "" for none.
+    """Return a time in ns since 1970 as RFC 3339 in UTC, or "" for none.
 
     It has as many digits below a second as are needed.
     """
@@ -350,6 +351,12 @@ def time_stamp(time: int | None) -> str:
     return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
 
 
+def _take_integer_or_null(reader: Reader, node: Node) -> int | None:
+    if reader.is_null(node):
+        return None
+    return reader.integer(node)
+
+
 def _take_like(example: Any) -> Take:
     """Return what reads a value that is written like an example."""
     if isinstance(example, dict):
@@ -358,7 +365,7 @@ def _take_like(example: Any) -> Take:
     if isinstance(example, list | tuple):
         return items_of(_take_like(example[0]))
     if example is None:
-        return lambda reader, node: None if reader.is_null(node) else reader.integer(node)
+        return _take_integer_or_null
     return {int: Reader.integer, str: Reader.string, bool: Reader.boolean}[type(example)]
 
 
@@ -399,7 +406,7 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
 
 
 def _own_lines(content: dict[str, Any]) -> OwnLines | None:
-    """Return what a file says of an iteration's own lines; None where it does not."""
+    """Return what a file says of an iteration's own lines, or None where it does not."""
     if content.keys().isdisjoint(_BLOCKS):
         return None
 

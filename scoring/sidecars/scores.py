@@ -70,7 +70,10 @@ _values_of_row = operator.attrgetter(*_REFERENCE_ROW)
 
 
 def _reference_row(row: SignalContribution) -> dict[str, Value]:
-    """Return a row as the reference writes it; an empty detail is left out."""
+    """Return a row as the reference writes it.
+
+    An empty detail is left out.
+    """
     content = dict(zip(_REFERENCE_ROW, _values_of_row(row), strict=True))
     if not row.detail:
         del content["detail"]
@@ -319,8 +322,8 @@ def _write_all(files: Sequence[tuple[Path, bytes]]) -> list[Path]:
     try:
         write_together(files)
     except WriteError as e:
-        written = tuple(path for path, data in files if holds(path, data))
-        raise WriteError(str(e), written) from e
+        written_paths = tuple(path for path, data in files if holds(path, data))
+        raise WriteError(str(e), written_paths) from e
     return [path for path, _ in files]
 
 
@@ -373,8 +376,8 @@ def read_iteration_score(iter_log_dir: Path | str, iteration: int) -> PersistedS
     """Read a persisted score back, unchecked.
 
     Raises:
-        NotFoundError: there is none.
-        InputError: the file is no score sidecar.
+        NotFoundError: the file does not exist.
+        InputError: the file is not a score sidecar.
     """
     path = iteration_score_path(iter_log_dir, iteration)
     return _score_in(_read(path), str(path))
@@ -384,7 +387,7 @@ def parse_iteration_score(data: bytes, name: str) -> PersistedScore:
     """Read and check the bytes of an iteration's sidecar, called ``name`` in errors.
 
     Raises:
-        InputError: they are no score sidecar.
+        InputError: they are not a score sidecar.
     """
     score = _score_in(data, name)
     check_numbers(score, name)
@@ -395,8 +398,8 @@ def read_score(iter_log_dir: Path | str, iteration: int) -> PersistedScore:
     """Read a persisted score back, and check it.
 
     Raises:
-        NotFoundError: there is none.
-        InputError: the file is no score sidecar, or that of another iteration.
+        NotFoundError: the file does not exist.
+        InputError: the file is not a score sidecar, or that of another iteration.
     """
     path = iteration_score_path(iter_log_dir, iteration)
     score = parse_iteration_score(_read(path), str(path))
@@ -447,8 +450,8 @@ def read_session_score(iter_log_dir: Path | str, session_id: str) -> SessionScor
     """Read a session's persisted score back, unchecked.
 
     Raises:
-        NotFoundError: there is none.
-        InputError: the file is no score sidecar, or the id cannot be a file name.
+        NotFoundError: the file does not exist.
+        InputError: the file is not a score sidecar, or the id cannot be a file name.
     """
     path = session_score_path(iter_log_dir, session_id)
     content = _parsed(_read(path), str(path), _SESSION)

@@ -58,7 +58,9 @@ class State(Frozen, frozen=True):
     lost: tuple[Loss, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.reason}" if self.reason else self.name
+        if self.reason:
+            return f"{self.name}: {self.reason}"
+        return self.name
 
 
 CURRENT = State("current")
@@ -102,8 +104,8 @@ def state_of(
     rubric: Rubric,
     facts: IterationFacts,
     signals: SignalSet,
-    was: Provenance | None,
-    now: Provenance | None,
+    old_provenance: Provenance | None,
+    new_provenance: Provenance | None,
     edited: bool = False,
 ) -> State:
     """Return what a sidecar is worth under a rubric.
@@ -113,8 +115,8 @@ def state_of(
         rubric: the rubric that scores.
         facts: what evidence says now.
         signals: what the signals make of these facts.
-        was: the provenance of the sidecar; None without one.
-        now: the provenance of a new score; None under rules that keep none.
+        old_provenance: that of the sidecar; None without one.
+        new_provenance: that of a new score; None under rules that keep none.
         edited: whether its entry, or a file of the entry, is known to have changed.
     """
     if kept.rubric_version != rubric.version:
@@ -124,10 +126,12 @@ def state_of(
 
     computed = build_persisted_score(rubric.score(signals), facts.record)
     if _say_the_same(kept, computed):
-        return State("stale", _EDITED) if edited else CURRENT
+        if edited:
+            return State("stale", _EDITED)
+        return CURRENT
 
-    lost = _lost(kept, computed, facts, was, now)
-    expected = _expected(kept, rubric, facts, signals, was, lost)
+    lost = _lost(kept, computed, facts, old_provenance, new_provenance)
+    expected = _expected(kept, rubric, facts, signals, old_provenance, lost)
     if lost and not edited and _say_the_same(kept, expected):
         reason = f"evidence is gone: {' and '.join(in_words(lost))}"
         return State("unverified", reason, lost=lost)
@@ -144,7 +148,7 @@ def _expected(
     rubric: Rubric,
     facts: IterationFacts,
     signals: SignalSet,
-    was: Provenance | None,
+    old_provenance: Provenance | None,
     lost: tuple[Loss, ...],
 ) -> PersistedScore:
     """Return the score that the sidecar should hold if it is right about evidence that is gone."""
@@ -152,8 +156,8 @@ def _expected(
     rows = {row.signal: row for row in kept.breakdown if row.signal in gone}
 
     tool_calls = signals.tool_calls
-    if was is not None and tool_calls is not None and lost:
-        calls_then = sum(harness.tool_calls for harness in was.harnesses)
+    if old_provenance is not None and tool_calls is not None and lost:
+        calls_then = sum(harness.tool_calls for harness in old_provenance.harnesses)
         tool_calls = max(tool_calls, calls_then)
 
     score = rubric.score(_PartlyKept(signals, rows, tool_calls))
@@ -181,7 +185,9 @@ def session_state(kept: SessionScore, computed: SessionScore) -> State:
 
 
 def _shown(score: SessionScore | PersistedScore) -> str:
-    return f"{score.value:.3f}" if score.scored else "no score"
+    if score.scored:
+        return f"{score.value:.3f}"
+    return "no score"
 
 
 def _say_the_same(one: PersistedScore, other: PersistedScore) -> bool:
@@ -205,16 +211,19 @@ def _lost(
     kept: PersistedScore,
     computed: PersistedScore,
     facts: IterationFacts,
-    was: Provenance | None,
-    now: Provenance | None,
+    old_provenance: Provenance | None,
+    new_provenance: Provenance | None,
 ) -> tuple[Loss, ...]:
-    """Return the evidence that is gone; where rules keep provenance only that can name it."""
-    if now is None:
+    """Return the evidence that is gone.
+
+    Where rules keep provenance only that can name it.
+    """
+    if new_provenance is None:
         signals = _lost_without_provenance(kept, computed, facts)
         return tuple(Loss(signal) for signal in signals)
-    if was is None:
+    if old_provenance is None:
         return ()
-    return tuple(lost_between(was, now))
+    return tuple(lost_between(old_provenance, new_provenance))
 
 
 def _lost_without_provenance(
@@ -252,7 +261,7 @@ def _signals_not_checked(lost: tuple[Loss, ...], facts: IterationFacts) -> set[s
 
 
 def _how_it_says_more(kept: PersistedScore, expected: PersistedScore, rubric: Rubric) -> str:
-    """Return in words where a sidecar says more than the evidence gives; "" where it does not."""
+    """Return in words where a sidecar says more than the evidence gives, if it does."""
     why = ""
     for difference in _differences(kept, expected, more_only=True):
         why = f"; {difference}"
@@ -278,10 +287,15 @@ def _how_it_says_more(kept: PersistedScore, expected: PersistedScore, rubric: Ru
 
 
 def _rank(band: str, rubric: Rubric) -> int:
-    """Return the place of a band from worst to best; an unknown one is above all."""
+    """Return the place of a band from worst to best.
+
+    An unknown one is above all.
+    """
     names = [BAND_UNSCORED, BAND_INSUFFICIENT]
     names += [known.name for known in reversed(rubric.bands)]
-    return names.index(band) if band in names else len(names)
+    if band in names:
+        return names.index(band)
+    return len(names)
 
 
 def _differences(
@@ -359,8 +373,8 @@ def lost_evidence(
     old: PersistedScore,
     new: PersistedScore,
     facts: IterationFacts,
-    was: Provenance | None,
-    now: Provenance | None,
+    old_provenance: Provenance | None,
+    new_provenance: Provenance | None,
 ) -> list[Loss]:
     """Return what an old score rested on that a new one cannot see any more.
 
@@ -368,15 +382,15 @@ def lost_evidence(
         old: the score before.
         new: the score of ``facts``.
         facts: what evidence says now.
-        was: the provenance of the old score.
-        now: the provenance of the new score.
+        old_provenance: that of the old score.
+        new_provenance: that of the new score.
     """
     lost = [Loss(signal) for signal in lost_signals(old, new, facts)]
 
-    if was and now:
+    if old_provenance and new_provenance:
         # Tokens that the entry reports need no transcript.
         reported = facts.record.session_tokens is not None and facts.observed is None
-        for loss in lost_between(was, now):
+        for loss in lost_between(old_provenance, new_provenance):
             if not (reported and loss.signal == TOKEN_EFFICIENCY):
                 lost.append(loss)
 
@@ -408,7 +422,7 @@ def loss_on_disk(
     iter_log_dir: Path | str,
     new: PersistedScore,
     facts: IterationFacts,
-    now: Provenance | None = None,
+    new_provenance: Provenance | None = None,
 ) -> list[Loss]:
     """Return the evidence that the sidecar on disk has and a new score lacks.
 
@@ -418,15 +432,15 @@ def loss_on_disk(
         iter_log_dir: the folder of the sidecar.
         new: the score of ``facts``.
         facts: what evidence says now.
-        now: the provenance of the new score; None under rules that keep none.
+        new_provenance: that of the new score; None under rules that keep none.
     """
     path = iteration_score_path(iter_log_dir, new.iteration)
     try:
         old = parse_iteration_score(read_file(path, within=iter_log_dir), str(path))
-        was = None
-        if now is not None:
-            was = read_provenance(iter_log_dir, new.iteration)
-        return lost_evidence(old, new, facts, was, now)
+        old_provenance = None
+        if new_provenance is not None:
+            old_provenance = read_provenance(iter_log_dir, new.iteration)
+        return lost_evidence(old, new, facts, old_provenance, new_provenance)
     except DaScoreError:
         return []
 

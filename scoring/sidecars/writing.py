@@ -81,7 +81,10 @@ def write_iterations(
     warn: Warn = silent,
     known: Fingerprints | None = None,
 ) -> None:
-    """Write the sidecars of some iterations; arguments and errors as :func:`write_sidecars`."""
+    """Write the sidecars of some iterations.
+
+    Arguments and errors as :func:`write_sidecars`.
+    """
     sidecars = [prepare_sidecar(iter_log_dir, iteration) for iteration in iterations]
     write_sidecars(iter_log_dir, sidecars, warn, known)
 
@@ -130,7 +133,10 @@ def write_session(
 
 
 def sessions_with_files(sessions: Iterable[SessionScore], warn: Warn) -> list[SessionScore]:
-    """Return the sessions with an id that can name a file; warn of the others."""
+    """Return the sessions with an id that can name a file.
+
+    Warn of the others.
+    """
     writable = []
     for session in sessions:
         if scores.is_plain_session_id(session.session_id):

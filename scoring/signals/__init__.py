@@ -1,1 +1,4 @@
-"""The signals, one file each; :mod:`~scoring.signals.table` lists them."""
+"""The signals, one file each.
+
+:mod:`~scoring.signals.table` lists them.
+"""

@@ -119,7 +119,7 @@ def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
 
 
 def error_rate_of(facts: IterationFacts) -> float | None:
-    """Return the share of tool calls that failed, from 0 to 1; None when none were seen."""
+    """Return the share of tool calls that failed, from 0 to 1, or None when none were seen."""
     failed, ended = _ended_calls(facts)
     if not ended or failed is None:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rubric import SignalID
-from scoring.evidence.beside import PROFILE, DeliberationFacts, deliberation_names
+from scoring.evidence.entry_files import PROFILE, DeliberationFacts, deliberation_names
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
@@ -53,7 +53,7 @@ class DiminishingReturns(Signal):
 
 
 def deliberation_shown(facts: DeliberationFacts | None, iteration: int) -> Deliberation | None:
-    """Return what is shown of a deliberation, whether it votes or not; None where there is none."""
+    """Return what is shown of a deliberation, whether it votes or not, if there is one."""
     if facts is None:
         return None
 

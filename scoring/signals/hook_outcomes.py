@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rubric import SignalID
-from scoring.evidence.beside import HookFacts, HookOutcome, hook_file_name
+from scoring.evidence.entry_files import HookFacts, HookOutcome, hook_file_name
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
@@ -34,7 +34,10 @@ class HookOutcomes(Signal):
         return hook_value(facts.hooks, facts.record.iteration)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; a file that exists needs other content."""
+        """Return what would raise the score.
+
+        A file that exists needs other content.
+        """
         if not present and facts.hooks.failed:
             return f"fix {facts.hooks.path}, or write it again"
         if not present and facts.hooks.records is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rubric import SignalID
-from scoring.evidence.beside import label_file_name
+from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
@@ -129,7 +129,9 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
 
 
 def _update_time(label: "LabelRecord") -> int:
-    return _BEFORE_ALL_TIMES if label.updated is None else label.updated
+    if label.updated is None:
+        return _BEFORE_ALL_TIMES
+    return label.updated
 
 
 def _as_bytes(actor: str) -> bytes:

@@ -67,7 +67,10 @@ class Landed(Signal):
     supply = "name the commit in the entry, as one that this repository has"
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return what git observed; a commit counts for one iteration."""
+        """Return what git observed.
+
+        A commit counts for one iteration.
+        """
         return counted_before(facts) or landed_value(facts.landing)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
@@ -76,7 +79,9 @@ class Landed(Signal):
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
         """Return what would raise the score, or what git lacks to know."""
-        return self.better if present else missing_commit(facts)
+        if present:
+            return self.better
+        return missing_commit(facts)
 
     def named(self, label: str, facts: IterationFacts) -> str:
         """Return its label with the name of the repository's trunk."""
@@ -117,7 +122,10 @@ def counted_before(facts: IterationFacts) -> SignalValue | None:
 
 
 def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
-    """Yield the commit that an entry names, and where it names it; nothing without one."""
+    """Yield the commit that an entry names, and where it names it.
+
+    Nothing without one.
+    """
     if not landing.field:
         return
 

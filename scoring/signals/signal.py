@@ -99,17 +99,22 @@ class Signal(ABC):
         yield from ()
 
     def files(self, iteration: int) -> Iterator[str]:  # noqa: ARG002 - for signals with files
-        """Yield the names of the files beside the entry that it reads; they need not exist."""
+        """Yield the names of the files beside the entry that it reads.
+
+        They need not exist.
+        """
         yield from ()
 
 
 def role_of(record: IterationRecord, nested: AgentRole) -> AgentRole:
     """Return the role that claims: ``nested``, and in the flat schema always the implementer."""
-    return ROLE_IMPL if record.schema_version == SCHEMA_FLAT else nested
+    if record.schema_version == SCHEMA_FLAT:
+        return ROLE_IMPL
+    return nested
 
 
 def unattributed(observed: Observed) -> str:
-    """Return why an iteration has no lines of transcripts that say anything; "" when it has."""
+    """Return why an iteration has no lines of transcripts that say anything, or "" when it has."""
     if observed.problem:
         return observed.problem
     if observed.checkpoint_tokens:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rubric import Rubric, SignalContribution
 from rubric.model import REFERENCE_FLAGS
-from scoring.evidence.beside import PROFILE
+from scoring.evidence.entry_files import PROFILE
 from scoring.evidence.facts import IterationFacts
 from scoring.signals.correction_pressure import CorrectionPressure
 from scoring.signals.diminishing_returns import (
@@ -43,7 +43,7 @@ SIGNALS: tuple[Signal, ...] = (
 
 
 def signal_of(signal_id: str) -> Signal | None:
-    """Return the signal of an id; None for one that only an old sidecar has."""
+    """Return the signal of an id, or None for one that only an old sidecar has."""
     for signal in SIGNALS:
         if signal.id == signal_id:
             return signal
@@ -115,7 +115,9 @@ def fact_of(row: SignalContribution, signals: SignalSet) -> str:
         and row.sub_score == value.sub_score
         and row.detail == value.detail
     )
-    return value.fact if is_same else ""
+    if is_same:
+        return value.fact
+    return ""
 
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
@@ -149,7 +151,7 @@ def labels_vote(*rubrics: Rubric) -> bool:
     return HUMAN_LABEL in optional_signals(*rubrics)
 
 
-def files_beside(iteration: int, wanted: Collection[str]) -> Iterator[str]:
+def entry_file_names(iteration: int, wanted: Collection[str]) -> Iterator[str]:
     """Yield the names of the files beside an entry that its signals read; they need not exist.
 
     Args:

@@ -47,7 +47,10 @@ _LONGEST_NAME = 40
 
 
 class Tests(Signal):
-    """The verdict of the last test run; where claims vote, the share of reported flags."""
+    """The verdict of the last test run.
+
+    Where claims vote, the share of reported flags.
+    """
 
     id = TESTS
     better = "every test flag of the entry is true"
@@ -64,7 +67,12 @@ class Tests(Signal):
             return super().seen(facts)
         if facts.observed.documents:
             detail = "not applicable: the commit changed nothing but documents"
-            return SignalValue(present=False, detail=detail, reason=detail, applicable=False)
+            return SignalValue(
+                present=False,
+                detail=detail,
+                reason=detail,
+                applicable=False,
+            )
         return tests_value(facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:
@@ -88,13 +96,17 @@ class Tests(Signal):
         if facts.observed is not None:
             if present:
                 return "the last test run before the commit passes, and no code is edited after it"
-            return _RUN_TESTS if facts.observed.method else super().advice(present, facts)
+            if facts.observed.method:
+                return _RUN_TESTS
+            return super().advice(present, facts)
 
         if present:
             return self.better
         if facts.record.schema_version == SCHEMA_FLAT:
             return "set tests_total_pass in the entry"
-        return self.supply if facts.all_flags else "set impl.focused_tests_pass in the entry"
+        if facts.all_flags:
+            return self.supply
+        return "set impl.focused_tests_pass in the entry"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
         """Yield the last test run that was seen, or else the flags that the entry has."""
@@ -135,7 +147,12 @@ def tests_value(observed: Observed) -> SignalValue:
     fact = f"{tests.command or 'last test run'}: {verdict}"
     if not tests.last_passed:
         detail += f"; caps the band at {FAILED_CAP}"
-        return present_signal(0, detail + how, cap=FAILED_CAP, fact=fact)
+        return present_signal(
+            0,
+            detail + how,
+            cap=FAILED_CAP,
+            fact=fact,
+        )
 
     sub_score = 0.5 if tests.edited_after else 1
     return present_signal(sub_score, detail + how, fact=fact)

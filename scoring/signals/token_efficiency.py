@@ -35,7 +35,10 @@ class TokenEfficiency(Signal):
         return efficiency_value(None, facts.transcripts, facts.observed)
 
     def advice(self, present: bool, facts: IterationFacts) -> str:
-        """Return what would raise the score; without a window of time no transcript can."""
+        """Return what would raise the score.
+
+        Without a window of time no transcript can.
+        """
         if present or facts.observed is not None:
             return super().advice(present, facts)
         if facts.window is None:

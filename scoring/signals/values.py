@@ -49,7 +49,11 @@ class SignalValue(PartlyCompared, frozen=True):
 
 
 def present_signal(
-    sub_score: float, detail: str, source: Source = "observed", cap: str = "", fact: str = ""
+    sub_score: float,
+    detail: str,
+    source: Source = "observed",
+    cap: str = "",
+    fact: str = "",
 ) -> SignalValue:
     """Build a present value, with the sub-score clamped to 0 to 1.
 
@@ -61,7 +65,12 @@ def present_signal(
 
     clamped = min(sub_score, 1.0) if sub_score > 0 else 0.0
     return SignalValue(
-        present=True, sub_score=clamped, detail=detail, source=source, cap=cap, fact=fact
+        present=True,
+        sub_score=clamped,
+        detail=detail,
+        source=source,
+        cap=cap,
+        fact=fact,
     )
 
 
@@ -189,7 +198,10 @@ class SignalSet(Frozen, frozen=True):
     tool_calls: int | None = None
 
     def value(self, signal_id: str) -> SignalValue:
-        """Return the value of a signal; absent when the id is unknown."""
+        """Return the value of a signal.
+
+        Absent when the id is unknown.
+        """
         value = self.signals.get(SignalID(signal_id))
         if value is None:
             return absent_signal(f"unknown signal {signal_id}")
@@ -216,7 +228,10 @@ def _row(value: SignalValue) -> dict[str, object]:
 
 
 def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:
-    """Return the key that a DR transcript adds to an iteration's data; {} where there is none."""
+    """Return the key that a DR transcript adds to an iteration's data.
+
+    {} where there is none.
+    """
     if deliberation is None:
         return {}
     return {"diminishing_returns": deliberation.as_dict()}

@@ -40,7 +40,10 @@ _LONGEST_NAME = 40
 
 
 class Verifier(Signal):
-    """The mean status of the verifiers; without verifiers, the entry's total test flag."""
+    """The mean status of the verifiers.
+
+    Without verifiers, the entry's total test flag.
+    """
 
     id = VERIFIER
     better = "every verifier ends with status pass"
@@ -48,7 +51,10 @@ class Verifier(Signal):
     by_choice = read_from_lines = True
 
     def value(self, facts: IterationFacts) -> SignalValue:
-        """Return the mean status; an artifact overrides the entry."""
+        """Return the mean status.
+
+        An artifact overrides the entry.
+        """
         return verifier_value(facts.record, facts.statuses, facts.all_flags)
 
     def seen(self, facts: IterationFacts) -> SignalValue:
@@ -78,10 +84,15 @@ class Verifier(Signal):
             return "let the verifier's own command write result_artifact, and name it in the entry"
         if facts.record.schema_version == SCHEMA_FLAT:
             return "set tests_total_pass in the entry"
-        return self.supply if facts.all_flags else "list verifiers with a status in the entry"
+        if facts.all_flags:
+            return self.supply
+        return "list verifiers with a status in the entry"
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the status of each verifier, and its artifact; or else the total test flag."""
+        """Yield the status of each verifier, and its artifact.
+
+        Or else the total test flag.
+        """
         for index, verifier in enumerate(facts.record.verifiers):
             yield from named_fields(entry, f"verifiers.{index}.status")
             if verifier.result_artifact:
@@ -189,9 +200,12 @@ def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
 
 
 def _why_not_observed(
-    index: int, verifier: VerifierRecord, facts: IterationFacts, observed: Observed
+    index: int,
+    verifier: VerifierRecord,
+    facts: IterationFacts,
+    observed: Observed,
 ) -> str:
-    """Return why the status of one verifier is no observation; "" when it is one."""
+    """Return why the status of one verifier is no observation, or "" when it is one."""
     path = trim(verifier.result_artifact)
     if lower(trim(facts.statuses[index])) not in _SUB_SCORES:
         if path:

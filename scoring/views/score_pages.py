@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from rubric import SignalContribution
-from scoring.evidence.beside import HookOutcome
+from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.facts import IterationFacts
 from scoring.outcomes.spending import Spending, spending_of
 from scoring.scored import ScoredIteration

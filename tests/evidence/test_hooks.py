@@ -7,7 +7,7 @@ import pytest
 from helpers import tables
 from helpers.doors import ends, make_fifo
 
-from scoring.evidence.beside import HookOutcome, hook_facts, hook_file_name
+from scoring.evidence.entry_files import HookOutcome, hook_facts, hook_file_name
 
 FULL = """\
 records:

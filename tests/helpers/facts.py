@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.evidence.artifacts import Corrections
-from scoring.evidence.beside import HookFacts
+from scoring.evidence.entry_files import HookFacts
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.git.facts import Changed, Landing, Trunk, Unknown
 from scoring.log.model import IterationRecord

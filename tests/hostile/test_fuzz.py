@@ -23,8 +23,8 @@ from rubric import load_rubric
 from scoring.cli import main
 from scoring.errors import DaScoreError
 from scoring.evidence.artifacts import artifact_status
-from scoring.evidence.beside import hook_facts
 from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.entry_files import hook_facts
 from scoring.evidence.harnesses.lines import read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import label_facts

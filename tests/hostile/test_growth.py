@@ -17,7 +17,6 @@ from helpers.meetings import record as meeting_record
 
 from scoring.errors import DaScoreError
 from scoring.evidence.attribution.neighbourhood import may_be_written
-from scoring.evidence.beside import hook_records
 from scoring.evidence.commands.exit_status import ExitProof
 from scoring.evidence.commands.objective_flags import (
     command_flags,
@@ -27,6 +26,7 @@ from scoring.evidence.commands.objective_flags import (
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
+from scoring.evidence.entry_files import hook_records
 from scoring.evidence.git.agents import agents_named
 from scoring.evidence.git.authorship import _MERGED_BRANCH
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH

@@ -7,7 +7,7 @@ from helpers.commands import DaScore
 from helpers.repos import Repo
 
 from scoring.errors import LogError
-from scoring.evidence.beside import deliberation_facts, hook_facts
+from scoring.evidence.entry_files import deliberation_facts, hook_facts
 from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.labels import label_facts

@@ -9,7 +9,7 @@ from helpers.commands import DaScore, one_line, process
 from helpers.deliberations import document, outputs, round_line, write_json
 
 from scoring.demo import Demo
-from scoring.evidence.beside import hook_facts, hook_records
+from scoring.evidence.entry_files import hook_facts, hook_records
 
 RECORD = ("--rule", "tests.run-first", "--result", "advise", "--lifecycle", "stop")
 

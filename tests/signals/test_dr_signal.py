@@ -14,7 +14,7 @@ from helpers.repos import Repo
 from rubric import Rubric, default_rubric, released_rubric
 from scoring import build_signal_sets, examine_iteration, score_log
 from scoring.cli import main
-from scoring.evidence.beside import deliberation_facts
+from scoring.evidence.entry_files import deliberation_facts
 from scoring.jobs.backfill import BackfillPlan, LogJob, backfill_log
 from scoring.log.settings import Settings
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value

@@ -6,7 +6,7 @@ import pytest
 from helpers.deliberations import BLOCKED, outputs, transcript
 from helpers.facts import facts_of
 
-from scoring.evidence.beside import DeliberationFacts, HookFacts
+from scoring.evidence.entry_files import DeliberationFacts, HookFacts
 from scoring.log.model import IterationRecord
 from scoring.meters.dr import score_transcript
 from scoring.signals.diminishing_returns import deliberation_value

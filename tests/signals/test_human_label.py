@@ -14,7 +14,7 @@ from scoring.demo import Demo
 from scoring.evidence.labels import labels_in
 from scoring.log.model import IterationRecord
 from scoring.signals.human_label import HumanLabel, label_value
-from scoring.signals.table import files_beside, labels_vote
+from scoring.signals.table import entry_file_names, labels_vote
 from scoring.signals.values import SignalValue
 
 PATH = Path("iter-5.labels.yaml")
@@ -136,8 +136,8 @@ class TestVote:
         assert [v for v in rubric_versions() if labels_vote(released_rubric(v))] == having
 
     def test_is_seen_by_the_fingerprint_there_and_not_elsewhere(self) -> None:
-        assert "iter-5.labels.yaml" in files_beside(5, {"human_label"})
-        assert "iter-5.labels.yaml" not in files_beside(5, ())
+        assert "iter-5.labels.yaml" in entry_file_names(5, {"human_label"})
+        assert "iter-5.labels.yaml" not in entry_file_names(5, ())
 
     def test_comes_through_a_whole_log(self, demo: Demo) -> None:
         write(demo.iter_log_dir, label("ann", edit(2)))

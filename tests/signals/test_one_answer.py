@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubric import released_rubric
-from scoring.evidence.beside import deliberation_facts
+from scoring.evidence.entry_files import deliberation_facts
 from scoring.meters.dr import read_transcript, score_transcript
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS, deliberation_value
 

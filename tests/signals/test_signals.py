@@ -7,7 +7,7 @@ import pytest
 from helpers.repos import Repo
 
 from scoring.evidence.artifacts import Corrections
-from scoring.evidence.beside import HookFacts
+from scoring.evidence.entry_files import HookFacts
 from scoring.evidence.git.facts import Changed, Unknown
 from scoring.evidence.reference.git import ReferenceHistory
 from scoring.log.model import IterationRecord

@@ -13,7 +13,7 @@ from helpers.repos import Repo
 from rubric import released_profile, released_rubric
 from scoring import score_log
 from scoring.errors import SettingsError
-from scoring.evidence.beside import PROFILE
+from scoring.evidence.entry_files import PROFILE
 from scoring.meters.dr import DRResult, DRThresholds, Profile, score_transcript
 from scoring.meters.dr.profile import CURRENT, DEFAULT
 

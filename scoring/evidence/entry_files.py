@@ -14,7 +14,10 @@ if TYPE_CHECKING:  # heavy; a log without a DR transcript needs no meter
     from scoring.meters.dr import DRResult
 
 SCORED_CLASSES = ("prevent_before_action", "remediate_at_stop")
-"""The classes of hook records that are scored; others are only observed."""
+"""The classes of hook records that are scored.
+
+Others are only observed.
+"""
 
 PROFILE = "dr-1"
 """The profile of the meter, unless a rubric names another one. No setting changes it, since scores
@@ -69,7 +72,10 @@ def _hook_outcome(reader: Reader, node: Node) -> HookOutcome:
 
 
 def hook_records(data: bytes) -> list[HookOutcome]:
-    """Return all records in a file of hook outcomes; YamlError when it is none."""
+    """Return all records in a file of hook outcomes.
+
+    YamlError when it is none.
+    """
     node = parse(data)
     if node is None:
         return []
@@ -87,9 +93,19 @@ def hook_facts(log_dir: Path | str, iteration: int) -> HookFacts:
     except FileNotFoundError:
         return HookFacts(path, None)
     except YamlError as e:
-        return HookFacts(path, None, failed="parse", problem=str(e))
+        return HookFacts(
+            path,
+            None,
+            failed="parse",
+            problem=str(e),
+        )
     except InputError as e:
-        return HookFacts(path, None, failed="read", problem=str(e))
+        return HookFacts(
+            path,
+            None,
+            failed="read",
+            problem=str(e),
+        )
 
     scored = [record for record in records if record.intervention_class in SCORED_CLASSES]
     return HookFacts(path, tuple(scored))
@@ -112,12 +128,15 @@ class DeliberationFacts(NamedTuple):
 
 
 def deliberation_names(iteration: int) -> list[str]:
-    """Return what the DR transcript of an iteration may be called; the first that exists counts."""
+    """Return what the DR transcript of an iteration may be called.
+
+    The first that exists counts.
+    """
     return [f"iter-{iteration}.dr.json", f"iter-{iteration}.dr.jsonl"]
 
 
 def deliberation_file(log_dir: Path | str, iteration: int) -> Path | None:
-    """Return the DR transcript of an iteration; None when there is none."""
+    """Return the DR transcript of an iteration, if there is one."""
     for name in deliberation_names(iteration):
         path = os.path.join(log_dir, name)
         if os.path.exists(path):
