@@ -1,4 +1,4 @@
-"""Deliberations that sessions hold: sub-agents that answered one prompt become a DR transcript, and it votes."""
+"""Deliberations of sub-agents in sessions become DR transcripts, and vote."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,10 @@ from scoring.evidence.deliberations import (
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 
-PROMPT = "Review the last commit for errors that would lose data, and say what must change before it is merged."
+PROMPT = (
+    "Review the last commit for errors that would lose data, "
+    "and say what must change before it is merged."
+)
 OTHER = "Write the resize job."
 FIRST = "- The lock is never freed.\n- A failed write is ignored.\n\nIs the queue bounded?"
 SECOND = "- The lock is never freed.\n- The index is built twice."

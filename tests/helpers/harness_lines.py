@@ -92,7 +92,8 @@ def use(tool: str, name: str = "toolu_1", **given: Any) -> Line:
 
 
 def result(name: str | None = "toolu_1", **keys: Any) -> Line:
-    return {"type": "tool_result", "content": "…"} | ({"tool_use_id": name} if name else {}) | keys
+    named = {"tool_use_id": name} if name else {}
+    return {"type": "tool_result", "content": "…"} | named | keys
 
 
 def codex(second: float, kind: str, **payload: Any) -> Line:

@@ -61,7 +61,7 @@ Play = Callable[[Steps, Steps, str], Sequence[ClaimSeen]]
 
 @pytest.fixture
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
-    """Let a session do something until second 20, commit, and do something else; return what it claimed of that."""
+    """Return what a session claims that does something, commits at second 20, and goes on."""
 
     def played(before: Steps, after: Steps, harness: str) -> Sequence[ClaimSeen]:
         history = History(tmp_path)

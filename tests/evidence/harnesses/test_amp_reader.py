@@ -90,21 +90,21 @@ def read(tmp_path: Path, *messages: Any, **keys: Any) -> TranscriptEvents:
 
 
 def test_a_thread_says_what_happened(tmp_path: Path) -> None:
-    rows = read(tmp_path, *(message for step in STORY for message in written(step)))
-    assert seen(rows) == FOUND
-    assert {(span.cwd, span.session, span.agent, span.remote) for span in rows.spans} == {
+    events = read(tmp_path, *(message for step in STORY for message in written(step)))
+    assert seen(events) == FOUND
+    assert {(span.cwd, span.session, span.agent, span.remote) for span in events.spans} == {
         (FOLDER, "T-1", False, "git@host:a/b.git")
     }
-    assert rows.messages == [line.number for line in rows.lines]
+    assert events.messages == [line.number for line in events.lines]
 
 
 def test_what_states_no_time_has_that_of_its_trace_or_of_what_is_before(tmp_path: Path) -> None:
     trace = {"name": "tools", "context": {"messageId": 2}, "endTime": stamp(9)}
     messages = [typed(1, "Go"), response(5, use("Read")), ended(), response(None), ended()]
-    rows = read(
+    events = read(
         tmp_path, *messages, meta={"traces": [trace, 5, {"name": "agent", "endTime": stamp(99)}]}
     )
-    assert [line.time // NS - START for line in rows.lines] == [1, 5, 9, 9, 9]
+    assert [line.time // NS - START for line in events.lines] == [1, 5, 9, 9, 9]
 
 
 def test_a_thread_without_any_time_has_no_lines(tmp_path: Path) -> None:
@@ -140,25 +140,25 @@ def test_without_usable_usage_tokens_are_unknown(tmp_path: Path, usage: Any) -> 
     ],
 )
 def test_a_call_has_a_verdict_where_it_ended(tmp_path: Path, run: Line, failed: list[int]) -> None:
-    rows = read(tmp_path, response(1, use("Bash", cmd="ls")), ended(**run))
-    assert seen(rows).get("failed", []) == failed
+    events = read(tmp_path, response(1, use("Bash", cmd="ls")), ended(**run))
+    assert seen(events).get("failed", []) == failed
 
 
 def test_a_thread_that_another_one_started_is_a_subagent(tmp_path: Path) -> None:
-    rows = read(tmp_path, response(1, use("Read")), typed(2, CORRECTION), mainThreadID="T-0")
-    assert {(span.parent, span.agent) for span in rows.spans} == {("T-0", True)}
-    assert "corrections" not in seen(rows)
+    events = read(tmp_path, response(1, use("Read")), typed(2, CORRECTION), mainThreadID="T-0")
+    assert {(span.parent, span.agent) for span in events.spans} == {("T-0", True)}
+    assert "corrections" not in seen(events)
 
 
 @pytest.mark.parametrize("uri", ["", "https://host/work/app", "file://[", 5])
 def test_a_thread_without_a_folder_names_none(tmp_path: Path, uri: Any) -> None:
-    rows = read(tmp_path, typed(1, "Go"), env={"initial": {"trees": [{"uri": uri}]}})
-    assert [span.cwd for span in rows.spans] == [""]
+    events = read(tmp_path, typed(1, "Go"), env={"initial": {"trees": [{"uri": uri}]}})
+    assert [span.cwd for span in events.spans] == [""]
 
 
 def test_messages_of_other_kinds_are_named(tmp_path: Path) -> None:
-    rows = read(tmp_path, 5, {"role": "dream"}, {"role": "user", "content": 7}, typed(3, "Go"))
-    assert rows.skipped == {
+    events = read(tmp_path, 5, {"role": "dream"}, {"role": "user", "content": 7}, typed(3, "Go"))
+    assert events.skipped == {
         "a field of another type": 1,
         "of a kind that is not known: dream, version 22": 1,
     }
@@ -173,8 +173,8 @@ def test_messages_of_other_kinds_are_named(tmp_path: Path) -> None:
     ids=["cut-short", "no-thread"],
 )
 def test_another_document_is_named(tmp_path: Path, text: bytes, why: str) -> None:
-    rows = events_of(put(tmp_path / "T-1.json", text, document=True), "amp")
-    assert (rows.skipped, rows.lines) == ({why: 1}, [])
+    events = events_of(put(tmp_path / "T-1.json", text, document=True), "amp")
+    assert (events.skipped, events.lines) == ({why: 1}, [])
 
 
 @pytest.mark.sampled(2)

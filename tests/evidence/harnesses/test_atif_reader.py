@@ -76,10 +76,10 @@ def trajectory(tmp_path: Path, *steps: Any, **keys: Any) -> TranscriptEvents:
 
 
 def test_a_trajectory_says_what_happened_and_of_no_call_how_it_ended(tmp_path: Path) -> None:
-    rows = trajectory(tmp_path, *WHOLE)
+    events = trajectory(tmp_path, *WHOLE)
     expected = {name: found for name, found in FOUND.items() if name not in ("breaks", "failed")}
-    assert seen(rows) == expected | {"responses": 8, "tokens": (438, 2438, 24380, 198)}
-    assert {(span.cwd, span.session, span.model) for span in rows.spans} == {("", "t1", "m")}
+    assert seen(events) == expected | {"responses": 8, "tokens": (438, 2438, 24380, 198)}
+    assert {(span.cwd, span.session, span.model) for span in events.spans} == {("", "t1", "m")}
 
 
 def test_one_that_goes_on_repeats_nothing(tmp_path: Path) -> None:
@@ -140,10 +140,10 @@ def test_a_result_without_a_call_is_that_of_the_call_in_its_place(tmp_path: Path
 def test_a_subagent_is_no_person_and_a_compaction_is_noted(tmp_path: Path) -> None:
     inside = document(step(2, "user", CORRECTION), session_id="s2")
     extra: Line = {"extra": {"context_management": {"type": "compaction"}}}
-    rows = trajectory(
+    events = trajectory(
         tmp_path, step(1, "agent", **called("Bash", "x")), subagent_trajectories=[inside]
     )
-    assert (sorted(span.agent for span in rows.spans), "corrections" in seen(rows)) == (
+    assert (sorted(span.agent for span in events.spans), "corrections" in seen(events)) == (
         [False, True],
         False,
     )
@@ -151,12 +151,12 @@ def test_a_subagent_is_no_person_and_a_compaction_is_noted(tmp_path: Path) -> No
 
 
 def test_sources_that_are_not_known_are_named_and_another_form_too(tmp_path: Path) -> None:
-    rows = trajectory(tmp_path, step(1, "ghost"), 5)
+    events = trajectory(tmp_path, step(1, "ghost"), 5)
     kinds = {
         "of a kind that is not known: ghost, version ATIF-v1.7": 1,
         "a field of another type": 1,
     }
-    assert rows.skipped == kinds
+    assert events.skipped == kinds
     other = put(tmp_path / "trajectory.json", {"schema_version": "2", "steps": []}, document=True)
     assert events_of(other, "atif").skipped == {"of a kind that is not known: document": 1}
 

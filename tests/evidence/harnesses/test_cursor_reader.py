@@ -61,13 +61,13 @@ def transcript(tmp_path: Path, *lines: Any, name: str = "k1/k1.jsonl") -> Transc
 
 
 def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) -> None:
-    rows = transcript(tmp_path, *map(written, STORY))
+    events = transcript(tmp_path, *map(written, STORY))
     expected = {name: FOUND[name] for name in ("responses", "edits", "corrections")}
     unknown = {"unknown": 9, "calls": 8, "breaks": [0], "runs": [None, None], "commits": [""]}
-    assert seen(rows) == expected | unknown
-    (span,) = rows.spans
+    assert seen(events) == expected | unknown
+    (span,) = events.spans
     assert (span.cwd, span.session, span.agent) == (f"{SPELLED_FOLDER}work-app", "k1", False)
-    assert {line.time for line in rows.lines} == {START * NS}
+    assert {line.time for line in events.lines} == {START * NS}
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_transcript_says_what_was_done_and_not_how_it_ended(tmp_path: Path) ->
     ],
 )
 def test_a_prompt_states_the_time_up_to_the_next(tmp_path: Path, stamp: str, second: int) -> None:
-    rows = transcript(tmp_path, user("Go", stamp), agent())
-    assert [line.time for line in rows.lines] == [(START + second) * NS] * 2
+    events = transcript(tmp_path, user("Go", stamp), agent())
+    assert [line.time for line in events.lines] == [(START + second) * NS] * 2
 
 
 @pytest.mark.parametrize(
@@ -134,18 +134,20 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path, line: Line, corrections
 
 
 def test_a_subagent_has_no_prompts_of_a_person(tmp_path: Path) -> None:
-    rows = transcript(
+    events = transcript(
         tmp_path, user(TYPED[0], STAMP), agent(), user(CORRECTION), name="k1/subagents/k2.jsonl"
     )
-    assert [(span.session, span.parent, span.agent) for span in rows.spans] == [("k2", "k1", True)]
-    assert "corrections" not in seen(rows)
+    assert [(span.session, span.parent, span.agent) for span in events.spans] == [
+        ("k2", "k1", True)
+    ]
+    assert "corrections" not in seen(events)
 
 
 def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:
-    rows = transcript(
+    events = transcript(
         tmp_path, user("Go", STAMP), {"type": "dream"}, {"role": "user", "message": 5}, b"{", [1]
     )
-    assert rows.skipped == {
+    assert events.skipped == {
         "of a kind that is not known: dream": 1,
         "not JSON": 1,
         "a field of another type": 1,

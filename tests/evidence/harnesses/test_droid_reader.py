@@ -70,12 +70,12 @@ def session(
 
 def test_a_session_says_what_happened_and_its_tokens_in_all(tmp_path: Path) -> None:
     lines = [line for step in STORY if step.what not in NO_STOPS for line in written(step)]
-    rows = session(tmp_path, *lines, settings=SETTINGS)
+    events = session(tmp_path, *lines, settings=SETTINGS)
     expected = {name: found for name, found in FOUND.items() if name not in ("breaks", "tokens")}
-    assert seen(rows) == expected | {"responses": 8, "unknown": 8, "stated": [(7, 5, 0, 0)]}
-    (span,) = rows.spans
+    assert seen(events) == expected | {"responses": 8, "unknown": 8, "stated": [(7, 5, 0, 0)]}
+    (span,) = events.spans
     assert (span.cwd, span.session, span.model, span.agent) == (FOLDER, "d1", "m", False)
-    assert rows.lines[0].number == 1  # as it is numbered in the file
+    assert events.lines[0].number == 1  # as it is numbered in the file
 
 
 @pytest.mark.parametrize(
@@ -148,14 +148,14 @@ def test_a_prompt_is_what_a_person_typed(tmp_path: Path, line: Line, corrections
 
 def test_a_session_that_another_one_called_is_a_subagent(tmp_path: Path) -> None:
     lines = [message(1, "assistant", use("Read")), message(2, "user", text("No, that is wrong"))]
-    rows = session(tmp_path, *lines, head=HEAD | {"callingSessionId": "d0"})
-    assert [(span.parent, span.agent) for span in rows.spans] == [("d0", True)]
-    assert "corrections" not in seen(rows)
+    events = session(tmp_path, *lines, head=HEAD | {"callingSessionId": "d0"})
+    assert [(span.parent, span.agent) for span in events.spans] == [("d0", True)]
+    assert "corrections" not in seen(events)
 
 
 def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path) -> None:
     state = {"type": "compaction_state", "id": "s", "timestamp": stamp(3)}
-    rows = session(
+    events = session(
         tmp_path,
         {"type": "todo_state"},
         {"type": "dream"},
@@ -163,8 +163,8 @@ def test_lines_of_other_kinds_are_named_and_a_compaction_is_noted(tmp_path: Path
         b'{"type": "mess',
         message(4, "user", 5),
     )
-    assert rows.skipped == {"of a kind that is not known: dream, version 2": 1, "not JSON": 1}
-    assert len(rows.of(Compaction)) == 1
+    assert events.skipped == {"of a kind that is not known: dream, version 2": 1, "not JSON": 1}
+    assert len(events.of(Compaction)) == 1
 
 
 def test_a_copy_elsewhere_is_known_by_its_first_line(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="they are not in the project")
 @pytest.mark.parametrize("harness", DIFFERENT)
 def test_a_sample_has_what_its_page_says(harness: str) -> None:
-    read = [rows for of in read_under(SAMPLES / harness).values() for rows in of.items()]
+    read = [events for of in read_under(SAMPLES / harness).values() for events in of.items()]
     sessions = [
         one
-        for _, rows in read
-        for one in (rows.by_session() if len(rows.sessions()) > 1 else [rows])
+        for _, events in read
+        for one in (events.by_session() if len(events.sessions()) > 1 else [events])
     ]
-    (found,) = [rows for rows in sessions if not any(span.agent for span in rows.spans)]
+    (found,) = [events for events in sessions if not any(span.agent for span in events.spans)]
     assert {name for name, _ in read} == {harness.split("-")[0]}
     edits = [f"{FOLDER}/cart.ts", f"{FOLDER}/round.ts"]
     assert seen(found) == DIFFERENT[harness] | {"edits": edits}

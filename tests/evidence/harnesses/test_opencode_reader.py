@@ -213,12 +213,12 @@ class TestSession:
         else:
             old = form == "old-files"
             path = files(data / ("project/app/storage" if old else "storage"), session, old)
-        rows = events_of(path, "kilo" if form == "kilo" else "opencode")
-        assert seen(rows) == FOUND
-        assert {(span.cwd, span.session, span.agent) for span in rows.spans} == {
+        events = events_of(path, "kilo" if form == "kilo" else "opencode")
+        assert seen(events) == FOUND
+        assert {(span.cwd, span.session, span.agent) for span in events.spans} == {
             (FOLDER, "ses_1", False)
         }
-        assert {span.model for span in rows.spans} == {"", "m"}
+        assert {span.model for span in events.spans} == {"", "m"}
 
     def test_has_the_same_keys_in_every_form_and_in_a_fork(self, tmp_path: Path) -> None:
         forked = json.loads(
@@ -246,12 +246,12 @@ class TestSession:
     def test_of_a_parent_is_a_subagents(self, tmp_path: Path) -> None:
         child = document(*MESSAGES, id="ses_2", parentID="ses_1")
         database(tmp_path / DATA / "opencode.db", document(asked(0, "x")), child)
-        rows = events_of(tmp_path / DATA / "opencode.db", "opencode").by_session()
-        assert [{(span.parent, span.agent) for span in one.spans} for one in rows] == [
+        events = events_of(tmp_path / DATA / "opencode.db", "opencode").by_session()
+        assert [{(span.parent, span.agent) for span in one.spans} for one in events] == [
             {("", False)},
             {("ses_1", True)},
         ]
-        found = seen(rows[1])
+        found = seen(events[1])
         assert "corrections" not in found
         assert found["breaks"] == FOUND["breaks"][:1]
 
@@ -351,10 +351,10 @@ class TestPrompt:
         assert found.get("corrections", 0) == corrections
 
     def test_that_compacts_is_noted_once(self, tmp_path: Path) -> None:
-        rows = export(
+        events = export(
             tmp_path, asked(1, "", kind="compaction"), answered(2, summary=True), answered(3)
         )
-        assert len(rows.of(Compaction)) == 1
+        assert len(events.of(Compaction)) == 1
 
 
 class TestDatabase:
@@ -434,8 +434,8 @@ class TestDatabase:
                 found.execute(
                     "INSERT INTO message VALUES (?, ?, ?, ?)", (row[0], "ses_1", 0, value)
                 )
-            rows = seen(events_of(path, "opencode"))
-        assert {name: rows.get(name) for name in FOUND} == FOUND
+            events = seen(events_of(path, "opencode"))
+        assert {name: events.get(name) for name in FOUND} == FOUND
 
     def test_of_files_may_have_some_that_cannot_be_read(self, tmp_path: Path) -> None:
         path = files(tmp_path / "storage", document(*MESSAGES))
@@ -474,7 +474,7 @@ def test_the_places_follow_the_environment(
 
 
 def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
-    rows = export(
+    events = export(
         tmp_path,
         answered(1, {"type": "dream"}),
         {"info": {"role": "robot", "time": {}}, "parts": []},
@@ -483,7 +483,7 @@ def test_what_is_not_understood_is_named(tmp_path: Path) -> None:
     kinds = {
         f"of a kind that is not known: {kind}, version 1.14.3": 1 for kind in ("dream", "robot")
     }
-    assert dict(rows.skipped) == kinds | {"a field of another type": 1}
+    assert dict(events.skipped) == kinds | {"a field of another type": 1}
 
 
 @IN_PARTS

@@ -87,10 +87,16 @@ def session(
 
 
 def test_a_session_says_what_happened(tmp_path: Path) -> None:
-    rows = session(tmp_path, *WHOLE)
-    assert seen(rows) == FOUND | {"responses": 8, "breaks": [0], "tokens": (438, 2438, 24380, 198)}
-    assert {(span.cwd, span.session, span.agent) for span in rows.spans} == {(FOLDER, "p1", False)}
-    assert "m" in {span.model for span in rows.spans}
+    events = session(tmp_path, *WHOLE)
+    assert seen(events) == FOUND | {
+        "responses": 8,
+        "breaks": [0],
+        "tokens": (438, 2438, 24380, 198),
+    }
+    assert {(span.cwd, span.session, span.agent) for span in events.spans} == {
+        (FOLDER, "p1", False)
+    }
+    assert "m" in {span.model for span in events.spans}
 
 
 def test_a_session_of_version_1_has_no_ids(tmp_path: Path) -> None:
@@ -120,22 +126,22 @@ def test_a_session_of_an_agent_begins_with_its_task(
     tmp_path: Path, first: str, agent: bool
 ) -> None:
     head = HEAD | {"parentSession": "t_p0.jsonl"}
-    rows = session(
+    events = session(
         tmp_path,
         message(1, "user", text(first)),
         *written(STORY[1]),
         message(9, "user", text(CORRECTION)),
     )
-    assert not any(span.agent for span in rows.spans)  # without a parent it is a person's
-    rows = session(
+    assert not any(span.agent for span in events.spans)  # without a parent it is a person's
+    events = session(
         tmp_path,
         message(1, "user", text(first)),
         *written(STORY[1]),
         message(9, "user", text(CORRECTION)),
         head=head,
     )
-    assert [span.agent for span in rows.spans][:1] == [agent]
-    assert ("corrections" in seen(rows)) is not agent
+    assert [span.agent for span in events.spans][:1] == [agent]
+    assert ("corrections" in seen(events)) is not agent
 
 
 @pytest.mark.parametrize(
@@ -156,8 +162,8 @@ def test_a_session_of_an_agent_begins_with_its_task(
     ],
 )
 def test_a_prompt_is_what_a_person_typed(tmp_path: Path, line: Line, found: int) -> None:
-    rows = seen(session(tmp_path, *written(STORY[1]), line))
-    assert (rows.get("corrections", 0), rows["calls"], rows.get("runs")) == (found, 1, None)
+    events = seen(session(tmp_path, *written(STORY[1]), line))
+    assert (events.get("corrections", 0), events["calls"], events.get("runs")) == (found, 1, None)
 
 
 def test_what_a_summary_cost_counts_and_a_response_stopped_before_it_began_does_not(
@@ -167,9 +173,9 @@ def test_what_a_summary_cost_counts_and_a_response_stopped_before_it_began_does_
     branch = {"type": "branch_summary", "id": "b", "timestamp": stamp(6)}
     stopped = message(7, "assistant", stopReason="aborted", **usage(0, 0))
     begun = message(8, "assistant", text("I"), stopReason="aborted", **usage(1, 1, 1, 1))
-    rows = session(tmp_path, summary, branch, stopped, begun)
-    assert seen(rows) == {"responses": 2, "tokens": (8, 9, 10, 11), "breaks": [0, 0]}
-    assert len(rows.of(Compaction)) == 1
+    events = session(tmp_path, summary, branch, stopped, begun)
+    assert seen(events) == {"responses": 2, "tokens": (8, 9, 10, 11), "breaks": [0, 0]}
+    assert len(events.of(Compaction)) == 1
 
 
 def test_lines_of_other_kinds_are_named(tmp_path: Path) -> None:

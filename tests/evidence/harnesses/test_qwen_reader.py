@@ -99,12 +99,14 @@ def chat(tmp_path: Path, *lines: Any, name: str = "q1.jsonl") -> TranscriptEvent
 
 
 def test_a_chat_says_what_happened(tmp_path: Path) -> None:
-    rows = chat(tmp_path, *(one for step in STORY if step.what != "stop" for one in written(step)))
-    assert seen(rows) == FOUND | {
+    events = chat(
+        tmp_path, *(one for step in STORY if step.what != "stop" for one in written(step))
+    )
+    assert seen(events) == FOUND | {
         "breaks": [1],
         "tokens": UNCACHED,
     }  # an interruption is not written
-    assert {(span.cwd, span.session) for span in rows.spans} == {(FOLDER, "q1")}
+    assert {(span.cwd, span.session) for span in events.spans} == {(FOLDER, "q1")}
 
 
 @pytest.mark.parametrize(
@@ -180,17 +182,17 @@ def test_a_fork_has_the_keys_of_what_it_repeats(tmp_path: Path) -> None:
 
 
 def test_a_hidden_id_is_no_key(tmp_path: Path) -> None:
-    rows = chat(tmp_path, *(line(n, "user", {"text": "Go"}, uuid="REDACTED") for n in (1, 2)))
-    assert len({line.key for line in rows.lines}) == 2
+    events = chat(tmp_path, *(line(n, "user", {"text": "Go"}, uuid="REDACTED") for n in (1, 2)))
+    assert len({line.key for line in events.lines}) == 2
 
 
 def test_compactions_are_noted_and_other_kinds_named(tmp_path: Path) -> None:
     compacted = line(2, "system", subtype="chat_compression")
-    rows = chat(
+    events = chat(
         tmp_path, line(1, "dream"), compacted, b'{"uuid": "x", "ty', line(3, "user", 5, message=7)
     )
-    assert rows.skipped == {"of a kind that is not known: dream": 1, "not JSON": 1}
-    assert len(rows.of(Compaction)) == 1
+    assert events.skipped == {"of a kind that is not known: dream": 1, "not JSON": 1}
+    assert len(events.of(Compaction)) == 1
 
 
 @pytest.mark.parametrize(
@@ -211,9 +213,9 @@ def test_an_old_chat_is_one_as_its_model_wrote_them(tmp_path: Path) -> None:
     }
     old = {"sessionId": "q0", "projectHash": "0" * 64, "messages": [said]}
     path = put(tmp_path / ".qwen/tmp/0/chats/session-1.json", old, document=True)
-    rows = events_of(path, "qwen")
-    assert seen(rows) == {"responses": 1, "tokens": (7, 9, 0, 9)}
-    assert rows.spans[0].cwd == HASHED_FOLDER + "0" * 64
+    events = events_of(path, "qwen")
+    assert seen(events) == {"responses": 1, "tokens": (7, 9, 0, 9)}
+    assert events.spans[0].cwd == HASHED_FOLDER + "0" * 64
 
 
 @pytest.mark.sampled(2)

@@ -1,4 +1,4 @@
-"""Copies of a transcript are read as each alone; the pool leaves no process behind, however its parent ends."""
+"""Reading transcripts: copies as each alone, and pools that leave no process behind."""
 
 import json
 import os
@@ -34,9 +34,8 @@ from scoring.evidence.transcripts.events import EventsByHarness
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from scoring.evidence.transcripts.transcript_files import TranscriptFile
 from scoring.evidence.harnesses.reading import Pool, Reading
-from scoring.evidence.transcripts.transcript_files import FileRead
+from scoring.evidence.transcripts.transcript_files import FileRead, TranscriptFile
 
 class Slow(Reading):
     def read(self, transcript):
@@ -46,7 +45,7 @@ class Slow(Reading):
 
 one = TranscriptFile("x", True)
 pool = Pool(Slow(()), {n: (one, 1 if n > 2 else 1 << 20) for n in range(999)}, 2)
-assert len(pool._futures) == 4  # small ones are one task
+assert len(pool._tasks) == 4  # small ones are one task
 while len(os.listdir(sys.argv[1])) < 2:
     time.sleep(0.01)
 if sys.argv[2] == "close":
@@ -112,7 +111,7 @@ SCENARIOS = (
 
 
 class TestCopies:
-    """Each line of a copy that is the end of a transcript is taken once; the twin is a copy that is none."""
+    """Each line of a copy that ends a transcript is taken once. The twin is no such copy."""
 
     @pytest.fixture
     def taken(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:

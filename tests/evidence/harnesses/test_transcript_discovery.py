@@ -26,7 +26,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-from scoring.evidence.harnesses import lines as reading
+from scoring.evidence.transcripts import opening
 from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
 
 
@@ -160,7 +160,7 @@ class TestFile:
         said: str,
     ) -> None:
         for name, value in limits.items():
-            monkeypatch.setattr(reading, name, value)
+            monkeypatch.setattr(opening, name, value)
         path = write(tmp_path / "t" / "a.jsonl.zst")
         path.write_bytes(data)
         write(tmp_path / "t" / "b.jsonl", response(1))
@@ -199,7 +199,8 @@ class TestAutomatic:
         rollout(home / ".codex" / "sessions" / "other.jsonl", "3", cwd)
         (found,), survey = read(auto(repo))
         assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 2), ("codex", 2)]
-        assert [(root.origin, root.harness, root.files) for root in survey.roots] == [
+        with_files = [root for root in survey.roots if root.files]
+        assert [(root.origin, root.harness, root.files) for root in with_files] == [
             ("~/.config/claude", "claude", 1),
             ("~/.claude", "claude", 1),
             ("~/.codex", "codex", 1),
@@ -227,7 +228,8 @@ class TestAutomatic:
         monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
         (found,), survey = read(auto(repo))
         assert [(h.name, h.turns) for h in found.harnesses] == [("claude", 2), ("codex", 1)]
-        assert {root.origin for root in survey.roots} == {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}
+        with_files = [root for root in survey.roots if root.files]
+        assert {root.origin for root in with_files} == {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}
 
 
 class TestWorkTrees:

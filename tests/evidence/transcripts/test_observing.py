@@ -1,4 +1,4 @@
-"""What the readers note of the lines of a transcript: each kind of row, and what looks like it and is none."""
+"""Each kind of event that readers note, and what looks like it and is none."""
 
 import json
 from collections.abc import Sequence
@@ -426,7 +426,10 @@ class TestBreak:
         ids=["a-question", "a-no", "an-instruction"],
     )
     def test_is_a_refusal_that_says_no(self, reason: str, breaks: int) -> None:
-        to_it = f"{REFUSAL} The tool use was rejected. To tell you how to proceed, the user said:\n{reason}"
+        to_it = (
+            f"{REFUSAL} The tool use was rejected. "
+            f"To tell you how to proceed, the user said:\n{reason}"
+        )
         for said, count in (
             (to_it, breaks),
             (f"{OF_A_SUB_AGENT} The user said:\n{reason}", breaks),
@@ -654,7 +657,10 @@ class TestCodex:
         assert (made.called_at, made.amends, made.other_repository) == (0, False, False)
 
     def test_edit_is_a_file_of_a_patch(self) -> None:
-        patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n*** Add File: b.py\n*** End Patch"
+        patch = (
+            "*** Begin Patch\n*** Update File: src/a.py\n@@\n+*** Add File: c\n"
+            "*** Add File: b.py\n*** End Patch"
+        )
         expected = ["/work/app/src/a.py", "/work/app/b.py"]
         call = item(1, "custom_tool_call", name="apply_patch", input=patch)
         ended = output(2, "Success", kind="custom_tool_call_output")

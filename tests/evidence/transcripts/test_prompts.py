@@ -9,8 +9,9 @@ from scoring.evidence.transcripts.prompts import HEAD_LIMIT, LONG_LIMIT, OWN_LIM
 
 OUTPUT = "src/boat.py:12:4: undefined name 'oar'\nerror: 1 problem"
 REVIEW = (
-    "The function `row_boat` always returns true, even where the oar is missing. This can lead to boats that drift "
-    "away silently. The check belongs in front of the loop, with the early return that the rudder has as well."
+    "The function `row_boat` always returns true, even where the oar is missing. "
+    "This can lead to boats that drift away silently. The check belongs in front of the loop, "
+    "with the early return that the rudder has as well."
 )
 
 

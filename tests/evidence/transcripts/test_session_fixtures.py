@@ -1,4 +1,4 @@
-"""The generated sessions: what they state is true, and the evidence rules find it or, where they must, do not."""
+"""Generated sessions state what is true, and the readings find it where they should."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -113,7 +113,7 @@ It counts in its last line, and truth has the first.
 """
 
 REPEATED_SUB_AGENTS = ("claude-harness-lines",)
-"""Where a session repeats what a sub-agent did that has no transcript: truth does not count that."""
+"""Where a session repeats a sub-agent without a transcript, which truth does not count."""
 
 HARNESSES = (CLAUDE, CODEX)
 
@@ -121,7 +121,10 @@ HARNESSES = (CLAUDE, CODEX)
 def differences(
     truth: Truth, found: Callable[[Window, str], tuple[Totals, bool]], *, here: bool
 ) -> list[str]:
-    """Return where a reading of windows, which says totals and whether anything was there, is not the truth."""
+    """Return where a reading of windows differs from the truth.
+
+    It returns the totals of a window, and whether anything was there.
+    """
     wrong = []
     for n, window in enumerate([*truth.windows, truth.everything]):
         for harness in HARNESSES:
@@ -141,7 +144,7 @@ def read(
     truth: Truth,
     **reading: Unpack[ReadingOptions],
 ) -> Sequence[TranscriptFacts]:
-    """Read transcripts under some rules; the last of the facts are those of all windows together."""
+    """Read transcripts under some rules. The last facts are those of all windows together."""
     windows = [
         IterationWindow(n, *window) for n, window in enumerate([*truth.windows, truth.everything])
     ]
@@ -335,7 +338,10 @@ class TestLog:
         log.mkdir()
         for n, end in enumerate(ends, 1):
             sha = repo.commit(None, f"step {n}", end)
-            entry = f"schema_version: 2\niteration: {n}\ncommit: {sha}\nimpl: {{summary: step {n}, retries: 0}}\n"
+            entry = (
+                f"schema_version: 2\niteration: {n}\ncommit: {sha}\n"
+                f"impl: {{summary: step {n}, retries: 0}}\n"
+            )
             (log / f"iter-{n}.yaml").write_text(entry)
         bounds = [None, *(end * NS for end in ends)]
         windows = tuple(Window(start, end * NS) for start, end in zip(bounds, ends, strict=False))

@@ -1,4 +1,4 @@
-"""Sums over all files: the same however lines are spread, read and kept; and what is kept of them between runs."""
+"""Sums over all files are the same however lines are spread, read and kept."""
 
 import contextlib
 import os

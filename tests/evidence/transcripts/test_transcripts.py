@@ -371,14 +371,15 @@ TWICE: dict[str, tuple[bytes, LineContent | None]] = {
         said(1, 5, 0, 2, 3),
     ),
 }
-"""The habits of the reference's decoder, as ``golden/backfill-duplicate-keys`` shows them, and their neighbours."""
+"""The habits of the reference's decoder, as ``golden/backfill-duplicate-keys`` shows them."""
 
 SPELT: dict[str, tuple[str, LineContent | None]] = {
     "long s": (f'{{"time\u017ftamp":"{STAMP}"}}', SEEN),
     "kelvin": (raw_usage('"input_to\u212aens":3').decode(), said(1, 3)),
     "codex": (raw('"PAYLOAD":null,"message":{"usage":{}}').decode(), SEEN),
     "escapes": (
-        f'{{"\\u0074ype":"user","timestamp":"{STAMP}","m\\u0065ssage":{{"usage":{{"input_tokens":3}}}}}}',
+        f'{{"\\u0074ype":"user","timestamp":"{STAMP}",'
+        '"m\\u0065ssage":{"usage":{"input_tokens":3}}}',
         said(1, 3),
     ),
     "not with a space": (f'{{"timestamp ":"{STAMP}"}}', None),
@@ -510,7 +511,9 @@ def test_any_bytes_contribute_something_or_nothing(given: bytes) -> None:
 
 def at(seconds: float, **fields: Any) -> bytes:
     """A Claude turn some seconds after the time of the other lines, with one cache read."""
-    stamp = f"2026-04-12T14:{10 + int(seconds) // 60:02d}:{int(seconds) % 60:02d}.{round(seconds % 1 * NS):09d}Z"
+    minute = 10 + int(seconds) // 60
+    second = int(seconds) % 60
+    stamp = f"2026-04-12T14:{minute:02d}:{second:02d}.{round(seconds % 1 * NS):09d}Z"
     message = {"usage": {"cache_read_input_tokens": 1}}
     return compact({"type": "assistant", "timestamp": stamp, "message": message, **fields})
 

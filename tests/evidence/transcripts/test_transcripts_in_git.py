@@ -1,4 +1,4 @@
-"""Transcripts that are objects in git: read as the same bytes in a file are, once, and kept by what they hold."""
+"""Transcripts that are objects in git are read as the same bytes in a file, once."""
 
 import json
 import os
