@@ -219,6 +219,13 @@ class TestFoldedText:
 
 
 class TestNarrow:
+    @pytest.mark.parametrize("width", [24, 40, 60])
+    def test_with_an_indent_has_so_much_less_room(self, width: int) -> None:
+        rows = [("a" * 12, "some words that go on and on, and then a few more")]
+        columns = (Column("A"), Column("B"))
+        lines = drawn(Table(columns, rows, indent=6), width=width)
+        assert [line[6:] for line in lines] == drawn(Table(columns, rows), width=width - 6)
+
     def test_that_fits_has_its_whole_texts(self) -> None:
         assert drawn(WIDE, width=80) == [
             "ITER  TASK             SCORE  COVERAGE                 DETAIL",
