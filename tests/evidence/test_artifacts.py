@@ -1,4 +1,7 @@
-"""Verification artifacts: paths from a log stay inside the repository; a bad artifact is as if it were not named."""
+"""Verification artifacts: paths from a log stay inside the repository.
+
+A bad artifact is as if it were not named.
+"""
 
 import os
 from pathlib import Path
@@ -15,7 +18,7 @@ from scoring.log.model import IterationRecord, ReviewBlock
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository with one artifact that says pass, beside folders that are none of its business."""
+    """A repository with one artifact that says pass, and folders outside of it."""
     for path, status in {
         "repo/a.yaml": "pass",
         "repo/sub/b.yaml": "fail",

@@ -1,4 +1,4 @@
-"""A commit counts for one iteration where evidence is attributed; and where the artifacts of an entry lie."""
+"""A commit counts for one iteration, as observed; and where the artifacts of an entry are."""
 
 from pathlib import Path
 

@@ -34,7 +34,10 @@ def trial(folder: Path, name: str, reward: Any, **more: Any) -> None:
 
 def eval_run(folder: Path, verify: str, session: str = "e1") -> None:
     folder.mkdir(parents=True)
-    text = f"run_id: {folder.name}\nagent: {{harness: h, model: m, session_id: {session}}}\nverify: {verify}\n"
+    text = (
+        f"run_id: {folder.name}\nagent: {{harness: h, model: m, session_id: {session}}}\n"
+        f"verify: {verify}\n"
+    )
     (folder / "eval-run.yaml").write_text(text)
     (folder / "taskspec.yaml").write_text("task_id: t-1\nlanguage: go\n")
 

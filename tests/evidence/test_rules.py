@@ -1,4 +1,7 @@
-"""The evidence rules: which rubric reads under which, what each makes of an entry, and which settings they know."""
+"""The evidence rules: which rubric reads under which, what each makes of an entry.
+
+The last tests are about the settings that the rules know.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -231,14 +234,14 @@ class TestCommandLine:
             in found.err
         )
         assert (
-            f"{where}, which know no default transcript directories: name folders with --transcript-dir"
-            in found.err
+            f"{where}, which know no default transcript directories:"
+            " name folders with --transcript-dir" in found.err
         )
 
     def test_counts_what_a_hook_names_only_where_it_is_of_this_repository(
         self, place: Place, tmp_path: Path, da_score: DaScore
     ) -> None:
-        """A harness with a home of its own names the folder of its session, where others may have worked too."""
+        """A harness names the folder of its session, where others may have worked too."""
         place.iteration(1)
         session = place.session(
             "s", place.turn(1), place.turn(1, 2, cwd="/another/app"), slug="moved"

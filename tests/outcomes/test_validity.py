@@ -1,4 +1,7 @@
-"""Whether a score foretells: figures of textbooks, planted relations, coins, and verdicts by the interval."""
+"""Whether a score foretells.
+
+Figures of textbooks, planted relations, coins, and verdicts by the interval.
+"""
 
 import json
 import os
@@ -178,7 +181,7 @@ def test_nine_of_a_kind_are_too_few(positives: int) -> None:
 def made(
     count: int, relation: float, seed: int, names: Sequence[str] = ("tests", "landed", "scope")
 ) -> list[Case]:
-    """Make cases of which the first signal foretells, as far as the relation goes, and the others do not."""
+    """Make cases of which only the first signal foretells, as far as the relation goes."""
     chance = random.Random(seed)
     found = []
     for n in range(count):
@@ -286,7 +289,10 @@ class TestCommands:
         found = da_score("outcomes", "--horizon", "7d", "--json").json
         assert found["horizon_days"] == 7
         assert len(found["outcomes"]) == 36
-        keys = "iteration status commit lines_added lines_changed survival lines_fixed reverted reverted_by defective"
+        keys = (
+            "iteration status commit lines_added lines_changed survival lines_fixed reverted "
+            "reverted_by defective"
+        )
         keys += " lines_written lines_landed reward taken_back came_back partly_reverted yield"
         keys += " subject"
         assert list(found["outcomes"][0]) == keys.split()
@@ -297,7 +303,8 @@ class TestCommands:
         text = da_score("outcomes").out
         assert worked.head("HEAD~13")[:12] in text
         assert text.endswith(
-            "within 14 days: 36 known, 12 of them defective, 0 reverted; 0 too young, 0 not landed\n"
+            "within 14 days: 36 known, 12 of them defective, 0 reverted; 0 too young, 0 not "
+            "landed\n"
         )
 
     @pytest.mark.parametrize("horizon", ["soon", "0d", "-3d", ""])

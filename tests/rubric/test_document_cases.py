@@ -1,4 +1,7 @@
-"""The three entries of one log in the rubric document: the product computes every number that stands there."""
+"""The three entries of one log in the rubric document.
+
+The product computes every number that stands there.
+"""
 
 import re
 from pathlib import Path

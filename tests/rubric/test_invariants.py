@@ -19,7 +19,8 @@ HIGH, LOW = 0.5 + 1.1e-9, 0.5 - 1.1e-9
 """Weights that miss 0.5 by more than the billionth by which a sum may miss 1."""
 PROFILES = ", ".join(profile_names())
 
-# Validity: one row per invariant. The change on the left breaks it, the one on the right just does not.
+# Validity: one row per invariant. The change on the left breaks it, the one on the right just does
+# not.
 
 INVARIANTS: list[tuple[Changes, str, Changes]] = [
     ({"version": ""}, "version is empty", {"version": "0"}),

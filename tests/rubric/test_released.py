@@ -34,19 +34,29 @@ RELEASED_DIGESTS = {
     "3.0.0": "7cd4887ce10a5a7ed67fb574d2b73135ea9e937512f7d62e7aefd1e13968d8e7",
     "3.1.0": "bf4c1df57c8a3e6ea6b7196e2347b2f07c258675295841cb5e96053689fb6fcf",
 }
-"""Never edit a line: a rubric that has been released does not change. A new version is a new line."""
+"""Never edit a line: a rubric that has been released does not change.
+
+A new version is a new line.
+"""
 
 PROFILES_NAMED_LATER = {
     "2.2.0": {"diminishing_returns": "dr-1"},
 }
-"""Never add a line. These were released while what their meter goes by was written in the code; the profile says the
-same in data. So their digests are those of the data without it, and the name of the profile is pinned here instead."""
+"""Never add a line.
+
+These were released while what their meter goes by was written in the code, and the profile says the
+same in data. So their digests are those of the data without it, and the name of the profile is
+pinned here instead.
+"""
 
 PROFILE_DIGESTS = {
     "dr-1": "bb58d9aad4bb95675c9b0a6876c06841d3334818354882fab210366ca7157f9b",
     "dr-2": "77fbc256a6e2747e3f81fb6390351a4cf25ae1c2a9666bfbac1cf06fdbea39cd",
 }
-"""Never edit a line: a profile that a released rubric names does not change. A new profile is a new line."""
+"""Never edit a line: a profile that a released rubric names does not change.
+
+A new profile is a new line.
+"""
 
 
 def test_versions_are_ordered_by_number_not_by_spelling(
@@ -150,7 +160,10 @@ def test_a_version_that_is_not_released_is_refused_with_those_that_are(version: 
 
 
 def _told(value: object) -> object:
-    """Return plain data: a field that still has its default is left out, so that a new field moves no old digest."""
+    """Return plain data, without fields that have their default.
+
+    So a new field moves no old digest.
+    """
     if is_dataclass(value):
         return {
             f.name: _told(getattr(value, f.name))

@@ -1,4 +1,4 @@
-"""The rubric document says what the rubric data says, and its arithmetic holds to the last digit."""
+"""The rubric document says what the data says, and its arithmetic holds to the last digit."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ ALL_SIGNALS = list(
 
 
 def blocks(kind: str) -> dict[str, str]:
-    """Return the text between ``<!-- kind:name … -->`` and ``<!-- /kind -->``, by what follows the kind."""
+    """Return the texts between ``<!-- kind:name … -->`` and ``<!-- /kind -->``, by name."""
     found: list[tuple[str, str]] = re.findall(
         rf"<!-- {kind}:([^\n]*?) -->\n(.*?)<!-- /{kind} -->", DOCUMENT, re.S
     )
@@ -60,7 +60,7 @@ def headings(level: int, text: str = DOCUMENT) -> list[str]:
 
 
 def shortest(number: float) -> str:
-    """Write a number as the document does: the fewest digits that read back the same, whole numbers without a point."""
+    """Write a number with the fewest digits that read back the same, as the document does."""
     return repr(number).removesuffix(".0")
 
 

@@ -37,7 +37,10 @@ def rubric_file(tmp_path: Path) -> Path:
 
 
 def refusal(path: Path) -> str:
-    """Return why a file is refused, without the path; whatever the reason, it is one line a person can read."""
+    """Return why a file is refused, without the path.
+
+    Whatever the reason, it is one line a person can read.
+    """
     with pytest.raises(RubricError) as caught:
         load_rubric(path)
     text = str(caught.value)

@@ -1,6 +1,7 @@
 """The bytes of sidecars: the reference's, and text that any YAML reader gives back as it was.
 
-The bytes in the tables are what the reference's own YAML library, yaml.v3, writes for the same values.
+The bytes in the tables are what yaml.v3, the reference's own YAML library, writes for the same
+values.
 """
 
 import itertools
@@ -38,7 +39,8 @@ def test_a_block_that_ends_with_a_line_separator_ends_its_line_with_it() -> None
     assert (
         emit({"value": value, "rows": [{"detail": value, "last": 1}], "items": [value, "c"]})
         == (
-            "value: |\n    a\n    b\u2028rows:\n    - detail: |\n        a\n        b\u2028      last: 1\n"
+            "value: |\n    a\n    b\u2028"
+            "rows:\n    - detail: |\n        a\n        b\u2028      last: 1\n"
             "items:\n    - |\n      a\n      b\u2028    - c\n"
         ).encode()
     )
@@ -94,14 +96,17 @@ def ruamel(data: bytes) -> Any:
 FOREIGN_READERS: list[Callable[[bytes], Any]] = [pyyaml, pyyaml_c, ruamel]
 
 MISREAD = {
-    # The reference leaves these plain, as they are strings to yaml.v3; to PyYAML or ruamel.yaml each is something else.
+    # The reference leaves these plain, as they are strings to yaml.v3; to PyYAML or ruamel.yaml
+    # each is something else.
     "a word of YAML 1.1": r"=|<<",
     "a base without a digit": r"[-+]?0[bxo]_+",
     "a sign without a digit": r"[-+]_+",
     "a fraction with an underscore astray": r"[-+]\._+(?:[eE][-+][0-9]+)?"
     r"|\.(?:_[0-9_]*|[0-9]+(?:_[0-9]+)*(?:_|__[0-9_]*))(?:[eE][-+][0-9]+)?",
     "more than 64 bits": r"[-+]?0(?:x[0-9a-fA-F_]{16,}|b[01_]{64,}|o[0-7_]{21,})",
-    "more than a double holds": r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?|\.[0-9_]+[eE][-+])[0-9]+",
+    "more than a double holds": (
+        r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?|\.[0-9_]+[eE][-+])[0-9]+"
+    ),
     "a day or a form of time that yaml.v3 does not know": r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]| +)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
     r"(?: *(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?",
@@ -109,7 +114,10 @@ MISREAD = {
 MISREAD_BY_OTHERS = re.compile("|".join(f"(?:{rule})" for rule in MISREAD.values()))
 
 SEVERAL_LINES_BY_11 = re.compile("(?=.*\n).*[\u2028\u2029]", re.DOTALL)
-"""In a block the reference takes U+2028 and U+2029 for line breaks, as YAML 1.1 does; they are none in YAML 1.2."""
+"""In a block the reference takes U+2028 and U+2029 for line breaks, as YAML 1.1 does.
+
+They are none in YAML 1.2.
+"""
 
 
 def is_read_by(reader: Callable[[bytes], Any], value: str) -> bool:
@@ -195,7 +203,10 @@ def test_bytes_that_are_not_text_read_back(value: str) -> None:
 
 
 EXPONENT_ONLY = re.compile(r"-?[0-9]e[-+][0-9]+")
-"""YAML 1.1 wants a point in every float: to PyYAML ``1e-05`` is text. The reference writes it so all the same."""
+"""YAML 1.1 wants a point in every float: to PyYAML ``1e-05`` is text.
+
+The reference writes it so all the same.
+"""
 
 
 @given(st.floats(allow_nan=False))
@@ -259,7 +270,7 @@ def test_their_neighbours_are_quoted(value: str) -> None:
 
 
 def test_the_rule_of_the_exceptions_is_exact_for_short_texts() -> None:
-    """Of all short texts of number-like characters, those misread by PyYAML or ruamel.yaml are those of the rule."""
+    """Of short texts of number-like characters, both readers misread those of the rule."""
     pyyaml_resolver: Any = yaml.SafeLoader("")
     ruamel_resolver = YAML(typ="safe", pure=True).resolver
     string = "tag:yaml.org,2002:str"

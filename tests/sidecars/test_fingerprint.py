@@ -1,4 +1,7 @@
-"""What a score was computed from: which change shows in which fingerprint, and what the store survives."""
+"""What a score was computed from.
+
+Which change shows in which fingerprint, and what the store survives.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -58,7 +61,10 @@ review: {{decision_artifact: review.yaml}}
 """
 HOOKS = "records:\n  - {intervention_class: remediate_at_stop, result: allow, rule_id: r}\n"
 TASKS = "tasks:\n  - {id: t1, write_scope: [src/]}\n  - {id: t2, write_scope: [docs/]}\n"
-LINE = '{"type":"assistant","timestamp":"2026-04-12T13:00:00Z","message":{"usage":{"input_tokens":1}}}\n'
+LINE = (
+    '{"type":"assistant","timestamp":"2026-04-12T13:00:00Z",'
+    '"message":{"usage":{"input_tokens":1}}}\n'
+)
 """A turn an hour before the builder's first commit."""
 LATER = LINE.replace("2026", "2027")
 

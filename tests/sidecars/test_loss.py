@@ -131,5 +131,6 @@ class TestLossOnDisk:
 )
 def test_the_warning_names_iteration_and_signals(lost: list[str], names: str) -> None:
     assert loss_warning(3, [Loss(name) for name in lost]) == (
-        f"iteration 3: the transcripts no longer cover its window; {names} lost evidence that the old sidecar had"
+        f"iteration 3: the transcripts no longer cover its window; {names} lost evidence that"
+        " the old sidecar had"
     )

@@ -1,4 +1,7 @@
-"""Where scores come from: what is kept beside a sidecar, in which order, and what a later recompute makes of it."""
+"""Where scores come from.
+
+What is kept beside a sidecar, in which order, and what a later recompute makes of it.
+"""
 
 import re
 import stat
@@ -166,8 +169,10 @@ class TestFile:
             "[]",
             "iteration: 4",
             "iteration: 4\nrubric_version: 3.1.0\nwindow: {start: a, end: b}\n",
-            "iteration: 5\nrubric_version: 3.1.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: []\n",
-            "iteration: 4\nrubric_version: 3.1.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: [{turns: many}]\n",
+            "iteration: 5\nrubric_version: 3.1.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: "
+            "[]\n",
+            "iteration: 4\nrubric_version: 3.1.0\nwindow: {}\ntrunk: {}\nlanded: {}\nharnesses: "
+            "[{turns: many}]\n",
         ],
     )
     def test_that_is_not_whole_is_as_if_it_were_not_there(self, tmp_path: Path, text: str) -> None:
@@ -528,15 +533,18 @@ class TestRecompute:
         write_scored_log(place.log, scored(place))
         half_gone(place)
         assert da_score("run", "--rubric", "3.1.0", "--no-cache").err == (
-            "da-score: warning: iteration 1: what its score was computed from is not all there any more; "
-            "token_efficiency (1 of 2 claude turns are left) lost evidence that the old sidecar had\n"
+            "da-score: warning: iteration 1: what its score was computed from is not all there "
+            "any more; "
+            "token_efficiency (1 of 2 claude turns are left) lost evidence that the old sidecar "
+            "had\n"
         )
 
     def test_of_backfill_keeps_a_score_that_would_lose_evidence(self, place: Place) -> None:
         assert backfill(place).scored == {1: "no sidecar", 2: "no sidecar"}
         half_gone(place)
         before = {path.name: path.read_bytes() for path in place.log.iterdir()}
-        # The rate of one turn alone is the same as that of both, so the score is made to differ as well.
+        # The rate of one turn alone is the same as that of both, so the score is made to differ as
+        # well.
         place.session("one", place.turn(1, cache_read_input_tokens=0))
         found = backfill(place)
         assert (found.scored, list(found.kept)) == ({}, [1])

@@ -1,4 +1,7 @@
-"""Score files: their bytes, their names, and what reading them back says when they are not what they should be."""
+"""Score files: their bytes, their names.
+
+And what reading them back says when they are not what they should be.
+"""
 
 import os
 import re
@@ -198,7 +201,8 @@ class TestNumbers:
         ],
     )
     def test_that_cannot_be_added_up_are_refused(self, row: dict[str, float], problem: str) -> None:
-        score = build_persisted_score(replace(SCORE, breakdown=(replace(LANDED, **row), TESTS)))  # type: ignore[arg-type]
+        landed = replace(LANDED, **row)  # type: ignore[arg-type]
+        score = build_persisted_score(replace(SCORE, breakdown=(landed, TESTS)))
         with pytest.raises(InputError, match=re.escape(problem)):
             check_numbers(score, "here")
 
@@ -210,7 +214,8 @@ class TestSessionFile:
         assert path == tmp_path / "session-s.score.yaml"
         assert path.stat().st_mode & 0o7777 == 0o600
         assert path.read_bytes() == (
-            b"session_id: s\nrubric_version: 2.0.2\niterations: []\nscored: false\nvalue: 0\nband: unscored\n"
+            b"session_id: s\nrubric_version: 2.0.2\niterations: []\nscored: false\nvalue: 0\n"
+            b"band: unscored\n"
             b"per_iteration: []\n"
         )
         assert read_session_score(tmp_path, "s") == session

@@ -1,4 +1,7 @@
-"""What a sidecar is worth: a forged one, a stale one, one whose evidence is gone, in every command that shows it."""
+"""What a sidecar is worth.
+
+A forged one, a stale one, one whose evidence is gone, in every command that shows it.
+"""
 
 import json
 import re

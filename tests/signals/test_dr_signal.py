@@ -1,4 +1,7 @@
-"""diminishing_returns: what a DR transcript makes of a score, where it votes and where it is only shown."""
+"""diminishing_returns: what a DR transcript makes of a score.
+
+Where it votes and where it is only shown.
+"""
 
 import json
 import subprocess
@@ -88,7 +91,10 @@ class Log:
         self.path.mkdir(parents=True)
         for n in (1, 2):
             sha = repo.commit({f"src/{n}.py": "x"}, f"work {n}")
-            text = f"schema_version: 2\niteration: {n}\ncommit: {sha}\nagent: {{session_id: s}}\nimpl: {{retries: 1}}\n"
+            text = (
+                f"schema_version: 2\niteration: {n}\ncommit: {sha}\nagent: {{session_id: "
+                f"s}}\nimpl: {{retries: 1}}\n"
+            )
             (self.path / f"iter-{n}.yaml").write_text(text)
 
     def give(self, text: str, iteration: int = 1, suffix: str = ".dr.json") -> Path:
@@ -180,7 +186,8 @@ class TestValue:
         before = run("run", "--rubric", "2.2.0", "--json")
         settings = log.repo.path / ".agents/da-score.toml"
         settings.write_text(
-            '[dr]\nk = 5\nthresholds = {novelty-high = 0.0, paraphrase = 0.1}\nwords = {blockers = ["brew"]}\n'
+            "[dr]\nk = 5\nthresholds = {novelty-high = 0.0, paraphrase = 0.1}\n"
+            'words = {blockers = ["brew"]}\n'
         )
         assert run("run", "--rubric", "2.2.0", "--json") == before
         assert '"SHIP' in before

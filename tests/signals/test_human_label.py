@@ -108,7 +108,8 @@ class TestAbsent:
             ),
             pytest.param(
                 judged(label("ann", edit(3), schema_version="2.0.0")),
-                "no label for iter-5 counts: line 4: schema version 2.0.0, and 1.x is read; this label is left out",
+                "no label for iter-5 counts: line 4: schema version 2.0.0, and 1.x is read; "
+                "this label is left out",
                 id="only one of another major",
             ),
             pytest.param(
@@ -118,7 +119,8 @@ class TestAbsent:
             ),
             pytest.param(
                 judged(schema_version="2.0.0"),
-                "cannot read labels for iter-5: iter-5.labels.yaml: has schema version 2.0.0; 1.x is read",
+                "cannot read labels for iter-5: iter-5.labels.yaml: has schema version 2.0.0; "
+                "1.x is read",
                 id="another major",
             ),
             pytest.param(label_value(None, 5), "no labels for iter-5", id="nobody asked"),

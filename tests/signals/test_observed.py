@@ -1,4 +1,7 @@
-"""Signals where claims have no vote: what was seen in an iteration's own lines, and what an entry says in vain."""
+"""Signals where claims have no vote.
+
+What was seen in an iteration's own lines, and what an entry says in vain.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -51,7 +54,9 @@ CHANGED = Changed("attributed", SHA, SHA, ("src/a.py", "README.md"))
 SCOPE = DeclaredScope(("src/", "README.md"), Path("plan/TASKS.yaml"))
 WORK = TranscriptFacts(
     turns=9, cache_reads=90, cache_creations=10, tool_calls=20, tool_errors=2, flags=COVERED | BASH,
-    harnesses=(HarnessFacts("Claude Code", turns=9, tool_calls=20, tool_errors=2, flags=COVERED | BASH),),
+    harnesses=(
+        HarnessFacts("Claude Code", turns=9, tool_calls=20, tool_errors=2, flags=COVERED | BASH),
+    ),
 )  # fmt: skip
 
 CLAIMS = IterationRecord(
@@ -127,11 +132,13 @@ class TestTests:
             (replace(SEEN, tests=TestsSeen()), "no test run in 20 tool calls; evidence by commit"),
             (
                 replace(SEEN, tests=TestsSeen(reviewing=2)),
-                "no test run in 20 tool calls but 2 of sub-agents that edited no code; evidence by commit",
+                "no test run in 20 tool calls but 2 of sub-agents that edited no code; evidence "
+                "by commit",
             ),
             (
                 replace(SEEN, tests=TestsSeen(runs=3, failed=1, no_verdict=2)),
-                "last run has no verdict (3 test runs, 1 failed, 2 without a verdict); evidence by commit",
+                "last run has no verdict (3 test runs, 1 failed, 2 without a verdict); evidence "
+                "by commit",
             ),
             (NOTHING, "3 sessions overlap"),
             (Observed(), "no session found for this iteration"),
@@ -272,7 +279,8 @@ class TestCorrectionPressure:
                 Corrections(0, 0, True),
                 CorrectionsSeen(interrupts=2, rejections=1, corrections=2, resets=1),
                 4.2,
-                "1 retry, 2 user corrections, 10% tool-error rate; observed: 2 interruptions, 1 rejection, 1 reset",
+                "1 retry, 2 user corrections, 10% tool-error rate; observed: 2 interruptions, 1 "
+                "rejection, 1 reset",
                 id="more seen than admitted",
             ),
             pytest.param(
@@ -287,7 +295,8 @@ class TestCorrectionPressure:
                 Corrections(0, 0, True),
                 CorrectionsSeen(words=None, reports=3),
                 1.2,
-                f"0 retries, {NONE_FOUND}, 10% tool-error rate; observed: prompts in another language, not judged",
+                f"0 retries, {NONE_FOUND}, 10% tool-error rate; observed: prompts in another "
+                f"language, not judged",
                 id="words that are not judged",
             ),
         ],

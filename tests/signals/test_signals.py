@@ -1,4 +1,7 @@
-"""The signals: what no golden case says of them, which say what each mapping gives (``tests/whole/test_golden.py``)."""
+"""The signals: what no golden case says of them.
+
+Which say what each mapping gives (``tests/whole/test_golden.py``).
+"""
 
 import math
 from pathlib import Path
@@ -142,7 +145,10 @@ class TestHookOutcomes:
 
 
 class TestReasons:
-    """Why a signal is absent, without what is particular to one iteration: reasons are counted over a log."""
+    """Why a signal is absent, without what is particular to one iteration.
+
+    Reasons are counted over a log.
+    """
 
     @pytest.mark.parametrize(
         ("values", "reason"),
