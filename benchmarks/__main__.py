@@ -2,7 +2,7 @@
 
 Its sub-commands check whether da-score is right: ``truth`` compares what it says with what readers
 found, ``spent`` compares its tokens with those of another program, and ``landings`` checks what it
-says of work off the trunk in histories that it rewrites. ``taken-back`` asks whether the lines alone
+says of work off the trunk in histories that it rewrites. ``taken-back`` asks whether lines alone
 find work that was undone. ``reader`` shows what is understood of a transcript.
 """
 

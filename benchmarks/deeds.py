@@ -45,7 +45,20 @@ _NOT_FOUND = ("String to replace not found", "Failed to find expected lines")
 
 @dataclass
 class Deeds:
-    """What was seen, counted up."""
+    """What the lines of an iteration show, added up.
+
+    Attributes:
+        times: the times of the lines, in nanoseconds.
+        prompts: what people wrote.
+        words: what the agent wrote.
+        count: how often something happened, by its name.
+        read: the files that were read.
+        edited: how often each file was edited.
+        read_first: the edited files that were read before.
+        written: the lines that the iteration wrote into each file and that are still there.
+        context: the size of the context at each response, in tokens.
+        calls: the ids of the calls that were counted.
+    """
 
     times: list[int] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
@@ -60,90 +73,123 @@ class Deeds:
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Take an edit. Lines that it replaces and this iteration wrote count as reworked."""
-        before, after = _counted(old), _counted(new)
-        held = self.written.setdefault(path, Counter())
-        gone, fresh = before - after, after - before
-        again = gone & held
-        held.subtract(again)
-        held.update(fresh)
+        old_lines = _counted(old)
+        new_lines = _counted(new)
+        removed = old_lines - new_lines
+        added = new_lines - old_lines
+
+        written = self.written.setdefault(path, Counter())
+        reworked = removed & written
+        written.subtract(reworked)
+        written.update(added)
+
         self.count["edits"] += 1
-        self.count["edits that rework"] += bool(again)
-        self.count["reworked"] += again.total()
-        self.count["written"] += fresh.total()
+        if reworked:
+            self.count["edits that rework"] += 1
+        self.count["reworked"] += reworked.total()
+        self.count["written"] += added.total()
+
         if not self.edited[path] and path in self.read:
             self.read_first.add(path)
         self.edited[path] += 1
 
     def figures(self, lines_added: int, files: Iterable[str]) -> dict[str, float | None]:
-        """Return the candidates; ``files`` are those that the commit changed."""
-        count, calls = self.count, max(self.count["calls"], 1)
-        edits, written = count["edits"], count["written"]
-        stamps = sorted(self.times)
-        steps = [(b - a) / NS for a, b in pairwise(stamps)]
+        """Return the candidates.
+
+        Args:
+            lines_added: how many lines of code the commit added.
+            files: the files that the commit changed.
+        """
+        return {
+            **self._figures_of_edits(lines_added, files),
+            **self._figures_of_prompts(),
+            **self._figures_of_words(),
+            **self._figures_of_time(lines_added),
+        }
+
+    def _figures_of_edits(self, lines_added: int, files: Iterable[str]) -> dict[str, float | None]:
+        count = self.count
+        edits = count["edits"]
         code = [name for name in files if is_code(name)]
-        touched = [
-            name for name in code if any(f"/{path}".endswith(f"/{name}") for path in self.edited)
-        ]
-        lengths = [len(prompt) for prompt in self.prompts]
-        minutes = sum(step for step in steps if step < _PAUSE) / 60
-        asked = len(self.prompts)
+        outside = None
+        if code and edits:
+            outside = 1 - sum(self._edited(name) for name in code) / len(code)
         return {
             "context at the end, tokens": self.context[-1] if self.context else None,
             "largest context, tokens": max(self.context, default=None),
-            "edits per edited file": edits / len(self.edited) if self.edited else None,
-            "edits that rework its own lines, share": count["edits that rework"] / edits
-            if edits
-            else None,
-            "lines reworked, share of those written": count["reworked"] / written
-            if written
-            else None,
-            "lines written per line added": written / lines_added if edits else None,
-            "edited files that were read before, share": len(self.read_first) / len(self.edited)
-            if self.edited
-            else None,
-            "reads per edit": count["reads"] / edits if edits else None,
-            "searches per edit": count["searches"] / edits if edits else None,
-            "files edited outside of the session, share": 1 - len(touched) / len(code)
-            if code and edits
-            else None,
+            "edits per edited file": _ratio(edits, len(self.edited)),
+            "edits that rework its own lines, share": _ratio(count["edits that rework"], edits),
+            "lines reworked, share of those written": _ratio(count["reworked"], count["written"]),
+            "lines written per line added": count["written"] / lines_added if edits else None,
+            "edited files that were read before, share": _ratio(
+                len(self.read_first), len(self.edited)
+            ),
+            "reads per edit": _ratio(count["reads"], edits),
+            "searches per edit": _ratio(count["searches"], edits),
+            "files edited outside of the session, share": outside,
             "edits refused because the file had changed": count["changed outside"],
             "edits that did not match": count["not found"],
-            "commands that failed, share": count["failed"] / count["commands"]
-            if count["commands"]
-            else None,
+            "commands that failed, share": _ratio(count["failed"], count["commands"]),
+        }
+
+    def _edited(self, name: str) -> bool:
+        """Return whether an edit went to a file of the repository, by the end of its path."""
+        return any(f"/{path}".endswith(f"/{name}") for path in self.edited)
+
+    def _figures_of_prompts(self) -> dict[str, float | None]:
+        asked = len(self.prompts)
+        lengths = [len(prompt) for prompt in self.prompts]
+        trouble = sum(bool(_TROUBLE.search(prompt)) for prompt in self.prompts)
+        questions = sum("?" in prompt for prompt in self.prompts)
+        return {
             "prompts": asked,
             "length of the first prompt": lengths[0] if lengths else None,
-            "mean length of prompts": sum(lengths) / asked if asked else None,
-            "calls per prompt": calls / asked if asked else None,
-            "prompts that speak of trouble": sum(bool(_TROUBLE.search(one)) for one in self.prompts)
-            if asked
-            else None,
-            "prompts that speak of trouble, share": (
-                sum(bool(_TROUBLE.search(one)) for one in self.prompts) / asked if asked else None
-            ),
-            "prompts that ask, share": sum("?" in one for one in self.prompts) / asked
-            if asked
-            else None,
+            "mean length of prompts": _ratio(sum(lengths), asked),
+            "calls per prompt": _ratio(self._calls, asked),
+            "prompts that speak of trouble": trouble if asked else None,
+            "prompts that speak of trouble, share": _ratio(trouble, asked),
+            "prompts that ask, share": _ratio(questions, asked),
+        }
+
+    def _figures_of_words(self) -> dict[str, float | None]:
+        count = self.count
+        return {
             "times the agent admits a mistake": sum(
-                bool(_ADMITS.search(one)) for one in self.words
+                bool(_ADMITS.search(words)) for words in self.words
             ),
-            "times the agent is sure": sum(bool(_SURE.search(one)) for one in self.words),
+            "times the agent is sure": sum(bool(_SURE.search(words)) for words in self.words),
             "plans": count["plans"],
             "tasks written down": count["tasks"],
-            "thoughts per call": count["thoughts"] / calls,
+            "thoughts per call": count["thoughts"] / self._calls,
             "looked up in the web": count["web"],
+        }
+
+    def _figures_of_time(self, lines_added: int) -> dict[str, float | None]:
+        times = sorted(self.times)
+        steps = [(later - earlier) / NS for earlier, later in pairwise(times)]
+        minutes = sum(step for step in steps if step < _PAUSE) / 60
+        hours = (times[-1] - times[0]) / NS / 3600 if times else None
+        return {
             "minutes of work": minutes,
             "minutes of work per line added": minutes / lines_added,
-            "hours from first to last line": (stamps[-1] - stamps[0]) / NS / 3600
-            if stamps
-            else None,
+            "hours from first to last line": hours,
             "pauses of ten minutes": sum(step >= _PAUSE for step in steps),
         }
 
+    @property
+    def _calls(self) -> int:
+        """How many calls the agent made, at least 1."""
+        return max(self.count["calls"], 1)
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
 
 def _counted(text: str) -> Counter[str]:
-    """Return the lines of a text that say something, without their indentation."""
-    return Counter(line for part in text.splitlines() if len(line := part.strip()) > 2)
+    """Return the lines of a text that have content, without their indentation."""
+    lines = [line.strip() for line in text.splitlines()]
+    return Counter(line for line in lines if len(line) > 2)
 
 
 def deeds_of(
