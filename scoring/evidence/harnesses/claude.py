@@ -191,10 +191,9 @@ class _ResponseKey(NamedTuple):
 
 
 class _LinePlace(NamedTuple):
-    """Where a line is: its number, its time, and the index of its span."""
+    """Where a line is: its number, and the index of its span."""
 
     number: int
-    time: int
     span: int
 
 
@@ -210,7 +209,6 @@ class ClaudeReader(JsonReader):
         self._spans: dict[_SpanKey, int] = {}
         self._covers: list[list[int]] = []
         self._responses: dict[_ResponseKey, Response] = {}
-        self._earliest: dict[_ResponseKey, int] = {}  # the time of the earliest copy
         self._opens: bool | None = None
         self._folder = ""
         self._files_of_reads: dict[str, str] = {}  # by the id of the call that reads them
@@ -243,7 +241,7 @@ class ClaudeReader(JsonReader):
             time: when it was written, in nanoseconds since 1970.
             line: the line.
         """
-        if line.type == "progress" and self._seen.looks:
+        if line.type == "progress":
             line = _repeated_line(line)
 
         message = line.message
@@ -253,10 +251,9 @@ class ClaudeReader(JsonReader):
             self.skipped[SYNTHETIC] += 1
             return
 
-        place = _LinePlace(self.number + position, time, span)
+        place = _LinePlace(self.number + position, span)
         self._covers[span].append(place.number)
-        key = self._key_of(position, line) if self._seen.looks else 0
-        self._seen.line(span, place.number, time, key)
+        self._seen.line(span, place.number, time, self._key_of(position, line))
 
         if line.type == "system":
             self._take_system_line(line)
@@ -269,7 +266,7 @@ class ClaudeReader(JsonReader):
 
     def _span_of(self, line: _Line) -> int:
         """Return the index of the span of a line, which it may begin."""
-        is_agent = line.isSidechain is True and self._seen.looks
+        is_agent = line.isSidechain is True
         key = _SpanKey(
             cwd=line.cwd,
             session=line.sessionId,
@@ -295,7 +292,7 @@ class ClaudeReader(JsonReader):
             self._seen.compacted()
 
     def _take_attachment(self, line: _Line) -> None:
-        if not self._seen.looks or line.isSidechain:
+        if line.isSidechain:
             return
 
         attachment = value_of(line.attachment)
@@ -311,7 +308,7 @@ class ClaudeReader(JsonReader):
 
         for item in _items_of(message):
             self._take_item(place, item)
-            if item.type == "text" and self._seen.looks and not line.isSidechain:
+            if item.type == "text" and not line.isSidechain:
                 self._seen.said(_text_of(item.text))
 
     def _take_user_message(self, place: _LinePlace, line: _Line, message: _Message) -> None:
@@ -324,7 +321,7 @@ class ClaudeReader(JsonReader):
 
         for item in _items_of(message):
             self._take_item(place, item)
-            if item.type == "text" and self._seen.looks:
+            if item.type == "text":
                 self._take_user_text(_text_of(item.text), is_by_person=is_by_person)
 
     def _take_user_text(self, text: str, *, is_by_person: bool) -> None:
@@ -341,7 +338,7 @@ class ClaudeReader(JsonReader):
     def _note_response(
         self, place: _LinePlace, line: _Line, message: _Message, usage: _Usage
     ) -> None:
-        """Note a response. Its copies in one folder and session become one."""
+        """Note a response. Its copies in one folder and session become one, in the last line."""
         response = _response_of(place, line, message, usage)
         if not message.id:
             self.counted[Response].append(response)
@@ -351,25 +348,11 @@ class ClaudeReader(JsonReader):
         key = _ResponseKey(message.id, line.requestId or "", is_side_chain, place.span)
         earlier = self._responses.get(key)
         if earlier is None:
-            self._earliest[key] = place.time
             self._responses[key] = response
             return
 
         best = max(earlier, response, key=_tokens_of)
-        counted_at = self._line_of_copies(key, earlier, place)
-        self._responses[key] = replace(best, line=counted_at, copies=earlier.copies + 1)
-
-    def _line_of_copies(self, key: _ResponseKey, earlier: Response, place: _LinePlace) -> int:
-        """Return the line at which a response counts that has a copy in one more line.
-
-        That is the last line where work is observed, else the one with the earliest time.
-        """
-        if self._seen.looks:
-            return place.number
-        if place.time < self._earliest[key]:
-            self._earliest[key] = place.time
-            return place.number
-        return earlier.line
+        self._responses[key] = replace(best, line=place.number, copies=earlier.copies + 1)
 
     def _take_item(self, place: _LinePlace, item: _Item) -> None:
         if item.type == "tool_use":
@@ -386,20 +369,18 @@ class ClaudeReader(JsonReader):
         if name == "Bash":
             command = _input_of(item).command or ""
             key = seen.command(item.id, command, self._folder)
-            if seen.looks or item.input is not UNSET:
-                flags = command_flags(command)
-        elif name in EDIT_TOOLS and seen.looks:
+            flags = command_flags(command)
+        elif name in EDIT_TOOLS:
             key = self._note_edit(item)
         else:
             file = (_input_of(item).file_path or "") if name == "Read" else ""
-            if file and item.id and seen.looks:
+            if file and item.id:
                 self._files_of_reads[item.id] = file
             key = seen.call(item.id, question=name in QUESTIONS, agent=name in AGENTS)
             if reads_loop_state(file):
                 flags = LOOP_STATE
 
-        if flags or seen.looks:
-            self.counted[Call].append(Call(place.span, place.number, id=key, shows=flags))
+        self.counted[Call].append(Call(place.span, place.number, id=key, shows=flags))
 
     def _note_edit(self, item: _Item) -> int:
         """Note a call of an edit tool, and return its key."""
@@ -414,7 +395,7 @@ class ClaudeReader(JsonReader):
         seen = self._seen
         text = partial(_text_of, item.content)
         failed = item.is_error is True
-        if failed and seen.looks and text().startswith(REFUSED):
+        if failed and text().startswith(REFUSED):
             self._take_refusal(item, text())
             return
 

@@ -149,7 +149,7 @@ class CodexReader(JsonReader):
             self._begin_own_lines(number, line, self._own_from)
 
         self._covers[-1].append(number)
-        key = self._seen.line_key(self.written[position]) if self._seen.looks else 0
+        key = self._seen.line_key(self.written[position])
         self._seen.line(len(self._spans) - 1, number, time, key)
         if line.type == "compacted":
             self._seen.compacted()
@@ -179,7 +179,7 @@ class CodexReader(JsonReader):
         elif kind == "exec_command_end":
             exit_code = field_value(payload.exit_code)
             self._end_process(number, payload.call_id, exit_code, payload.aggregated_output)
-        elif kind == "item_completed" and self._seen.looks:
+        elif kind == "item_completed":
             self._take_item(number, field_value(payload.item))
         elif kind == "custom_tool_call":
             self._take_custom_call(number, payload)
@@ -187,7 +187,7 @@ class CodexReader(JsonReader):
             self._take_call(number, payload)
         elif line.type in ("session_meta", "turn_context"):
             self._take_context(number, time, line, payload)
-        elif kind == "message" and self._seen.looks:
+        elif kind == "message":
             self._take_message(payload)
         elif kind == "user_message" and not self._is_started_by_agent:
             self._has_prompt_events = True
@@ -232,7 +232,7 @@ class CodexReader(JsonReader):
         starter = text_in(source, *_STARTER_IN_SOURCE)
         parent = field_text(payload.forked_from_id) or starter
         remote = text_in(field_value(payload.git), "repository_url")
-        if self._seen.looks and is_first:
+        if is_first:
             parent = self._note_base(payload) or parent
 
         return span._replace(
@@ -310,8 +310,6 @@ class CodexReader(JsonReader):
         argument = _COMMAND_ARGUMENTS.get(payload.name or "", "")
         if is_local_shell and not argument:
             argument = "command"
-        if not argument and not self._seen.looks:
-            return
 
         arguments = (
             field_value(payload.action) if is_local_shell else parsed(field_text(payload.arguments))
@@ -321,8 +319,6 @@ class CodexReader(JsonReader):
             shows = command_flags(_joined_words(asked)) if argument else 0
             self._note_call(number, payload.call_id, shows)
 
-        if not self._seen.looks:
-            return
         if payload.name == "apply_patch":
             patch = text_in(arguments, "input")
             changes = lines_patched(patch)
@@ -353,11 +349,8 @@ class CodexReader(JsonReader):
         call = payload.call_id
         text = field_text(payload.input)
         runs_commands = payload.name == "exec" and "exec_command" in text
-        if self._seen.looks or runs_commands:
-            self._note_call(number, call, command_flags(text) if runs_commands else 0)
+        self._note_call(number, call, command_flags(text) if runs_commands else 0)
 
-        if not self._seen.looks:
-            return
         if payload.name == "apply_patch":
             self._seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
         elif payload.name == "exec":
@@ -393,16 +386,15 @@ class CodexReader(JsonReader):
         """
         call = payload.call_id
         starting_call = self._continued.get(call or "", call)
-        if self._seen.looks:
-            if failed is None and was_not_run(payload):
-                failed = True
-            if was_refused(payload):
-                self._seen.refused(call)
-                return
+        if failed is None and was_not_run(payload):
+            failed = True
+        if was_refused(payload):
+            self._seen.refused(call)
+            return
 
         if failed is not None:
             self._note_result(number, starting_call, failed)
-        if self._seen.looks and not _has_output_elsewhere(payload, failed):
+        if not _has_output_elsewhere(payload, failed):
             self._observe_result(payload, call, starting_call, failed)
 
     def _observe_result(

@@ -99,8 +99,7 @@ class Harness:
         files: how its transcripts are named.
         hook: how it runs a command when its agent stops; None where it cannot, or that is not
             known.
-        reader: makes a reader of one transcript. Without test tools, what is done in it is not
-            looked at.
+        reader: makes a reader of one transcript, from the test tools; None: those of the table.
         keys: the keys that each of its lines, or documents, has.
         places: where it keeps transcripts: variables that may name a folder, the usual folder
             without them, and what is below it.

@@ -33,7 +33,7 @@ class Lines:
 
     Args:
         harnesses: the harnesses.
-        tools: the test tools; without them readers do not look at what is done.
+        tools: the test tools; None: those of the table alone.
     """
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None = None) -> None:
@@ -175,7 +175,7 @@ def read_whole(
         document: whether it is one JSON text.
         harnesses: the harnesses that may have written it.
         too_long: takes the offset of each line that is too long.
-        tools: the test tools; without them what is done is not looked at.
+        tools: the test tools; None: those of the table alone.
 
     Raises:
         OSError: it cannot be read.
@@ -220,7 +220,7 @@ def read_parts(
         parts: the parts, each in pieces: whole lines, or one document.
         harnesses: the harnesses that may have written it.
         too_long: takes the offset of each line that is too long.
-        tools: the test tools; without them what is done is not looked at.
+        tools: the test tools; None: those of the table alone.
 
     Raises:
         OSError: it cannot be read.
@@ -258,7 +258,7 @@ class Copies:
 
     Args:
         harnesses: the harnesses that may have written them.
-        tools: the test tools; without them what is done is not looked at.
+        tools: the test tools; None: those of the table alone.
     """
 
     def __init__(self, harnesses: Sequence[Harness], tools: TestTools | None) -> None:

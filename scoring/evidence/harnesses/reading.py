@@ -47,7 +47,7 @@ class Reading:
 
     Args:
         harnesses: the harnesses that may have written them.
-        make_tools: makes the test tools; without it, what is done is not looked at.
+        make_tools: makes the test tools; None where no reader looks at what is done.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ def transcript_rules(
         name: the name under which they are kept.
         harnesses: returns the harnesses.
         find: finds their transcripts.
-        tools: makes the test tools; without it, what is done is not looked at.
+        tools: makes the test tools; None where no reader looks at what is done.
         alone: whether a transcript counts whatever the others say.
     """
 

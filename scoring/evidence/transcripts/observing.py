@@ -159,7 +159,6 @@ class Observations:
     reading.
 
     Attributes:
-        looks: whether anything but lines and keys of calls is noted.
         files: what the session wrote and was shown of files.
         refused_calls: the keys of calls that the user refused, which do not count as calls.
     """
@@ -168,10 +167,9 @@ class Observations:
         """Begin a transcript.
 
         Args:
-            tools: the test tools; without them only lines and the keys of calls are noted.
+            tools: the test tools; None: those of the table alone.
         """
-        self._tools = tools
-        self.looks = tools is not None
+        self._tools = tools or TestTools()
         self.files = KnownFiles()
         self.refused_calls: set[int] = set()
 
@@ -224,19 +222,18 @@ class Observations:
 
     def said(self, text: str) -> None:
         """Note a text of the agent to the user. Not for texts of sub-agents."""
-        if self.looks and text.strip():
+        if text.strip():
             self._idle = False
             self._note(ChatText, by_user=False, claims_tests_pass=claims_tests_pass(text))
 
     def asked(self) -> None:
         """Note a text of the user, or of the harness for the user, which ends a reply."""
-        if self.looks:
-            self._note(ChatText, by_user=True, claims_tests_pass=False)
+        self._note(ChatText, by_user=True, claims_tests_pass=False)
 
     def prompt(self, text: str) -> None:
         """Note what a person says of the work before. The text is not kept."""
         self._idle = True
-        if not self.looks or not self._has_worked:
+        if not self._has_worked:
             return
 
         words = said_in(text)
@@ -270,9 +267,6 @@ class Observations:
         Returns:
             The key of the call.
         """
-        if not self.looks:
-            return _call_key(call)
-
         opened = self._open(call)
         opened.asks_user = question
         opened.starts_agent = agent
@@ -299,9 +293,6 @@ class Observations:
         Returns:
             The key of the call.
         """
-        if not self.looks:
-            return _call_key(call)
-
         opened = self._open(call)
         opened.does_one_thing = True
         opened.edits = [(path, True) for path in self._path_numbers(paths, folder)]
@@ -328,9 +319,6 @@ class Observations:
         Returns:
             The key of the call.
         """
-        if self._tools is None:
-            return _call_key(call)
-
         opened = self._open(call)
         commands = commands_of(text)
         opened.does_one_thing = len(commands) == 1
@@ -366,12 +354,12 @@ class Observations:
             The key of the call.
         """
         key = _call_key(call)
-        if self._tools is None or key in self._response_of_ended:
+        if key in self._response_of_ended:
             return key
 
         opened = self._open_calls.get(key)
         if opened is None:
-            self._result_without_call(self._tools, key, failed, output())
+            self._result_without_call(key, failed, output())
             return key
         if opened.ended:
             return key
@@ -396,7 +384,7 @@ class Observations:
     def printed(self, call: str | None, text: str) -> None:
         """Note what a call printed that still runs: tests that have failed will not pass."""
         opened = self._open_calls.get(_call_key(call))
-        if self._tools is None or opened is None or opened.run is None:
+        if opened is None or opened.run is None:
             return
 
         verdict = self._tools.verdict(opened.run, text, None)
@@ -522,14 +510,12 @@ class Observations:
                 resets.append((kind, None))
         return resets
 
-    def _result_without_call(
-        self, tools: TestTools, key: int, failed: bool | None, text: str
-    ) -> None:
+    def _result_without_call(self, key: int, failed: bool | None, text: str) -> None:
         """Note a result whose call is in another file, or follows: it may show what was called."""
         if failed and key:
             self._failed_before_call.add(key)
 
-        verdict = tools.verdict(None, text, None)
+        verdict = self._tools.verdict(None, text, None)
         if verdict and verdict.passed is not None:
             run = TestRun(
                 self._span,
