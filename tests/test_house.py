@@ -276,6 +276,22 @@ def test_few_imports_of_our_own_modules_are_not_at_the_top() -> None:
     )
 
 
+# Text
+
+MOST_COLUMNS = 100
+PYTHON_FOLDERS = ("scoring", "rubric", "tests", "benchmarks")
+
+
+def test_no_line_has_more_than_100_columns() -> None:
+    faults = []
+    for folder in PYTHON_FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+                if len(line) > MOST_COLUMNS:
+                    faults.append(f"{path.relative_to(ROOT)}:{number} has {len(line)} columns")
+    assert not faults, listed(faults)
+
+
 # What is cited
 
 SOURCES = sorted(

@@ -1,4 +1,4 @@
-"""All work as units, each line in one, and their fate (``docs/VALIDITY.md``, "All of the work"); long, as a unit is."""
+"""All work as units, each line in one, and their fate: ``docs/VALIDITY.md``, "All of the work"."""
 
 import re
 from array import array
@@ -41,7 +41,7 @@ _PAUSE = 5 * 60 * NS  # a longer one is no work
 
 
 class Entry(NamedTuple):
-    """What a unit has of an iteration that it is of: the number, the task, what the entry says, what was observed."""
+    """An iteration of a unit: its number, its task, what the entry says, and what was observed."""
 
     iteration: int
     task: str
@@ -53,10 +53,10 @@ class Entry(NamedTuple):
 class Unit:
     """One piece of work, by a name that is the same in every run.
 
-    ``entries`` are its iterations, the lowest first; its ``lines`` are numbers by the root of a tree, ``counted`` what
-    they say, if any. ``minutes`` are between events at most five minutes apart, ``ended`` is in ns. Of the lines
-    ``written``, all where ``is_whole``, ``lines_there`` are on the trunk a horizon later, today if ``is_young``;
-    ``outcome``: worst.
+    ``entries`` are its iterations, the lowest first; its ``lines`` are numbers by the root of a
+    tree, ``counted`` what they say, if any. ``minutes`` are between events at most five minutes
+    apart, ``ended`` is in ns. Of the lines ``written``, all where ``is_whole``, ``lines_there`` are
+    on the trunk a horizon later, today if ``is_young``; ``outcome``: worst.
     """
 
     unit: str
@@ -100,12 +100,12 @@ class Unit:
 
     @property
     def lines_landed(self) -> int | None:
-        """How many of them the trunk has a horizon later; None where that is not known, or not yet."""
+        """How many of them the trunk has a horizon later, or None where that is not known yet."""
         return None if self.is_young or not self.lines_written else self.lines_there
 
     @property
     def landed_share(self) -> float | None:
-        """The share of the lines written that the trunk has, its yield; None where that is not known."""
+        """The yield: the share of the written lines that the trunk has, or None where not known."""
         return (
             self.lines_landed / self.lines_written
             if self.lines_written and self.lines_landed is not None
@@ -128,13 +128,19 @@ class Ledger(NamedTuple):
 def ledger(
     records: Sequence[IterationRecord], log_dir: Path, sources: Sources, rules: OutcomeRules
 ) -> Ledger:
-    """Return all of the work of a repository, by attributed evidence; NotARepositoryError, GitError without a trunk."""
+    """Return all of the work of a repository, by attributed evidence.
+
+    Raises NotARepositoryError, or GitError without a trunk.
+    """
     with sources.transcripts().start() as scan:
         return ledger_of(Evidence(records, log_dir, sources, scan, profile=None), (), rules)
 
 
 def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeRules) -> Ledger:
-    """Return the same from evidence of a whole log, which it uses up, and its ``outcomes`` if known; raises so too."""
+    """Return the same from evidence of a whole log, which it uses up.
+
+    ``outcomes`` are those of the log, where they are known. Raises the same errors.
+    """
     evidence.transcripts(0)  # also where there is no entry
     scan, git, records = evidence.scan, evidence.git, evidence.records
     assert isinstance(scan, AttributedScan)
@@ -325,7 +331,7 @@ def _measure(units: Units, work: AllWork, times: Sequence[int]) -> None:
 def _unknown_writes(
     work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]
 ) -> set[int]:
-    """Return the parts in which commands wrote files of the repository, of which no line is known."""
+    """Return the parts in which commands wrote files of the repository, whose lines are unknown."""
     found = set[int]()
     for file in work.files:
         spans, texts = file.events.spans, file.events.texts

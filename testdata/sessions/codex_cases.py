@@ -403,7 +403,7 @@ def without_verdicts(root: Path, seed: int = 0, *, marked: bool = False) -> Trut
 
 
 def events_that_decide(root: Path, seed: int = 0) -> Truth:
-    """Ends of patches and MCP calls, good and bad, with outputs that agree, differ or are silent."""
+    """Ends of patches and MCP calls, good and bad, with outputs that agree or differ, or none."""
     world = World(root, seed)
     thread = CodexRollout(world)
     thread.turn()

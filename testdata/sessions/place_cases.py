@@ -115,7 +115,7 @@ def config_places(root: Path, seed: int = 0) -> Truth:
 
 
 def linked_places(root: Path, seed: int = 0) -> Truth:
-    """Homes of the harnesses that are symbolic links, two of them to one folder, with a link back."""
+    """Homes of the harnesses that are links, two of them to one folder, with a link back."""
     world = World(root, seed)
     dotfiles = world.home / "dotfiles"
     for name in ("claude", "codex"):

@@ -27,7 +27,8 @@ class TestText:
     def test_of_integrity(self, da_score: DaScore) -> None:
         assert da_score("integrity").out == (
             "Claimed against observed — .agents/active/iteration-log\n\n"
-            "ROLE        SIGNAL                  PAIRS   OVER    MEAN      WORST     OVER-CLAIMED IN\n"
+            "ROLE        SIGNAL                  PAIRS   OVER    MEAN      WORST     "
+            "OVER-CLAIMED IN\n"
             "impl        landed                  8       1       -0.125    -1.000    5\n"
             "impl        verifier                1       0       +0.000    +0.000    -\n"
             "impl        tests                   8       3       -0.188    -1.000    4-5, 7\n"
@@ -48,7 +49,8 @@ class TestText:
         shown = da_score("rubric", "show").out
         assert shown == da_score("rubric", "show", "2.1.0").out
         assert shown.startswith(
-            "Rubric 2.1.0   weighted_mean_renormalized\n\nSIGNAL                WEIGHT   TWO-WAY  LABEL\n"
+            "Rubric 2.1.0   weighted_mean_renormalized\n\n"
+            "SIGNAL                WEIGHT   TWO-WAY  LABEL\n"
         )
         assert "\nhook_outcomes         0.1      no       Hook-gate outcomes\n" in shown
         assert shown.endswith(
@@ -213,8 +215,8 @@ class TestTerminal:
         assert "   2  choose-alphabet" in row
         assert "0.500  (0.13–0.87)  2/7 · 26 %" in row
         assert (
-            f"{CODEX_SESSION}     0.804  (0.70–0.84)  0.70–0.86      3  3 of 3, 86.0 % of the weight"
-            in lines
+            f"{CODEX_SESSION}     0.804  (0.70–0.84)  0.70–0.86      3  "
+            "3 of 3, 86.0 % of the weight" in lines
         )
         assert f"Wrote 9 iteration sidecars and 2 session sidecars to {LOG}" in lines
 

@@ -1,4 +1,4 @@
-"""The search for what foretells defective work: its figures against plain ones, and what it takes of made work."""
+"""The search for what foretells defective work, against plain figures and on made work."""
 
 import random
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def cases(count: int, seed: int, per_session: int = 2) -> list[Case]:
 
 
 def figures_of(of: list[Case], relation: float, seed: int) -> dict[int, float | None]:
-    """Return a figure of each case that says as much of what became of it as the relation is, and of some nothing."""
+    """Return a figure of each case that tells as much of its outcome as the relation, or None."""
     chance = random.Random(seed)
     found = {
         one.iteration: (1 - relation) * chance.randrange(9) / 8 + relation * one.truth for one in of
@@ -115,14 +115,14 @@ class TestChance:
         assert (chance_of([(Cases(of), figures)]) or 0) > 0.05
 
     def test_of_many_tried_is_that_of_a_worked_case(self) -> None:
-        """Holm (1979): 0.01 <= 0.05 / 4, but 0.02 > 0.05 / 3, and what comes after that is not looked at."""
+        """Holm (1979): 0.01 <= 0.05 / 4, but 0.02 > 0.05 / 3, and the rest is not looked at."""
         assert holm({"a": 0.02, "b": 0.01, "c": 0.04, "d": 0.03}) == ["b"]
         assert holm({"a": 0.9}) == []
 
 
 class TestPower:
     def test_variance_is_that_of_hanley_and_mcneil(self) -> None:
-        """Their worked case (1982): 0.893 over 58 normal and 51 abnormal cases has a standard error of about 0.03."""
+        """Their case (1982): 0.893 over 58 and 51 cases has a standard error of about 0.03."""
         assert variance(0.893, 51, 58) ** 0.5 == pytest.approx(0.032, abs=0.001)
 
     def test_takes_more_for_less(self) -> None:

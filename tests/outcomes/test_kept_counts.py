@@ -1,6 +1,7 @@
-"""What git answered and never changes is kept between runs, and used only where it cannot be wrong."""
+"""Answers of git that never change are kept between runs, and used only where certain."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.repos import Repo
@@ -36,7 +37,8 @@ def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Pa
 
 
 def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
-    keep_counts(cache, GitRepository(repo.path).common_dir, {"one": (4, 2)})  # type: ignore[dict-item]
+    wrong: Any = {"one": (4, 2)}
+    keep_counts(cache, GitRepository(repo.path).common_dir, wrong)
     assert kept(repo, cache) == {}
 
 

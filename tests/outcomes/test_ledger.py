@@ -1,4 +1,4 @@
-"""All of the work as units: made histories in real git, of which it is known what became of each line."""
+"""All of the work as units: made histories in real git, with known outcomes of each line."""
 
 import json
 from array import array
@@ -134,7 +134,7 @@ def test_what_counts_is_what_the_trunk_has_a_horizon_later(
 
 
 def test_what_counts_is_what_it_wrote_in_the_end(history: History, work: Work) -> None:
-    """Four of the lines are written over twice, once whole and once by an edit, before they are committed."""
+    """Four of the lines are rewritten before the commit, once whole and once by an edit."""
     session = history.session("s1")
     rest = "".join(f"def other_{n}(): return {n}\n" for n in range(4))
     for second, text in ((100, TEXT), (110, HALF + rest)):
@@ -411,7 +411,7 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
 def test_every_stored_checkpoint_is_in_one_unit(
     history: History, work: Work, da_score: Any, derived: bool
 ) -> None:
-    """One that a commit names, one behind a commit that a transcript shows, one of none, and one without lines."""
+    """A named one, one after a commit that a transcript shows, one of none, one without lines."""
     session = history.session("s1", stored=False)
 
     def keep(number: int, second: float, lines: Any = None) -> str:
@@ -742,7 +742,7 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
 def test_the_sums_of_each_harness_are_those_of_its_files(
     history: History, work: Work, da_score: Any, derived: bool
 ) -> None:
-    """Forks, resumed sessions, sub-agents and growing checkpoints say the same response again and again."""
+    """Forks, resumed sessions, sub-agents and growing checkpoints repeat responses."""
     session = history.session("s1")
     writes(session, 100, 1, "src/a.py")
     session.turn(110, 2, side=True)

@@ -1,4 +1,4 @@
-"""What became of work: made histories of which the truth is known, and plain ``git blame -w`` as a second opinion."""
+"""What became of work: made histories with known truth, and ``git blame -w`` to compare."""
 
 import contextlib
 import random
@@ -380,7 +380,7 @@ def or_not_at_all(repo: Repo) -> Iterator[None]:
 
 
 def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
-    """Make a history of edits, moves, splits, indentation, branches and merges, and return its commits."""
+    """Make a history of edits, moves, splits, indentation, branches and merges."""
     repo.commit({f"f{n}.py": lines(f"f{n}", 12) for n in range(4)})
     commits: list[str] = []
     for step in range(steps):
@@ -432,7 +432,7 @@ def grown(repo: Repo, chance: random.Random, steps: int) -> list[str]:
 
 
 def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
-    """Return which commits were taken back, and by which: by the newest revert of it that was not itself reverted."""
+    """Return which commits were taken back, and by which revert that was not itself reverted."""
     says = {
         sha: re.search(
             r"This reverts commit ([0-9a-f]{40})", repo.git("log", "-1", "--format=%B", sha)
@@ -449,7 +449,7 @@ def taken_back(repo: Repo, commits: Sequence[str]) -> dict[str, str]:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(1, 16))
 def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
-    """Of every commit, plain blame is asked which lines are there; who took a line had it in a parent, and has not."""
+    """Plain blame says which lines of every commit are left, and who took the others."""
     commits = grown(repo, random.Random(seed), 25)
     records = [IterationRecord(1, n, commit=sha) for n, sha in enumerate(commits, 1)]
     found = log_outcomes(records, repo.path, OutcomeRules(20))

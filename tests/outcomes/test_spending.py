@@ -1,4 +1,4 @@
-"""What iterations used: tokens by kind and model, what they cost by the library's own reckoning, and for how long."""
+"""What iterations used: tokens by kind and model, what they cost, and for how long."""
 
 import datetime
 from collections.abc import Callable
@@ -46,7 +46,7 @@ WHEN = datetime.datetime.fromtimestamp(START, datetime.UTC)
 
 
 def answer(second: int, name: str, model: str = SONNET, **counted: Any) -> dict[str, Any]:
-    """A response of Claude Code by a model; ``hour`` are tokens written to the cache for an hour."""
+    """A response of Claude Code by a model. ``hour`` are tokens cached for an hour."""
     hour = counted.pop("hour", None)
     line = response(second, name, f"req_{name}", **counted)
     line["message"]["model"] = model

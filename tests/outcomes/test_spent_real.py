@@ -1,6 +1,7 @@
-"""The tokens of the ledger, of a plain reading of the files, and of ``ccusage`` 17.2.1 on the same files as folders.
+"""The tokens of the ledger, of a plain reading of the files, and of ``ccusage`` 17.2.1.
 
-What ``ccusage`` counted is recorded; each difference has its reason. Left out where the repository is not.
+What ``ccusage`` counted is recorded; each difference has its reason. Left out where the repository
+is not.
 """
 
 import json
@@ -34,7 +35,7 @@ FIELDS = dict(
 
 
 def values(line: bytes) -> list[Any]:
-    """Return the values in a line: several where a line break is missing, none in one of a document."""
+    """Return the values in a line: several where a line break is missing, none in a document's."""
     text, found, at = line.decode(errors="replace"), [], 0
     try:
         while at < len(text):
@@ -66,7 +67,7 @@ def responses(folder: Path, largest: bool) -> Iterator[tuple[tuple[str, ...], di
 
 
 def total(folder: Path, largest: bool) -> dict[str, int]:
-    """Return the sums, each response once by its largest copy, and those of sub-agents in lines of their sessions.
+    """Return the sums, each response once by its largest copy, with those of sub-agents.
 
     Else without these, each by its first copy, and each copy without a request.
     """

@@ -146,8 +146,8 @@ class TestPage:
         )
         assert "Do the scores mean anything here? not measured: da-score validate Look at" in first
         assert (
-            "feat(limits): limit requests per client reverted by dc5fe68d151e 2026-03-03 · f05ce0048e"
-            in first
+            "feat(limits): limit requests per client reverted by dc5fe68d151e "
+            "2026-03-03 · f05ce0048e" in first
         )
         assert "0.749" not in first
         assert rest.index("Who does better?") < rest.index(

@@ -287,8 +287,8 @@ class TestPage:
         one = line(1, {"landed": 1.0}, commit=SHA)
         shown = page(made(one, project="<b>evil</b>", pages="https://github.com/o/r/commit/"))
         assert (
-            f'<a href="https://github.com/o/r/commit/{SHA}" rel="noopener noreferrer">0123456789ab</a>'
-            in shown
+            f'<a href="https://github.com/o/r/commit/{SHA}" '
+            f'rel="noopener noreferrer">0123456789ab</a>' in shown
         )
         assert "<b>evil</b>" not in shown
         assert "&lt;b&gt;evil&lt;/b&gt;: what became of the agent" in shown

@@ -1,4 +1,4 @@
-"""Transcripts of a repository: each line given to one iteration, what is seen is counted; long, as all meets here."""
+"""Transcripts of a repository: each line belongs to one iteration, and observations are counted."""
 
 import contextlib
 import os
@@ -64,7 +64,7 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about an iteration: lines, verifiers, and of the commit ``written`` how much agents wrote."""
+    """A question about an iteration: its lines, its verifiers, and the share that agents wrote."""
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
@@ -83,7 +83,7 @@ _NOTHING = TranscriptFacts()  # of every iteration without lines
 
 
 class AllWork(NamedTuple):
-    """All that was read: the transcripts, as attribution left it the owners of lines and trees, and folders here."""
+    """All that was read: transcripts, the owners of their lines, trees, and folders here."""
 
     files: Sequence[streams.File]
     owners: Sequence[int]
@@ -129,9 +129,12 @@ class AttributedScan(Scan):
         landed_as: LandedAs,
         lines_added: LinesAdded = lambda _: {},
     ) -> list[AttributedFacts]:
-        """Return what each iteration shows, when everything has been read; may be called once. NotARepositoryError.
+        """Return what each iteration shows, when everything has been read.
 
-        ``neighbourhood`` is made of the work trees and the known parts of the names of the commits that sessions made.
+        It may be called once. Raises NotARepositoryError.
+
+        ``neighbourhood`` is made of the work trees and the known parts of the names of the commits
+        that sessions made.
         """
         files, lines, sessions, there, trees = self._begun(neighbourhood)
         streams.count_once(files, lines, streams.order_lines(sessions.values()))
@@ -242,7 +245,7 @@ class AttributedScan(Scan):
     ) -> tuple[
         list[streams.File], int, dict[streams.SessionKey, streams.Session], Neighbourhood, WorkTrees
     ]:
-        """Return what was read, the number of its lines, its sessions, and what of that is the repository's."""
+        """Return what was read, its lines and sessions, and how much of it is the repository's."""
         self.start()
         files = self._files_read()
         lines, trees = (
@@ -259,7 +262,7 @@ class AttributedScan(Scan):
     def _name_unread(
         self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]
     ) -> None:
-        """Say of iterations without lines where the transcript of a checkpoint is here and of another harness."""
+        """Note the iterations without lines that have a checkpoint of another harness here."""
         unread = {name: found for name, found in self.checkpoints.items() if name not in read}
         for share, one in zip(shares, asked, strict=True):
             found = (unread[name] for name in one.checkpoints if name in unread)
@@ -273,7 +276,7 @@ class AttributedScan(Scan):
                 share.problem = NOT_READ.format(agent=agents[0] or "a harness without a name")
 
     def _listing(self, files: Iterable[streams.File]) -> dict[str, set[str]]:
-        """Return the ids of the sessions of each checkpoint, as it lists them and as its transcripts are named."""
+        """Return the session ids of each checkpoint, as it lists them and names its transcripts."""
         found = {
             name: {one.session_id for one in each.sessions} - {""}
             for name, each in self.checkpoints.items()
@@ -309,11 +312,17 @@ class AttributedScan(Scan):
         return replace(known, files=files, unclaimed=unclaimed, checkpoints=checkpoints)
 
     def sessions(self, neighbourhood: NeighbourhoodOf) -> Sequence[streams.Session]:
-        """Return every session that was read, with the commits that it made; may be called once, and then no other."""
+        """Return every session that was read, with its commits.
+
+        It may be called once, and then no other method.
+        """
         return list(self._begun(neighbourhood)[2].values())
 
     def session_ids(self) -> set[str]:
-        """Return the ids of all sessions that transcripts and checkpoints have; may be called once, and no other."""
+        """Return the ids of all sessions in transcripts and checkpoints.
+
+        It may be called once, and then no other method.
+        """
         self.start()
         stated = {
             one.session_id
@@ -325,7 +334,7 @@ class AttributedScan(Scan):
         }
 
     def _files_read(self) -> list[streams.File]:
-        """Return every transcript that could be read, by harness, and those of checkpoints once for each of them."""
+        """Return every readable transcript, by harness, and checkpoints' ones once each."""
         harnesses = {harness.name: harness for harness in self._harnesses}
         held: dict[tuple[str, ...], list[tuple[str, CheckpointSession]]] = {}
         for checkpoint in self.checkpoints.values():
@@ -370,7 +379,7 @@ class AttributedScan(Scan):
 
 
 def _failed(parts: Sequence[TranscriptFacts]) -> int | None:
-    """Return how many tool calls failed in some parts; None where they have some, and none states how it ended."""
+    """Return how many tool calls of some parts failed, or None where none states how it ended."""
     called = [part for part in parts if part.tool_calls]
     if called and all(part.ends_unknown for part in called):
         return None
@@ -378,7 +387,7 @@ def _failed(parts: Sequence[TranscriptFacts]) -> int | None:
 
 
 def _from_totals(observed: Observed, stated: Sequence[tuple[str, TokenTotals]]) -> AttributedFacts:
-    """Return what the totals of an iteration's checkpoints, by session, say of it: nothing else is known."""
+    """Return what the totals of an iteration's checkpoints say, where nothing else is known."""
     counts = [counting.as_turn_counts(tokens) for _, tokens in stated]
     given, output, reads, creations, responses = map(sum, zip(*counts, strict=True))
     names = tuple(sorted({name for name, _ in stated if name}))
@@ -389,7 +398,7 @@ def _from_totals(observed: Observed, stated: Sequence[tuple[str, TokenTotals]]) 
 
 
 def _unclaimed(work: AllWork) -> list[SessionFound]:
-    """Return the sessions with lines of work in the repository that all belong to no iteration, by path."""
+    """Return the sessions with work in the repository that belongs to no iteration, by path."""
     sessions = streams.sessions_of(work.files).values()
     streams.order_lines(sessions)
     found = [

@@ -1,4 +1,4 @@
-"""Which lines of which sessions belong to which iteration, and which sessions vote on it: ``docs/EVIDENCE.md``."""
+"""Which lines of which sessions belong to which iteration, and which vote: ``docs/EVIDENCE.md``."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -26,10 +26,11 @@ NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
 
 @dataclass(slots=True)
 class Share:
-    """What attribution found for one iteration: the numbers of the parts that are its ``own``, and of those ``voting``.
+    """The parts of one iteration, by number: those that are its ``own``, and those ``voting``.
 
-    ``also`` are sessions of its checkpoint with other work, ``shared`` the place of the iteration that it shares a
-    part with, ``end`` when it ended (None without lines), ``stated`` checkpoints with totals alone.
+    ``also`` are sessions of its checkpoint with other work, ``shared`` the place of the iteration
+    that it shares a part with, ``end`` when it ended (None without lines), ``stated`` checkpoints
+    with totals alone.
     """
 
     own: range = range(0)
@@ -45,7 +46,7 @@ class Share:
 
 
 class Attribution(NamedTuple):
-    """Of each line the place of its owner and its part, below 0 for none; a part has one owner; all ``trees``."""
+    """The owner and the part of each line, below 0 for none, and all ``trees``."""
 
     owners: list[int]
     parts: list[int]
@@ -63,7 +64,10 @@ def attribute(
     listing: Mapping[str, Collection[str]],
     stated: Collection[str] = (),
 ) -> Attribution:
-    """Give each line to its iteration; ``listing``: sessions of checkpoints, ``stated``: those with totals alone."""
+    """Give each line to its iteration.
+
+    ``listing`` has the sessions of checkpoints, ``stated`` those with totals alone.
+    """
     changed, twice = ChangedFiles(asked), _named_twice(asked)
     tree_of = session_trees.trees_of(
         files, sessions, {name for names in listing.values() for name in names}, changed
@@ -114,7 +118,7 @@ def attribute(
 
 
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
-    """Return the iterations of a commit that an earlier entry names too, each with the first that does."""
+    """Return the iterations whose commit an earlier entry names too, each with the first one."""
     first, found = dict[str, int](), dict[int, int]()
     for place, one in enumerate(asked):
         if (
@@ -236,7 +240,7 @@ def _series(
     trees: Iterable[Tree],
     parts_of: Mapping[int, Sequence[SessionPart]],
 ) -> None:
-    """Let commits of which nothing was edited share the part before, where their files were edited in that."""
+    """Let commits without edits share the part before, where it edited their files."""
     for tree in trees:
         before: SessionPart | None = None
         for part in tree.parts():
@@ -268,7 +272,10 @@ def _by_session(
     sessions: Mapping[SessionKey, Session],
     owners: list[int],
 ) -> None:
-    """Give an iteration that has nothing the free lines of the session that its entry names, up to its author time."""
+    """Give an iteration without lines the free ones of the session that its entry names.
+
+    They reach up to its author time.
+    """
     by_name: dict[str, list[Session]] = {}
     for key, session in sessions.items():
         if session.lines:
@@ -309,7 +316,7 @@ def _take(owners: list[int], place: int, lines: Iterable[int]) -> int:
 
 
 def _by_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collection[str]) -> None:
-    """Note the iterations of which only a checkpoint's totals are known; it must be that of one iteration alone."""
+    """Note the iterations with only a checkpoint's totals. It must be of one iteration alone."""
     naming = Counter(name for one in asked for name in one.checkpoints)
     for one, share in zip(asked, shares, strict=True):
         if share.method is None:
@@ -322,7 +329,7 @@ def _by_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collecti
 def _by_time(
     asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tree], owners: list[int]
 ) -> None:
-    """Give an iteration that has nothing the free lines in its window, where they are of one session."""
+    """Give an iteration without lines the free ones in its window, where they are one session's."""
     waiting = [
         place for place, share in enumerate(shares) if share.method is None and not share.problem
     ]

@@ -1,4 +1,4 @@
-"""Where commits cut sessions, and whose the parts are (``docs/EVIDENCE.md``); long, as what commits became is here."""
+"""Where commits cut sessions, and which iteration each part belongs to: ``docs/EVIDENCE.md``."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
@@ -29,7 +29,7 @@ _A_MINUTE = 60 * NS
 
 
 class KnownCommit(NamedTuple):
-    """A commit that a session made, the place of its iteration, and whether that has a commit of its name."""
+    """A commit of a session, the index of its iteration, and whether that names the commit."""
 
     made: SessionCommit
     place: int
@@ -51,7 +51,7 @@ def in_order(names: Iterable[Sequence[str]]) -> Names:
 
 
 def place_of(names: Names, sha: str) -> int:
-    """Return the place of the first iteration that has a commit of this name, of which only a part may be known."""
+    """Return the index of the first iteration whose commit has this name, or part of it."""
     start = sha[:_MIN_SHA]
     alike = names[bisect_left(names, (start,)) : bisect_left(names, (f"{start}~",))]
     return min(
@@ -61,14 +61,14 @@ def place_of(names: Names, sha: str) -> int:
 
 
 class HeldCommit(NamedTuple):
-    """A commit that git has: its author time (ns), the names of sessions in its checkpoints, and what shows it."""
+    """A commit of git: its author time (ns), the sessions in its checkpoints, and what shows it."""
 
     authored: int
     listed: Collection[str] = ()
     shown: Collection[tuple[str, SessionCommit]] = ()
 
     def was_made_in(self, session: str, made: SessionCommit) -> bool:
-        """Whether it has the author time of a lost commit of a session, which is its own, and no other one made it."""
+        """Whether it alone has the author time of a lost commit, which the session itself made."""
         own = [
             self._is_at(other) and not other.amends for name, other in self.shown if name == session
         ]
@@ -87,9 +87,12 @@ def amended(
     lost: Collection[SessionCommit],
     held: Mapping[Name, HeldCommit],
 ) -> dict[SessionCommit, Name]:
-    """Return what ``lost`` commits, which git does not have, became, of those that sessions ``made``; only the certain.
+    """Return what ``lost`` commits became, which git does not have and sessions ``made``.
 
-    Whatever else an amend changes, the author time stays: it is between the call that made the commit and its result.
+    Only certain answers are in it.
+
+    Whatever else an amend changes, the author time stays: it is between the call that made the
+    commit and its result.
     """
     by_time = sorted((one.authored, name) for name, one in held.items())
     found: dict[SessionCommit, Name] = {}
@@ -112,13 +115,16 @@ def amended(
 def amends(
     made: Mapping[str, Sequence[SessionCommit]], lost: Collection[SessionCommit]
 ) -> dict[SessionCommit, SessionCommit]:
-    """Return those of some commits that amend the one before them in their session, where git has neither."""
+    """Return the commits that amend the one before in their session, where git has neither."""
     pairs = (pair for commits in made.values() for pair in pairwise(sorted(commits)))
     return {one: before for before, one in pairs if one.amends and one in lost and before in lost}
 
 
 LandedAs = Callable[[Collection[str]], Mapping[str, Collection[str]]]
-"""Says of names of commits as which ones they landed; of one that is here and did not, its own name alone."""
+"""Maps names of commits to those under which they landed.
+
+A commit that is here and did not land has only its own name.
+"""
 
 
 def known_commits(
@@ -127,7 +133,10 @@ def known_commits(
     landed_as: LandedAs,
     listed: Mapping[int, Collection[SessionKey]],
 ) -> dict[SessionKey, list[KnownCommit]]:
-    """Return the known commits of each session, by time; rewritten ones as what they became, others left out."""
+    """Return the known commits of each session, by time.
+
+    Rewritten ones are there as what they became, others are left out.
+    """
     names, landed = in_order(one.commits for one in asked), in_order(one.landed for one in asked)
     found: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
     unknown: list[tuple[SessionKey, SessionCommit]] = []
@@ -189,7 +198,10 @@ def _same_subject(
     known: Mapping[SessionKey, Sequence[KnownCommit]],
     listed: Mapping[int, Collection[SessionKey]],
 ) -> list[int]:
-    """Return the place of the iteration of each commit's subject: one of its session's, or that no other one made."""
+    """Return the index of the iteration of each commit's subject.
+
+    The iteration is of the same session, or no other session made its commit.
+    """
     by_subject: dict[int, list[int]] = {}
     for place, one in enumerate(asked):
         for subject in one.subjects:
@@ -228,7 +240,7 @@ def cut_trees(
     changed: ChangedFiles,
     whole: Collection[int],
 ) -> dict[int, SessionCommit]:
-    """Cut trees at the commits of their sessions; return the last line that shows each iteration's, where one does."""
+    """Cut trees at the commits of their sessions, and return the last line that shows each."""
     keys = {
         place: {key for tree in found for key in tree.sessions}
         for place, found in enumerate(listed)
@@ -257,12 +269,16 @@ def _cut_at_unshown(
     listed: Listed,
     shown: Collection[int],
 ) -> None:
-    """Cut trees also at commits that name them, that no line shows, and of which a file was edited before."""
+    """Cut trees also at commits that name them and that no line shows.
+
+    A file of the commit must have been edited before.
+    """
     naming: dict[int, list[int]] = {}
     for place, found in enumerate(listed):
         for tree in found if place not in shown else ():
             naming.setdefault(id(tree), []).append(place)
-    for tree in trees:  # a commit that was made anew, as by a rebase, keeps its author time: there it was made first
+    # A commit that was rebased keeps its author time, and was first made then.
+    for tree in trees:
         for one in tree.cuts:
             authored = asked[one.place].authored if one.place >= 0 else None
             if one.made and authored is not None and one.made.time - authored > _A_MINUTE:
@@ -316,13 +332,13 @@ def _cut_at_unshown(
 
 
 def reaches_commit(tree: Tree, one: Asked) -> bool:
-    """Whether the lines of a tree are known up to a commit: its checkpoint holds some, or there are later ones."""
+    """Whether the lines of a tree are known up to a commit, by its checkpoint or later lines."""
     held = not tree.checkpoints.isdisjoint(one.checkpoints)
     return held or (one.authored is not None and bool(tree.times) and tree.times[-1] > one.authored)
 
 
 def was_stored_for(tree: Tree, one: Asked) -> bool:
-    """Whether a checkpoint of a tree that a commit names may be the commit's: it is at most a day older than that."""
+    """Whether a tree's checkpoint may be that of a commit: it is at most a day older."""
     stored = [file.stored for file in tree.files if file.checkpoint in one.checkpoints]
     authored = one.authored
     return (
@@ -333,7 +349,10 @@ def was_stored_for(tree: Tree, one: Asked) -> bool:
 
 
 def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:
-    """Return how many lines of a tree are from before a commit that no line shows; None if its time is unknown."""
+    """Return how many lines of a tree are before a commit that no line shows, or None.
+
+    It is None where the time of the commit is unknown.
+    """
     end = one.authored
     if end is None:
         return None
@@ -347,7 +366,10 @@ def _end_in(one: Asked, tree: Tree, shown: bool) -> int | None:
 
 
 def _start(asked: Sequence[Asked], tree: Tree, one: Cut) -> int | None:
-    """Return where the part begins that a cut ends, maybe as a checkpoint states; None where that is behind it all."""
+    """Return where the part of a cut begins, maybe as a checkpoint states.
+
+    None where that is after the cut.
+    """
     if tree.cuts:
         return tree.cuts[-1].at
     start = 0

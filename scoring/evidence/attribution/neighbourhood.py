@@ -21,7 +21,7 @@ from scoring.files import identity_of
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What decides if work is a repository's: globs ``worktrees``, URLs ``remotes``, asked once, ``is_its_commit``."""
+    """What decides whether work is a repository's: globs of work trees, remotes, commits."""
 
     in_repository: InRepository
     worktrees: Sequence[str]
@@ -47,7 +47,7 @@ class Neighbourhood:
                 self._mark(file, session.key[1], known, recorded)
 
     def _is_known(self, session: Session) -> bool:
-        """Whether a session is the repository's, wherever it worked: by a commit that it made, or by a remote."""
+        """Whether a session is the repository's wherever it worked, by a commit or by a remote."""
         named = {span.remote for file in session.files for span in file.events.spans} - {""}
         is_remote = any(same_remote(remote) in self._remotes for remote in named)
         return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
@@ -81,7 +81,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """The paths that sessions wrote, by their last part, and may have, the artifacts these lead to, and tops."""
+    """The paths that sessions wrote or may have, the artifacts these lead to, and top folders."""
 
     written: Mapping[str, Collection[str]]
     unsure: Collection[str]
@@ -116,7 +116,7 @@ class Writes:
         return cls(written, unsure, (linked, may_be_linked), {*tops, *beside})
 
     def surely(self, *names: str) -> bool:
-        """Whether an artifact was written, known by its place and by the path that the entry names."""
+        """Whether an artifact was written, known by its place and by the entry's path."""
         ends = [f"/{posixpath.normpath(name)}" for name in names if name]
         alike = (
             f"/{path}" for end in ends for path in self.written.get(posixpath.basename(end), ())
@@ -124,7 +124,10 @@ class Writes:
         return names[0] in self.linked[0] or any(path.endswith(tuple(ends)) for path in alike)
 
     def maybe(self, own: Iterable[File], *names: str) -> bool:
-        """Whether it may have been written, by any session or, where all below a folder may be, by its ``own`` ones."""
+        """Whether it may have been written by any session.
+
+        Where all below a folder may be, only its ``own`` sessions count.
+        """
         below = [path for path in _paths(own, PossibleEdit) if path.endswith(ANY_BELOW)]
         tried = [*((path, ()) for path in self.unsure), *((path, self.tops) for path in below)]
         return names[0] in self.linked[1] or any(
@@ -141,7 +144,7 @@ def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[
 
 
 def may_be_written(path: str, unsure: str, tops: Collection[str] = ()) -> bool:
-    """Whether a path of the repository may be one that is not known in full; ``tops`` are what may be its folders."""
+    """Whether a path may be one that is not known in full. ``tops`` may be its folders."""
     names = posixpath.normpath(path).split("/")
     if len(unsure) > TEXT_LIMIT:  # none that a transcript was read of is as long
         return True

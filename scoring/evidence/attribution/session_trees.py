@@ -1,4 +1,4 @@
-"""Sessions with their sub-agents as one line of time: what was edited in it, and where commits cut it."""
+"""Sessions with their sub-agents as one line of time: edits in it, and cuts by commits."""
 
 import posixpath
 from array import array
@@ -13,11 +13,14 @@ from scoring.evidence.transcripts.streams import File, Session, SessionCommit, S
 
 A_SECOND = NS - 1  # what a time that git has in whole seconds may be later
 NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
-"""In place of an iteration: none; a commit of this repository that no entry is about; one of another repository."""
+"""Instead of an iteration: none, a commit without an entry, or one of another repository."""
 
 
 class Asked(NamedTuple):
-    """What is known of an iteration: names of its commit (``landed``: on the trunk), keys of subjects, times in ns."""
+    """What is known of an iteration: names of its commit, keys of subjects, and times in ns.
+
+    ``landed`` are the names on the trunk.
+    """
 
     iteration: int
     commits: tuple[str, ...] = ()
@@ -32,7 +35,7 @@ class Asked(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where a commit ends a part: how many lines are before, its place, and the line that shows it, if one does."""
+    """Where a commit ends a part: the lines before it, its index, and any line that shows it."""
 
     at: int
     place: int
@@ -41,7 +44,7 @@ class Cut(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Tree:
-    """A session and its sub-agents: their lines by time, what they edited, and where commits cut them."""
+    """A session and its sub-agents: their lines by time, their edits, and cuts by commits."""
 
     sessions: list[SessionKey] = field(default_factory=list)
     times: Sequence[int] = ()
@@ -76,7 +79,7 @@ class Tree:
 
 
 class SessionPart(NamedTuple):
-    """Some lines of a tree, from ``start`` up to ``end``, and the cut that ends them; None: they are its rest."""
+    """Lines of a tree from ``start`` up to ``end``, and their cut, or None for the rest."""
 
     tree: Tree
     start: int
@@ -85,7 +88,7 @@ class SessionPart(NamedTuple):
 
     @property
     def place(self) -> int:
-        """The place of the iteration of the commit that it led to, or :data:`OTHER_COMMIT`, :data:`NO_ITERATION`."""
+        """The index of its commit's iteration, :data:`OTHER_COMMIT` or :data:`NO_ITERATION`."""
         return self.cut.place if self.cut else NO_ITERATION
 
     @property
@@ -95,7 +98,7 @@ class SessionPart(NamedTuple):
 
     @property
     def edits_nothing(self) -> bool:
-        """Whether no file was edited in it, in its sessions' folders, and no sub-agent was started that might have."""
+        """Whether no file was edited in its folders, and no sub-agent started that might have."""
         return bisect_left(self.tree.edits, self.start) == bisect_left(self.tree.edits, self.end)
 
     @property
@@ -124,7 +127,7 @@ Listed: TypeAlias = Sequence[Sequence[Tree]]
 
 
 class ChangedFiles:
-    """Which iterations of a log changed a file when, and which of them took what a session had edited."""
+    """Which iterations of a log changed a file when, and which took a session's edits."""
 
     def __init__(self, asked: Sequence[Asked]) -> None:
         self._asked = asked
@@ -140,7 +143,7 @@ class ChangedFiles:
         return name in self._changes
 
     def pending(self, place: int, part: SessionPart) -> set[str]:
-        """Return the files of commits that were edited in a part and that no other one took until an iteration's."""
+        """Return the files edited in a part that no commit took before an iteration's."""
         edits = (
             (name, since)
             for name in part.tree.edited
@@ -158,7 +161,7 @@ class ChangedFiles:
         return changes[bisect_left(changes, (since, -1)) : bisect_left(changes, (end, -1))]
 
     def untaken(self, place: int, part: SessionPart) -> SessionPart:
-        """Return a part behind the last other commit, before an iteration's, that took what was edited in it."""
+        """Return a part after the last other commit whose edits an iteration's commit took."""
         tree, start = part.tree, part.start
         for name, edits in tree.edited.items():
             first = bisect_left(edits, part.start)
@@ -169,7 +172,7 @@ class ChangedFiles:
         return part._replace(start=min(start, part.end))
 
     def of(self, place: int, part: SessionPart) -> bool:
-        """Whether an iteration's commit took a file that was edited in a part, even if the part's own commit did."""
+        """Whether an iteration's commit took a file edited in a part, even if its own did."""
         one = self._asked[place]
         taker = self._asked[part.place].checkpoints if part.place >= 0 else ()
         if part.place in (place, NO_ITERATION) or not set(one.checkpoints).isdisjoint(taker):
@@ -192,7 +195,7 @@ def trees_of(
     recorded: Collection[str],
     changed: ChangedFiles,
 ) -> dict[SessionKey, Tree]:
-    """Return the trees of sessions with lines, by the key of each; one that a checkpoint records is of its own."""
+    """Return the trees of sessions with lines, by key, with those of checkpoints apart."""
     having = {key: session for key, session in sessions.items() if session.lines}
     parents = {
         key: (key[0], "" if key[1] in recorded else session.parent)

@@ -1,4 +1,4 @@
-"""What was seen in the lines of an iteration (``docs/EVIDENCE.md``, "Observations"), put together from all files."""
+"""What was seen in the lines of an iteration: ``docs/EVIDENCE.md``, "Observations"."""
 
 import posixpath
 from bisect import bisect_left, bisect_right
@@ -90,14 +90,14 @@ class Sighting(NamedTuple):
 
 @dataclass
 class Sightings:
-    """What was seen in the lines of one iteration, the keys of the programs that ran, and what sessions edited."""
+    """What was seen in an iteration's lines, its programs, and what its sessions edited."""
 
     found: list[Sighting] = field(default_factory=list)
     edited: Mapping[SessionKey, Mapping[str, int]] = field(default_factory=dict)
     words: set[int] = field(default_factory=set)
 
     def tests(self, end: int | None) -> tuple[TestsSeen, Sighting | None]:
-        """Return the test runs but those of sub-agents that edited no code, and the last verdict before an end."""
+        """Return the test runs and the last verdict, without sub-agents that edited no code."""
         edits, every = self._of("edit"), self._of("run")
         editors = {edit.by for edit in edits if is_code(edit.text)}
         own = sorted(
@@ -121,7 +121,7 @@ class Sightings:
         return replace(counts, **last_run, passed_tests=last.good, failed_tests=last.bad), last
 
     def corrections(self) -> tuple[CorrectionsSeen, list[Sighting]]:
-        """Return the corrections, and where the user interrupted, refused, or said that the work is wrong."""
+        """Return the corrections: where the user interrupted, refused, or said that it is wrong."""
         found: list[Sighting] = []
         counted = by_words = 0
         stopped: dict[
@@ -164,7 +164,7 @@ class Sightings:
         ]
 
     def work(self, missing: int = 0) -> WorkSeen:
-        """Return how much was edited, and what the agent had help from, ``missing`` sub-agents too."""
+        """Return how much was edited, and with what help, ``missing`` sub-agents included."""
         edits = Counter(edit.text for edit in self._of("edit") if edit.by_tool)
         most = max(edits.values(), default=0)
         return WorkSeen(
@@ -191,7 +191,7 @@ class Sightings:
         return list(found.values())
 
     def _was_edited(self, reset: Sighting) -> bool:
-        """Whether the session edited before what is reset: a file, a folder with one in it, or any."""
+        """Whether the session edited before what is reset: a file, a file in a folder, or any."""
         name = posixpath.normpath(reset.text) if reset.text else "."
         edited = self.edited.get(reset.session, {}).items()
         return any(
@@ -204,7 +204,10 @@ class Sightings:
         return [one for one in self.found if one.kind in kinds]
 
     def ran_for(self, kind: str) -> bool:
-        """Whether a command is seen that ran for a verifier of a type: a test run, a tool of it, or its own program."""
+        """Whether a command ran for a verifier's type.
+
+        That is a test run, a tool of the type, or the verifier's own program.
+        """
         kind = kind.strip().lower()
         if kind in _TEST_VERIFIERS:
             return any(run.kind == "run" for run in self.found)
@@ -214,7 +217,7 @@ class Sightings:
 
 
 def together(parts: Sequence[Sightings]) -> Sightings:
-    """Return what was seen in several parts of one reading as one; they hold the same mapping as ``edited``."""
+    """Join what was seen in several parts of one reading, which share the mapping ``edited``."""
     found = sorted((one for part in parts for one in part.found), key=attrgetter("time"))
     edited = parts[0].edited if parts else {}
     return Sightings(found, edited, {word for part in parts for word in part.words})
@@ -244,7 +247,7 @@ def sightings_of(
             found[begun[0]].found.append(
                 result._replace(text=begun[1].text, began=begun[1].began) if same else begun[1]
             )
-    # A run without a result, unless a copy of its call has one: the end of a transcript may be missing.
+    # A run without a result, unless a copy of its call has one: a transcript may end early.
     whole = {
         (run.session[0], run.key, run.text)
         for one in found
@@ -270,7 +273,7 @@ def _look(
     texts, session = file.events.texts, (file.harness.name, file.owner)
 
     def owned(kind: type[EventKind]) -> Iterable[tuple[int, Sighting, EventKind]]:
-        """Yield the iteration, what can be said at once, and the event, in lines that count for one."""
+        """Yield the iteration, the sighting, and the event, in lines that count for one."""
         for event in file.events.of(kind):
             n = file.at(event.line)
             if n >= 0 and file.fresh[n] and (owner := owners[file.ids[n]]) >= 0:
@@ -312,7 +315,7 @@ def _look(
     unanswered = {made.line for made in file.events.of(CommitMade) if not made.sha}
     calls = sorted(call.line for call in file.events.of(Call)) if unanswered else []
     for owner, one, stop in owned(UserBreak):
-        # An interruption may stop a command that made the commit before, and has no result that says so.
+        # An interruption may stop a command that made the commit before. No result says so.
         called = bisect_left(calls, one.number) - 1
         at = file.at(calls[called]) if called >= 0 and calls[called] in unanswered else -1
         if stop.kind == BreakKind.REFUSAL:
@@ -351,7 +354,10 @@ def places_seen(
     run: Sighting | None,
     others: Sequence[Sighting],
 ) -> tuple[SeenAt, ...]:
-    """Say where the commit, by the ``lines`` that made one, the last test run and the corrections were seen."""
+    """Return where the commit, the last test run and the corrections were seen.
+
+    ``lines`` are those that made a commit.
+    """
     found: list[SeenAt] = []
     if made and (where := lines.get(made.line)):
         found.append(SeenAt(f"commit {made.sha}", where[0].transcript.path, where[1] + 1, "commit"))
@@ -384,7 +390,7 @@ STOPPED = _CORRECTED["interrupt"], _CORRECTED["rejection"]
 def lines_found(
     files: Iterable[File], owners: Sequence[int], count: int
 ) -> list[tuple[LinesFound, ...]]:
-    """Say where the lines of each of some iterations are; ``owners`` as for :func:`sightings_of`."""
+    """Return where the lines of some iterations are. ``owners`` is as for :func:`sightings_of`."""
     found: list[list[LinesFound]] = [[] for _ in range(count)]
     for file in files:
         numbers_of: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Lines that agents wrote, as hashes, and how much of a commit that is at least (``docs/EVIDENCE.md``)."""
+"""Lines that agents wrote, as hashes, and the least share of a commit: ``docs/EVIDENCE.md``."""
 
 import posixpath
 from array import array
@@ -15,13 +15,13 @@ from scoring.evidence.transcripts.streams import File
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
 """Says how often commits add each significant line."""
 WrittenLines: TypeAlias = "dict[tuple[str, str], array[int]]"
-"""Lines, each as often as it is there, by the folder that a session worked in and the path that it wrote."""
+"""Lines with their counts, by the session's folder and the path that it wrote."""
 
 
 def written_lines(
     files: Iterable[File], parts: Sequence[int], wanted: Collection[int]
 ) -> dict[int, WrittenLines]:
-    """Return what is left of the lines that were written in some parts, at the end of each, by its number."""
+    """Return the lines written in some parts that are left at the end of each, by number."""
     found: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
         for event in file.events.of(LinesWritten):
@@ -37,7 +37,7 @@ def written_lines(
 
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
-    """Return the share of the lines that a commit adds that were written, above 0 to 1; None where none was."""
+    """Return the share of a commit's added lines that were written, above 0 to 1, or None."""
     names = _by_last_part({name for name, _ in added})
     known = {
         name: Counter(lines)
@@ -71,7 +71,7 @@ def _by_file(
 
 
 def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> bool:
-    """Whether a path that was written in a folder of the repository is in the repository, there or gone."""
+    """Whether a path written in a folder of the repository is in it, existing or deleted."""
     return (
         not posixpath.isabs(path)
         or path.startswith(f"{folder}/")
@@ -80,7 +80,7 @@ def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> b
 
 
 def _is_file(name: str, path: str, folder: str) -> bool:
-    """Whether a path that was written in a folder is a file of the repository that the folder is in."""
+    """Whether a path written in a folder is a file of the repository of that folder."""
     whole = posixpath.join(folder, path)
     root = whole.removesuffix(f"/{name}")
     return path == name or (whole != root and f"{folder}/".startswith(f"{root}/"))
@@ -99,7 +99,10 @@ def held_lines(
     names: Iterable[str],
     moves: Iterable[tuple[str, str]],
 ) -> list[int]:
-    """Return how many of some lines commits hold, by file and text; ``names`` are files, one under all it moved to."""
+    """Return how many of some lines commits hold, by file and text.
+
+    ``names`` are files, each with all that it moved to.
+    """
     alike: dict[str, set[str]] = {}
     for was, path in moves:
         group = alike.get(was, {was}) | alike.get(path, {path})

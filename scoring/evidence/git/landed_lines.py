@@ -533,7 +533,7 @@ class AttributedLandings(Landings):
     def _not_found(
         self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing
     ) -> Landing:
-        """Return that a commit did not land, if no line is there in time; else why it is unknown."""
+        """Return that a commit did not land, if no line is there in time, or why it is unknown."""
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]
         if sure:
             best = max(sure, key=lambda commit: there.by_commit[commit])

@@ -190,7 +190,7 @@ class WorkOnTrunk:
         return self._graph.mainline[0]
 
     def _parts(self, commit: str) -> tuple[str, ...]:
-        """Return the commits that wrote the lines of some work: one, or all that a merge brought."""
+        """Return the commits that wrote the lines of some work: one, or those of a merge."""
         parents = self._graph.parents[commit]
         if len(parents) < 2:
             return (commit,)

@@ -291,7 +291,7 @@ class UndoneWork:
         return newer[-_MOST_NAMING:]
 
     def _restoring(self, work: LandedWork, patch: Patch) -> list[str]:
-        """Return the commits within the horizon that give a file its content from before some work."""
+        """Return the commits within the horizon that restore a file's content before some work."""
         blobs = {(file.old_path, file.old_blob) for file in patch}
         pairs = self._between(work.commit, work.until, last=True)
         return [

@@ -1,18 +1,21 @@
-"""Whose work a transcript is: made histories with known truth, scored, and compared with what is written here.
+"""Whose work a transcript is: made histories with known truth, scored and compared.
 
-The output tokens of responses are powers of two, so that a sum says which responses are in it. At the end stand
-histories by the hundred, in which each line must have one owner, and copies must change nothing.
+The output tokens of responses are powers of two, so that a sum says which responses are in it. At
+the end stand histories by the hundred, in which each line must have one owner, and copies must
+change nothing.
 
 What the rules leave open, and what these tests decide:
 
-- A file is that of the session it names last; lines in it under other names are those of what it goes on from.
+- A file is that of the session it names last; lines in it under other names are those of what it
+  goes on from.
 - A copy of a line is no second session in a window of time.
 - Sessions that do not belong here make no commit, also where they made one of the same subject.
-- Where an iteration names a commit that a session made, that line is its end. Where it names what commits landed as
-  (squashed, rebased), the last of these is. Git says of the last commit of a squashed branch alone as what it landed.
+- Where an iteration names a commit that a session made, that line is its end. Where it names what
+  commits landed as (squashed, rebased), the last of these is. Git says of the last commit of a
+  squashed branch alone as what it landed.
 - A session with a checkpoint here belongs, whatever its folder, with its files on disk.
-- A run of tests whose result is missing counts as a run, once, without a verdict; runs after the end count, and do not
-  decide.
+- A run of tests whose result is missing counts as a run, once, without a verdict; runs after the
+  end count, and do not decide.
 """
 
 import re
@@ -60,7 +63,7 @@ Read = Callable[[History], dict[int, Found]]
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Write a history, unless it is written already, score its log, and say what was found of each iteration."""
+    """Write a history once, score its log, and return what is known of each iteration."""
 
     def scored(history: History) -> dict[int, Found]:
         if not history.shas:
@@ -107,7 +110,7 @@ def made(tmp_path: Path) -> History:
 def commits(
     history: History, session: Session, second: float, output: int, subject: str, *trailers: str
 ) -> int:
-    """A session commits, on its own branch, and an entry is written about it; return the commit's mark."""
+    """Let a session commit on its branch, with an entry, and return the commit's mark."""
     mark = history.commit(second, subject, *trailers, branch=session.branch)
     session.commits(second + 0.2, output, mark, subject)
     history.entry(mark, subject, session.id)
@@ -617,7 +620,7 @@ class TestTheTable:
     def test_a_commit_that_no_entry_is_about_shares_nothing(
         self, made: History, read: Read
     ) -> None:
-        """It took what was edited; the one entry of the log comes behind it, and nothing was edited for that."""
+        """It took what was edited. The log's one entry comes after it, without any edit."""
         session = made.session("s1", stored=False)
         session.edit(9, 1, "src/a.py")
         other = made.commit(10, "no entry", files={"src/a.py": "x"}, branch="side")
@@ -703,7 +706,7 @@ class TestTheTable:
         "command", ["git commit -am a", "make"], ids=["that had made the commit", "of the next"]
     )
     def test_an_interruption_of_a_command(self, made: History, read: Read, command: str) -> None:
-        """One that stopped the commit before, whose result is missing, is of no work that followed."""
+        """One that stopped the commit before, without a result, belongs to no later work."""
         session = made.session("s1", harness="codex").open_codex(8)
         session.turn(9, 1)
         one = made.commit(
@@ -895,7 +898,7 @@ class TestTheTable:
 def test_each_line_has_one_owner(
     seed: int, tmp_path: Path, read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In generated histories, and it is the one that it led to; files that are there twice change nothing."""
+    """In generated histories it is the one it led to, and duplicate files change nothing."""
     given: list[tuple[Any, ...]] = []
 
     def kept(asked: Any, files: Any, sessions: Any, *rest: Any) -> Attribution:

@@ -1,4 +1,7 @@
-"""Real repositories and the checkpoints of their agents: whose work each commit was. Left out where they are not."""
+"""Real repositories and their agents' checkpoints: whose work each commit was.
+
+Tests are left out where the repositories are missing.
+"""
 
 import json
 import os
@@ -64,7 +67,7 @@ def scored(clone: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[ScoredIte
 
 
 def transcripts(clone: Path) -> dict[str, list[tuple[str, str]]]:
-    """Return, for each session, the checkpoints that hold something of it, each with what it holds."""
+    """Return the checkpoints that hold something of each session, with what they hold."""
     found: dict[str, list[tuple[str, str]]] = {}
     paths = git(clone, "ls-tree", "-r", "--name-only", BRANCH).splitlines()
     for path in paths:
@@ -103,7 +106,7 @@ def test_linked_commits_are_attributed_by_checkpoint(clone: Path) -> None:
 def test_each_line_and_each_response_has_one_owner(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What iterations have and what is left over are all, as a simple reading of the lines of Claude Code finds it."""
+    """Iterations and what is left over are all, as a simple reading of Claude Code's lines says."""
     given: list[Any] = []
 
     def kept(asked: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,8 +123,11 @@ def test_each_line_and_each_response_has_one_owner(
     (of, found), ((files, parts, _), _) = given
     lines = [line for session in of[2].values() for line in session.lines]
     assert len(lines) == len(set(lines)) > 15_000
-    assert all([n for n, share in enumerate(found.shares) if found.parts[line] in share.own] == [found.owners[line]]
-               for line in lines[::97] if found.owners[line] >= 0)  # fmt: skip
+    for line in lines[::97]:
+        if found.owners[line] >= 0:
+            part = found.parts[line]
+            owners = [n for n, share in enumerate(found.shares) if part in share.own]
+            assert owners == [found.owners[line]]
 
     def claude(*facts: TranscriptFacts | None) -> tuple[int, int]:
         own = [h for one in facts if one for h in one.harnesses if h.name == "claude"]
@@ -136,7 +142,7 @@ def test_each_line_and_each_response_has_one_owner(
 
 
 def test_the_sums_of_the_ledger_are_those_of_the_files(clone: Path) -> None:
-    """Whatever the units are, each harness has the same in them; and what a simple reading of Claude Code finds."""
+    """Whatever the units are, each harness has the same in them, as a simple reading says."""
     sources = Sources.under(ATTRIBUTED, clone)
     commits = git(clone, "rev-list", "--no-merges", "--reverse", "HEAD").split()[::3]
     log = [IterationRecord(2, n, commit=sha) for n, sha in enumerate(commits, 1)]
@@ -174,7 +180,7 @@ def _known(text: str) -> bool:
 
 
 def _outputs(texts: list[str]) -> dict[tuple[str, str], int]:
-    """Return the output tokens of each response, by its id; of its copies the one with the most counts."""
+    """Return the output tokens of each response, by id, of its copy with the most counts."""
     outputs: dict[tuple[str, str], int] = {}
     for line in (line for text in texts for line in _objects(text)):
         if line.get("type") == "progress" and isinstance(line["data"].get("message"), dict):

@@ -1,4 +1,4 @@
-"""What is seen over the lines of one iteration: corrections by the user, and work that the agent took back."""
+"""What is seen in the lines of one iteration: corrections, and work that was taken back."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -234,7 +234,7 @@ def test_of_several_sessions_the_last_run_to_begin_decides(
 
 
 def test_a_line_counts_in_the_file_of_its_session(made: History, observed: Read) -> None:
-    """The fork's file ends earlier, so it comes first; it holds lines of the session that went on."""
+    """The fork's file ends earlier, so it comes first. It holds lines of the other session."""
     session = made.session("s1")
     session.turn(10, 1)
     made.sessions.append(fork := session.copy("s2"))

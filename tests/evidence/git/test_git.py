@@ -60,7 +60,7 @@ def walked(repository: GitRepository, tip: str) -> list[Walked]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A repository where settings could change everything that git prints, and what it must print."""
+    """A repository with settings that could change git's output, and the right output."""
 
     path: Path
     resolved: dict[str, str | None]

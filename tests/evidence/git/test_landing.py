@@ -188,7 +188,7 @@ class TestPatchId:
 
 class TestSquash:
     def test_over_several_merge_bases_is_found_by_merging(self, tmp_path: Path) -> None:
-        """Each side took the other in: both old tips are merge bases, and neither is the squash's."""
+        """Each side took the other in: both old tips are merge bases, but not the squash's."""
         repo = started(tmp_path)
         repo.branch("work")
         repo.commit({"w.txt": "w\n"}, "w")

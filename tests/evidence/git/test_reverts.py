@@ -83,7 +83,7 @@ def place(reverts: Reverts, *targets: str, before: int = 1_000_000) -> str | Non
 
 class TestLiving:
     def chain(self, length: int) -> tuple[Reverts, list[str]]:
-        """Return a trunk where each commit reverts the one before, and its commits from the oldest."""
+        """Return a trunk where each commit reverts the one before, and its commits in order."""
         shas = [f"{n:08x}" + "0" * 32 for n in range(length)]
         said = (
             TrunkMessage(length - n, shas[n], f"revert {shas[n - 1]}") for n in range(1, length)

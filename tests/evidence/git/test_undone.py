@@ -1,4 +1,4 @@
-"""What undid landed work, on real histories: reverts, work taken back without a word, and returns."""
+"""What undid landed work, on real histories: reverts, silent removals, and returns."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ def undone(repo: Repo, work: str, *also: str) -> Undone:
 
 
 class Scene(NamedTuple):
-    """A history: the repository, the work in question, and the commits that undid it and brought it back."""
+    """A history: the repository, the work, and the commits that undid it and restored it."""
 
     repo: Repo
     work: str
@@ -137,7 +137,7 @@ def after_a_rename(folder: Path) -> Scene:
 
 
 def lost_in_a_merge(folder: Path) -> Scene:
-    """Merge a branch with the strategy "ours", so that what the branch did is in history and not there."""
+    """Merge a branch with the strategy "ours": its work is in history but not in the tree."""
     repo = start(folder)
     repo.branch("side")
     work = repo.commit(
@@ -166,7 +166,7 @@ def cherry_picked_revert(folder: Path) -> Scene:
 
 
 def stale_squash_of_one(folder: Path) -> Scene:
-    """A commit of another subject has the tree from before the work, which had changed two files."""
+    """A commit of another subject has the tree before the work, which changed two files."""
     repo = start(folder)
     changed = {"a.py": "x = 2\ny = 2\n", "b.py": functions("old") + functions("alpha")}
     work = repo.commit(changed, "feat: alpha")
