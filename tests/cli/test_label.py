@@ -312,7 +312,7 @@ labels:
   updated_at: 2026-03-01T12:00:00.120Z
   history:
   # his first
-  - {actor: bob, timestamp: 2026-03-01T12:00:00Z, structured: {correctness: 2}}  # sure
+  - {actor: bob, timestamp: 2026-03-01T12:00:00Z, structured: {correctness: 2, certainty: high}}  #1
 # the end
 """
 
