@@ -162,6 +162,7 @@ class TestCommand:
         assert shas["on"] not in page.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not truth.REAL.exists(), reason="the real repositories are not here")
 def test_the_page_has_what_the_command_prints(tmp_path: Path) -> None:
     page = HERE.parent / "docs" / DOCUMENT

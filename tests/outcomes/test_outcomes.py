@@ -481,6 +481,7 @@ def test_plain_blame_says_the_same(repo: Repo, seed: int) -> None:
 REAL = Path(__file__).parents[3] / "shared" / "real" / "entire-cli.bundle"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real repository is not here")
 def test_a_real_repository_is_as_plain_blame_has_it_and_in_time(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", REAL, tmp_path / "real"], check=True)

@@ -359,6 +359,7 @@ def test_shared_cases_are_those_of_the_copy(tmp_path: Path) -> None:
     assert filecmp.cmpfiles(tmp_path, GOLDEN, names, shallow=False)[1:] == ([], [])
 
 
+@pytest.mark.slow
 @needs_shared
 def test_shared_fuzz_cases_come_out_as_the_reference_had_them(
     tmp_path: Path, da_score: DaScore, monkeypatch: pytest.MonkeyPatch

@@ -441,6 +441,7 @@ class TestMessages:
         assert ends(lambda: checkpoint_ids(text)) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
 @pytest.mark.parametrize(
     ("bundle", "checkpoints", "sessions", "transcripts"),

@@ -303,6 +303,7 @@ class TestDocuments:
         assert "a document over 1 mib" in warnings[0].lower()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
 @pytest.mark.parametrize(
     ("bundle", "documents"), [("entire-cli.bundle", 3), ("git-sync.bundle", 0)]
