@@ -15,7 +15,6 @@ from scoring.evidence.git.graph import CommitGraph, CommitWithParents
 from scoring.evidence.git.landing import Landings
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import TrunkMessage
 from scoring.evidence.git.scope_ranges import (
     EarlierIteration,
     ScopeRange,
@@ -85,10 +84,6 @@ class TrunkHistory(GitFacts):
             and of the log's commits off the trunk.
         """
         return self._repository, self._walk, self._graph
-
-    def messages(self) -> Sequence[TrunkMessage]:
-        """Return the messages of trunk commits that may speak of a revert."""
-        return self._landings.messages
 
     def _time_of(self, sha: str) -> int | None:
         commit = self._named.get(sha)

@@ -77,9 +77,7 @@ class Landings:
             if tip.sha in graph and not graph.on_trunk(tip.sha):
                 self._branches.append(tip)
 
-        self.messages = list(self._messages(walk))
-        """The messages of trunk commits that may speak of a revert."""
-        self._reverts = Reverts(self.messages, graph.brought_by)
+        self._reverts = Reverts(self._messages(walk), graph.brought_by)
 
         self._changes: dict[CommitPair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()  # commits that git cannot compare or merge

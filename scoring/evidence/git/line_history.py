@@ -370,7 +370,7 @@ class LineHistory:
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
         if not self._failures:
-            commit = pair[0]
+            commit = pair.commit
             self._warn(f"lines of {commit[:12]} cannot be read, so they are not known: {error}")
         self._failures += 1
 

@@ -17,11 +17,6 @@ _WORD = re.compile(r"\b(?:revert|reverts|reverted)\b", re.IGNORECASE)
 _SHA = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Fa-f]{7,64}(?![0-9A-Za-z_])")
 _NEGATION = re.compile(r"(?:\b(?:not|cannot|never)\b|n['\u2019]t\b)[^.;:!?,]*$", re.IGNORECASE)
 
-_TITLE = re.compile(r'\ARevert "(.+)"(?: \([#!]\d{1,9}\))?$', re.MULTILINE)
-_REQUEST = re.compile(
-    r"^(?:This reverts|Reverts) (?:merge request )?[\w./-]*[#!](\d{1,9})\.?[ \t\r]*$",
-    re.MULTILINE,
-)
 _IN_PART = re.compile(
     r"\bpartial(?:ly)?\b.*\brevert"
     r"|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b"
@@ -41,28 +36,6 @@ def whole_reverts(message: str) -> str:
         if not _IN_PART.search(line[:_MOST_OF_LINE]):
             whole.append(line)
     return "\n".join(whole)
-
-
-class RevertedName(NamedTuple):
-    """What a message that a tool wrote says to revert.
-
-    Attributes:
-        subject: the subject of a commit; "" when the message names none.
-        request: the number of a pull or merge request; 0 when the message names none.
-    """
-
-    subject: str = ""
-    request: int = 0
-
-
-def reverted_name(message: str) -> RevertedName:
-    """Return what a message that git or a forge wrote says to revert."""
-    title = _TITLE.search(message)
-    request = _REQUEST.search(message)
-    return RevertedName(
-        subject=title[1] if title else "",
-        request=int(request[1]) if request else 0,
-    )
 
 
 def reverted_shas(message: str) -> list[str]:

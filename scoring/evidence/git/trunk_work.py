@@ -128,7 +128,7 @@ class WorkOnTrunk:
         landed = [
             LandedWork(
                 commit=work.commit,
-                also=(work.also,) if work.also else (),
+                also=work.also,
                 until=self._end_of(work.commit) or self._tip,
                 fate=known[work],
             )
@@ -141,17 +141,8 @@ class WorkOnTrunk:
 
     def _take_kept(self, works: Sequence[TrunkWork]) -> None:
         """Take the kept answers that no commit since then can have changed."""
-        with Store(self._cache_dir, keeps=False) as store:
-            raw = store.get("git", self._kept_key, _STAMP)
-        if raw is None:
-            return
-        kept: dict[str, _KeptUndone] = {}
-        with contextlib.suppress(msgspec.MsgspecError):
-            kept = msgspec.msgpack.decode(raw, type=dict[str, _KeptUndone])
-        self._kept = kept
-
         for work in works:
-            answer = kept.get(work.key)
+            answer = self._kept.get(work.key)
             if answer is not None and self._is_still_right(work, answer):
                 self._undone[work.key] = answer.undone
 
@@ -170,13 +161,19 @@ class WorkOnTrunk:
         return not self._undoing.is_named_since(work.commit, work.also, answer.tip)
 
     def _keep(self) -> None:
-        kept = dict(self._kept)
-        kept.update((key, _KeptUndone(self._tip, undone)) for key, undone in self._undone.items())
+        for key, undone in self._undone.items():
+            self._kept[key] = _KeptUndone(self._tip, undone)
         with Store(self._cache_dir) as store:
-            store.put("git", self._kept_key, _STAMP, msgspec.msgpack.encode(kept))
+            store.put("git", self._kept_key, _STAMP, msgspec.msgpack.encode(self._kept))
 
     @cached_property
     def _kept(self) -> dict[str, _KeptUndone]:
+        """What the store has of the repository under these rules."""
+        with Store(self._cache_dir, keeps=False) as store:
+            raw = store.get("git", self._kept_key, _STAMP)
+        if raw is not None:
+            with contextlib.suppress(msgspec.MsgspecError):
+                return msgspec.msgpack.decode(raw, type=dict[str, _KeptUndone])
         return {}
 
     @property

@@ -5,7 +5,7 @@ The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from scoring.evidence.git.line_history import LineHistory, Patch
 from scoring.evidence.git.revert_words import WORDS, TakenBackIndex, says_so
 from scoring.evidence.git.undone import (
     LEAST_LINES,
+    LONGEST_RUN,
     STANDS,
     CameBack,
     Candidate,
@@ -36,7 +37,6 @@ from scoring.evidence.git.walk import Commit
 
 _MOST_RETURNS = 10  # how often work that came back may be taken back again
 _MOST_NAMING = 50  # commits that name one work, which are compared with it
-_LONGEST_RUN = 50  # commits before a stale tree that are read
 
 
 class LandedWork(NamedTuple):
@@ -44,13 +44,13 @@ class LandedWork(NamedTuple):
 
     Attributes:
         commit: the commit of the trunk that has all of it.
-        also: SHAs by which messages may name it too, as of the commit before a squash.
+        also: another SHA by which messages may name it, as of the commit before a squash; or "".
         until: the commit of the mainline that ends its horizon, or the tip.
         fate: where its lines went up to there; None where that is not known.
     """
 
     commit: str
-    also: tuple[str, ...]
+    also: str
     until: str
     fate: Fate | None
 
@@ -100,11 +100,10 @@ class UndoneWork:
 
     def _taken_again(self, commits: Sequence[str], returns: int) -> dict[str, Undone]:
         """Return what became of commits that brought work back, by their SHAs."""
-        tip = self._graph.mainline[0]
         followed = [FollowedWork(commit, (commit,), self._end_of(commit)) for commit in commits]
         known = dict(fates(self._history, self._graph, followed, self._counts))
         works = [
-            LandedWork(commit, (), work.until or tip, known.get(index))
+            LandedWork(commit, "", work.until, known.get(index))
             for index, (commit, work) in enumerate(zip(commits, followed, strict=True))
         ]
         return dict(zip(commits, self._find(works, returns), strict=True))
@@ -121,8 +120,8 @@ class UndoneWork:
 
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
         """Return whether a commit newer than another one says that it takes some work back."""
-        named = self._naming(LandedWork(commit, (also,) if also else (), commit, None))
-        return any(self._place[by] < self._place[since] for by in named)
+        named = self._naming(LandedWork(commit, also, commit, None))
+        return any(self._graph.position[by] < self._graph.position[since] for by in named)
 
     # One work
 
@@ -137,9 +136,8 @@ class UndoneWork:
             back_in = self._back_in(candidate.commit, judged.all_text)
             if back_in is not None:
                 return Undone(came_back=CameBack(candidate.commit, back_in))
-            says = candidate.names_work or candidate.says_so
             return Undone(
-                state="reverted" if judged.rule in ("s", "a") or says else "taken_back",
+                state="reverted" if judged.rule in ("s", "a") or candidate.said else "taken_back",
                 taken_back=self._taken_back(work, candidate, judged),
             )
         return replace(STANDS, partly_reverted=partly) if partly else STANDS
@@ -154,19 +152,18 @@ class UndoneWork:
             lines = judged.code.back
             whole = judged.code.removed
         seconds = self._time(candidate.commit) - self._time(work.commit)
-        said = candidate.names_work or candidate.says_so
         return TakenBack(
             by=candidate.commit,
             lines=lines,
             of=whole,
             seconds=max(seconds, 0),
-            said=said,
-            subject=self._subject(candidate.commit),
+            said=candidate.said,
+            subject=self._commits[candidate.commit].subject,
         )
 
     def _judge(self, work: LandedWork, patch: Patch, candidate: Candidate) -> Judged:
-        runs = candidate.within_horizon and self._undoes_run(candidate, work.commit)
-        judged = judge(patch, work.fate, candidate, self._counts, runs)
+        undoes_run = partial(self._undoes_run, candidate, work.commit)
+        judged = judge(patch, work.fate, candidate, self._counts, undoes_run)
         if judged.rule in (None, "s"):
             return judged
         if self._moved_before(work.commit, candidate.commit, judged.code):
@@ -206,7 +203,7 @@ class UndoneWork:
         """Return whether a candidate undoes a run of commits before it that has some work."""
         run: list[str] = []
         commit = self._graph.first_parent(candidate.commit)
-        while commit in self._commits and len(run) < _LONGEST_RUN:
+        while commit in self._commits and len(run) < LONGEST_RUN:
             run.append(commit)
             if len(run) > 1 and work in run:
                 break
@@ -223,7 +220,7 @@ class UndoneWork:
         end = self._time(taker) + self._horizon
         later = [
             self._pair(commit)
-            for commit in reversed(self._graph.trunk[: self._place[taker]])
+            for commit in reversed(self._graph.trunk[: self._index_on_trunk(taker)])
             if self._time(commit) <= end and len(self._graph.parents[commit]) < 2
         ]
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
@@ -247,8 +244,7 @@ class UndoneWork:
                 for commit in self._restoring(work, patch):
                     commits.setdefault(commit, False)
 
-        place = self._place
-        ordered = sorted(commits, key=lambda commit: place[commit], reverse=True)
+        ordered = sorted(commits, key=self._graph.position.__getitem__, reverse=True)
         candidates = (self._candidate(work, commit, commits[commit]) for commit in ordered)
         return [candidate for candidate in candidates if candidate is not None]
 
@@ -280,13 +276,13 @@ class UndoneWork:
 
     def _naming(self, work: LandedWork) -> list[str]:
         """Return the newer commits of the trunk that say they take some work back, or its merge."""
-        names = [work.commit, *self._graph.brought_by(work.commit), *work.also]
-        texts = {name: self._text(name) or self._subject(name) for name in names}
-        place = self._place
+        names = [work.commit, *self._graph.brought_by(work.commit), work.also]
+        texts = {name: self._text(name) for name in names}
+        position = self._graph.position
         newer = [
             commit
             for commit in self._index.naming(names, texts)
-            if place[commit] < place[work.commit]
+            if position[commit] < position[work.commit]
         ]
         return newer[-_MOST_NAMING:]
 
@@ -312,9 +308,10 @@ class UndoneWork:
             newer: the commit before which they come.
             last: whether that one is among them.
         """
-        place = self._place
-        first = place[newer] + (not last)
-        commits = self._graph.trunk[first : place[older]]
+        first = self._index_on_trunk(newer)
+        if not last:
+            first += 1
+        commits = self._graph.trunk[first : self._index_on_trunk(older)]
         return [
             self._pair(commit)
             for commit in reversed(commits)
@@ -327,35 +324,30 @@ class UndoneWork:
     def _time(self, commit: str) -> int:
         return self._commits[commit].time or 0
 
-    def _subject(self, commit: str) -> str:
-        return self._commits[commit].subject if commit in self._commits else ""
-
     def _text(self, commit: str) -> str:
         if commit not in self._commits:
             return ""
         return self._commits[commit].message or self._commits[commit].subject
 
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        """The index of a commit in the trunk; smaller is newer."""
-        return {commit: index for index, commit in enumerate(self._graph.trunk)}
+    def _index_on_trunk(self, commit: str) -> int:
+        """Return the index of a commit in the trunk, which comes last in the graph."""
+        position = self._graph.position
+        return position[commit] - position[self._graph.trunk[0]]
 
     @cached_property
     def _index(self) -> TakenBackIndex:
         return TakenBackIndex(
-            (commit.sha, commit.message or commit.subject)
-            for commit in self._commits.values()
-            if WORDS.search(commit.message or commit.subject)
+            (commit, self._text(commit))
+            for commit in self._commits
+            if WORDS.search(self._text(commit))
         )
 
 
 def _partly(candidate: Candidate, judged: Judged) -> PartlyReverted | None:
-    inverted = judged.all_text.took + judged.all_text.back
-    if not candidate.names_work or not inverted:
+    inversion = judged.all_text
+    if not candidate.names_work or not inversion.inverted:
         return None
-    return PartlyReverted(
-        candidate.commit, inverted, judged.all_text.added + judged.all_text.removed
-    )
+    return PartlyReverted(candidate.commit, inversion.inverted, inversion.lines)
 
 
 def _after_return(undone: Undone, again: Mapping[str, Undone]) -> Undone:

@@ -6,7 +6,7 @@ say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.git.fates import Counts, Fate
@@ -24,7 +24,8 @@ _LEFT = 0.1  # of what was taken, at most this much may stand in its place
 _ELSEWHERE = 0.05  # of what was taken, at most this much may a plain removal add elsewhere
 _LEAST_RESTORED = 5  # lines restored in the one file that was changed
 _LEAST_RUN = 2  # commits that a stale tree undoes at least
-_LONGEST_RUN = 50
+LONGEST_RUN = 50
+"""Commits before a stale tree that are read at most."""
 
 _SIDE_FILES = re.compile(
     r"(?:^|/)(?:change(?:s|log)[^/]*|history[^/]*|news[^/]*|.*\.lock|.*-lock\.(?:json|yaml)"
@@ -141,10 +142,19 @@ class Inversion(NamedTuple):
     restored: dict[str, Counter[int]]
 
     @property
+    def lines(self) -> int:
+        """How many lines the work added or removed."""
+        return self.added + self.removed
+
+    @property
+    def inverted(self) -> int:
+        """How many of them are inverted."""
+        return self.took + self.back
+
+    @property
     def share(self) -> float:
-        """The share of all lines of the work that is inverted, 0 to 1; 0 for work without lines."""
-        whole = self.added + self.removed
-        return (self.took + self.back) / whole if whole else 0.0
+        """The share of the work's lines that is inverted, 0 to 1; 0 for work without lines."""
+        return self.inverted / self.lines if self.lines else 0.0
 
     @property
     def is_whole(self) -> bool:
@@ -154,7 +164,7 @@ class Inversion(NamedTuple):
     @property
     def is_exact(self) -> bool:
         """Whether the other commit does next to nothing else."""
-        return self.took + self.back >= _EXACT * self.changed
+        return self.inverted >= _EXACT * self.changed
 
 
 def _everything(_: str) -> bool:
@@ -254,6 +264,11 @@ class Candidate(NamedTuple):
     says_so: bool
     within_horizon: bool
 
+    @property
+    def said(self) -> bool:
+        """Whether its message says that it undoes the work, or something."""
+        return self.names_work or self.says_so
+
 
 Rule: TypeAlias = Literal["s", "a", "b1", "b2", "b3"]
 """The rule by which work was undone; a row each in ``docs/VALIDITY.md``, "Taken back"."""
@@ -272,7 +287,7 @@ def judge(
     fate: Fate | None,
     candidate: Candidate,
     counts: Counts,
-    undoes_run: bool,
+    undoes_run: Callable[[], bool],
 ) -> Judged:
     """Return which rule says that a candidate took some work back.
 
@@ -283,7 +298,8 @@ def judge(
         fate: where its lines went; None where that is not known.
         candidate: the commit in question.
         counts: says of a path whether it is code.
-        undoes_run: whether the candidate undoes every path of a run of commits that has the work.
+        undoes_run: says whether the candidate undoes every path of a run of commits that has the
+            work. It reads their lines, so it is asked last.
     """
     all_text = inversion(work, candidate.patch)
     code = inversion(work, candidate.patch, counts)
@@ -299,7 +315,7 @@ def judge(
         rule = "b1"
     elif _is_plain_removal(work, fate, candidate.patch, code):
         rule = "b2"
-    elif undoes_run:
+    elif undoes_run():
         rule = "b3"
     return Judged(rule, all_text, code)
 
@@ -309,7 +325,7 @@ def _inverts_half(work: Patch, all_text: Inversion, other: Patch) -> bool:
 
     Of work without lines, as of pictures, half of the files have to be as before.
     """
-    if all_text.added + all_text.removed:
+    if all_text.lines:
         return all_text.share >= _HALF
     restored = sum(_restores(file.path, file.old_blob, other) for file in work)
     return bool(work) and restored >= _HALF * len(work)
@@ -323,7 +339,7 @@ def _is_taken(
     fate: Fate | None, candidate: Candidate, all_text: Inversion, code: Inversion
 ) -> bool:
     """Return whether nearly all of some work is undone: what rules *a* to *b3* have in common."""
-    if fate is None or code.added + code.removed < LEAST_LINES:
+    if fate is None or code.lines < LEAST_LINES:
         return False
     if fate.taken_by.get(candidate.commit, 0) < _WHOLE * fate.added:
         return False
@@ -402,7 +418,7 @@ def undoes_run(patch: Patch, run: Sequence[Patch], position: int) -> bool:
     after = {file.old_path: file.new_blob for file in patch if file.status != "R"}
     before: dict[str, str] = {}
     latest: dict[str, str] = {}
-    for length, earlier in enumerate(run[:_LONGEST_RUN], 1):
+    for length, earlier in enumerate(run[:LONGEST_RUN], 1):
         for file in earlier:
             if file.status == "R":
                 before[file.path] = "0" * len(file.old_blob)
@@ -428,8 +444,7 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
     """
     again = _common(inverted.taken, _by_file(patch, _everything, new=True))
     again += _common(inverted.restored, _by_file(patch, _everything, new=False))
-    whole = inverted.took + inverted.back
-    return whole > 0 and again * 2 >= whole
+    return inverted.inverted > 0 and again * 2 >= inverted.inverted
 
 
 def _common(files: dict[str, Counter[int]], others: dict[str, Counter[int]]) -> int:

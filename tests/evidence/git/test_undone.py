@@ -30,7 +30,7 @@ def part(name: str, first: int, last: int) -> str:
     return "".join(lines[first:last])
 
 
-def undone(repo: Repo, work: str, *also: str) -> Undone:
+def undone(repo: Repo, work: str) -> Undone:
     """Return what became of one commit of the trunk."""
     history = AttributedHistory(repo.path, [])
     repository, commits, graph = history.walked()
@@ -38,7 +38,7 @@ def undone(repo: Repo, work: str, *also: str) -> Undone:
     followed = FollowedWork(work, (work,), graph.mainline[0])
     fate = dict(fates(lines, graph, [followed], is_code))[0]
     found = UndoneWork(lines, graph, commits, is_code, HORIZON)
-    return found.find([LandedWork(work, also, graph.mainline[0], fate)])[0]
+    return found.find([LandedWork(work, "", graph.mainline[0], fate)])[0]
 
 
 class Scene(NamedTuple):
