@@ -221,7 +221,6 @@ def test_deeds_are_those_of_an_iterations_own_lines(tmp_path: Path) -> None:
     assert found["reads per edit"] == 0.5
 
 
-@pytest.mark.xfail(strict=False, reason="the page counts what was undone by messages alone")
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real repositories are not here")
 def test_the_page_is_what_the_command_prints(
