@@ -79,7 +79,7 @@ def verdict_of(
         return None
 
     shown = _Output(text, command, table)
-    tools = _tools_that_may_report(command, table)
+    tools = _tools_that_may_report(command, text, table)
     ended_early = not succeeded and any_form_in(table.ended, text)
 
     failure = _summary(shown, tools, passed=False)
@@ -107,15 +107,21 @@ def _plain_text(output: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _tools_that_may_report(command: TestCommand | None, table: ToolTable) -> list[TestTool]:
-    """Return the tools that may print summaries: all, where one of the line may run any tool."""
-    if command is None:
-        return list(table.tools.values())
+def _tools_that_may_report(
+    command: TestCommand | None, text: str, table: ToolTable
+) -> list[TestTool]:
+    """Return the tools that may have printed a summary.
 
-    names = command.tools or (command.tool,)
-    if any(name == OWN_COMMANDS or table.tools[name].runs_any for name in names):
+    Where the line may run any tool, an output without a line like a summary has none of them.
+    """
+    if command is not None:
+        names = command.tools or (command.tool,)
+        if not any(name == OWN_COMMANDS or table.tools[name].runs_any for name in names):
+            return [table.tools[name] for name in names]
+
+    if table.any_summary.search(text):
         return list(table.tools.values())
-    return [table.tools[name] for name in names]
+    return []
 
 
 def _contradict(verdict: TestVerdict, by_status: TestVerdict) -> bool:

@@ -174,6 +174,7 @@ class ToolTable(NamedTuple):
 
     Attributes:
         tools: the tools by name.
+        any_summary: finds a line that begins as a summary of any tool, or a run without tests.
         starts: how commands begin, with the name of the tool that they run, by program.
         carriers: what may precede a tool, such as ``python -m``, by program.
         may_run: finds a text that every command line with a test run has.
@@ -188,6 +189,7 @@ class ToolTable(NamedTuple):
     """
 
     tools: dict[str, TestTool]
+    any_summary: re.Pattern[str]
     starts: dict[str, list[tuple[CommandStart, str]]]
     carriers: dict[str, list[CommandStart]]
     may_run: re.Pattern[str]
@@ -257,9 +259,11 @@ def tool_table() -> ToolTable:
     data = tomllib.loads(TOOL_TABLE.read_text("utf-8"))
     rows = data["tool"]
     start_texts = [text for row in rows for text in row["starts"]]
+    tools = {row["name"]: _tool_of(row, data["never"]) for row in rows}
 
     return ToolTable(
-        tools={row["name"]: _tool_of(row, data["never"]) for row in rows},
+        tools=tools,
+        any_summary=_any_summary_of(tools.values()),
         starts=_starts_by_program(rows, data["valued"]),
         carriers=_carriers_by_program(data["carriers"], data["valued"]),
         may_run=_common_texts(start_texts),
@@ -338,6 +342,15 @@ def _start_of(text: str, valued: Mapping[str, Sequence[str]]) -> tuple[str, Comm
 
 def _forms(rows: Iterable[Sequence[str]]) -> tuple[SummaryForm, ...]:
     return tuple(SummaryForm(text, _pattern(line), *condition) for text, line, *condition in rows)
+
+
+def _any_summary_of(tools: Iterable[TestTool]) -> re.Pattern[str]:
+    """Return what finds, in one pass, a line of any of the forms that decide a verdict."""
+    patterns: dict[str, None] = {}
+    for tool in tools:
+        for form in (*tool.failing, *tool.passing, *tool.empty):
+            patterns[f"(?:{form.pattern.pattern})"] = None
+    return re.compile(f"^(?:{'|'.join(patterns)})", re.MULTILINE)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
