@@ -1,44 +1,23 @@
 """Harnesses, models, repositories and months compared by what became of the work."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scoring.statistics import wilson
-from scoring.text import shortened
-from scoring.views.work_rows import DECIDED, WorkRow, grouped, in_state, work_summary
+from scoring.text import counted, shortened
+from scoring.views.shares import DECIDED, CountedShare, fixed_share, landed_share
+from scoring.views.work_rows import WorkRow, grouped, in_state, work_summary
 
 NO_DIFFERENCE = "no difference can be told"
 
+LEAST_DECIDED = 20
+"""With fewer units on a side, nothing is said of a difference."""
+
+_SAME_HARNESSES = 0.8
+"""The part of the work that two periods have in common by harness, below which it changed."""
+
 _MOST_GROUPS = 15  # of one kind that are listed
-
-
-class CountedShare(NamedTuple):
-    """A share of a whole, in numbers of units."""
-
-    part: int
-    whole: int
-
-    @property
-    def range(self) -> str:
-        """The share and its Wilson interval, as ``50 %, 9–91 %``, or "" of nothing."""
-        if not self.whole:
-            return ""
-        low, high = wilson(self.part, self.whole)
-        share = _percent(self.part / self.whole)
-        return f"{share} %, {_percent(low)}\u2013{_percent(high)} %"
-
-    def __str__(self) -> str:
-        if not self.whole:
-            return "-"
-        return f"{self.part} of {self.whole} ({self.range})"
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent. Only none is 0, and only all is 100."""
-    percent = round(share * 100, 6)
-    if percent in (0, 100) or 0.5 <= percent < 99.5:
-        return f"{percent:.0f}"
-    return f"{min(max(percent, 0.1), 99.9):.1f}"
 
 
 class Group(NamedTuple):
@@ -66,13 +45,12 @@ class Group(NamedTuple):
     @property
     def landed(self) -> CountedShare:
         """How much of the work landed, of that which is decided."""
-        decided = sum(self.summary[state] for state in DECIDED)
-        return CountedShare(self.summary["landed"], decided)
+        return landed_share(self.summary)
 
     @property
     def fixed(self) -> CountedShare:
         """How much was reverted or fixed later, of the work that is old enough to judge."""
-        return CountedShare(self.summary["defective"], self.summary["judged"])
+        return fixed_share(self.summary)
 
     @property
     def per_landed(self) -> float | None:
@@ -113,7 +91,7 @@ class _ComparedShare(NamedTuple):
         name: what people read for it.
         includes: whether a piece of work is in the whole of the share.
         of: the share of a group.
-        undecided: how many more units of a group may belong to the share.
+        undecided: how many units of a group are left out because nobody knows what became of them.
     """
 
     name: str
@@ -160,7 +138,9 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
 
         verdicts = []
         if len(named_groups) > 1:
-            verdicts = [f"{share.name}: {_verdict(share, named_groups)}" for share in _SHARES]
+            for share in _SHARES:
+                if any(share.of(group).whole for group in named_groups):
+                    verdicts.append(f"{share.name}: {_verdict(share, named_groups)}")
         more = len(groups[_MOST_GROUPS:])
         compared.append(Comparison(kind, groups[:_MOST_GROUPS], more, verdicts))
     return compared
@@ -192,6 +172,8 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
         older = Group.of("the older half", rows[:half])
         newer = Group.of("the newer half", rows[half:])
         verdict = _verdict(share, [older, newer])
+        if not verdict.startswith(NO_DIFFERENCE) and harness_changed(rows[:half], rows[half:]):
+            verdict = f"{NO_DIFFERENCE} (the harness changed)."
         sentences.append(
             f"{share.name}: {share.of(older)} of {older.name}, "
             f"{share.of(newer)} of {newer.name}: {verdict}"
@@ -199,12 +181,34 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
     return sentences
 
 
+def harness_changed(older: Sequence[WorkRow], newer: Sequence[WorkRow]) -> bool:
+    """Return whether other harnesses did the work of one period than that of another.
+
+    Work of an unknown harness does not count.
+    """
+    shares_before = _harness_shares(older)
+    shares_after = _harness_shares(newer)
+    if not shares_before or not shares_after:
+        return False
+
+    common = 0.0
+    for harness, share in shares_before.items():
+        common += min(share, shares_after.get(harness, 0.0))
+    return common < _SAME_HARNESSES
+
+
+def _harness_shares(rows: Sequence[WorkRow]) -> dict[str, float]:
+    """Return the part of the work that each known harness did, 0 to 1."""
+    counts = Counter(row.values["harness"] for row in rows if row.values["harness"])
+    return {harness: count / counts.total() for harness, count in counts.items()}
+
+
 def _groups(work: Sequence[WorkRow], name_of: Callable[[WorkRow], str]) -> list[Group]:
     return [Group.of(name, rows) for name, rows in grouped(work, name_of).items()]
 
 
 class _ShareInterval(NamedTuple):
-    """Between what the share of a group may be, whatever became of its undecided work."""
+    """Between what the share of a group is, with 95 % confidence."""
 
     low: float
     high: float
@@ -212,19 +216,37 @@ class _ShareInterval(NamedTuple):
 
 
 def _verdict(share: _ComparedShare, groups: Sequence[Group]) -> str:
-    """Return which group has the larger share, if two intervals do not touch."""
-    intervals = []
-    for group in groups:
-        part, whole = share.of(group)
-        if whole:
-            low, _ = wilson(part, whole)
-            _, high = wilson(part + share.undecided(group), whole)
-            intervals.append(_ShareInterval(low, high, group.name))
+    """Return which group has the larger share if two intervals do not touch, or why it is open."""
+    compared = [group for group in groups if share.of(group).whole >= LEAST_DECIDED]
+    if len(compared) < 2:
+        largest = sorted(groups, key=lambda group: -share.of(group).whole)[:2]
+        sizes = [str(share.of(group).whole) for group in groups if group in largest]
+        return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
 
-    if len(intervals) < 2:
-        return "too little is known to compare."
+    decided = []
+    at_worst = []
+    for group in compared:
+        part, whole = share.of(group)
+        unknown = share.undecided(group)
+        decided.append(_ShareInterval(*wilson(part, whole), group.name))
+
+        low, _ = wilson(part, whole + unknown)
+        _, high = wilson(part + unknown, whole + unknown)
+        at_worst.append(_ShareInterval(low, high, group.name))
+
+    if _difference(decided) is None:
+        return f"{NO_DIFFERENCE}."
+    verdict = _difference(at_worst)
+    if verdict is None:
+        unclear = counted(sum(map(share.undecided, compared)), "unclear unit")
+        return f"{NO_DIFFERENCE} ({unclear} could change this)."
+    return verdict
+
+
+def _difference(intervals: Sequence[_ShareInterval]) -> str | None:
+    """Return which share is larger than which; None where all intervals touch."""
     most = max(intervals)
     least = min(intervals, key=lambda interval: interval.high)
     if most.low > least.high:
         return f"{most.name} more often than {least.name}."
-    return f"{NO_DIFFERENCE}."
+    return None

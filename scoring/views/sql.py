@@ -14,6 +14,8 @@ from scoring.errors import InputError
 from scoring.temporary import temporary_directory
 from scoring.views.columns import TABLES, DataRow
 from scoring.views.formats import require, write_directory
+from scoring.views.shares import DECIDED
+from scoring.views.work_rows import STATES
 
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "yes/no": "BOOLEAN"}
 _LONGEST_ROW = 32 << 20  # bytes
@@ -50,12 +52,8 @@ WITH sums AS (
     SELECT
         coalesce($expression, 'unknown') AS $name,
         count(*) FILTER (state <> 'talk') AS units,
-        count(*) FILTER (state = 'landed') AS landed,
-        count(*) FILTER (state = 'reverted') AS reverted,
-        count(*) FILTER (state = 'open') AS open,
-        count(*) FILTER (state = 'lost') AS lost,
-        count(*) FILTER (state = 'unclear') AS unclear,
-        landed + reverted + lost + unclear AS decided,
+        $counts,
+        $decided AS decided,
         count(defective) AS judged,
         count(*) FILTER (defective) AS defective,
         sum(cost) AS cost,
@@ -175,7 +173,11 @@ def answered(db: Any, sql: str, tables: Iterable[str]) -> Iterator[Answer]:
 def _add_views(db: Any) -> None:
     db.execute(_WILSON.replace("$z", str(_Z)))
     for view, grouping in VIEWS.items():
-        db.execute(Template(_VIEW).substitute(grouping._asdict(), view=view))
+        counts = [f"count(*) FILTER (state = '{state}') AS {state}" for state in STATES]
+        statement = Template(_VIEW).substitute(
+            grouping._asdict(), view=view, counts=",\n".join(counts), decided=" + ".join(DECIDED)
+        )
+        db.execute(statement)
 
 
 def _rows_of(result: Any) -> Iterator[tuple[Any, ...]]:

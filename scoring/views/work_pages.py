@@ -6,6 +6,7 @@ from typing import Any
 from scoring.text import counted
 from scoring.views.comparisons import Group, comparisons, months, trend
 from scoring.views.look_at import look_at_page
+from scoring.views.shares import CountedShare
 from scoring.views.spending_text import cost_text, duration_text, tokens_text
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
 from scoring.views.work_rows import STATES, WorkRow, in_state, total_cost
@@ -20,6 +21,8 @@ _BY = (
     Column("BY"),
     Column("UNITS", right=True),
     Column("LANDED", right=True),
+    Column("OPEN", right=True),
+    Column("UNCLEAR", right=True),
     Column("FIXED LATER", right=True),
     Column("COST", right=True),
     Column("PER LANDED UNIT", right=True),
@@ -192,20 +195,24 @@ def _comparison_blocks(rows: Sequence[WorkRow]) -> Iterator[Block]:
 
 
 def _by_row(kind: str, group: Group) -> Sequence[AnyCell]:
-    shares = []
-    for share in (group.landed, group.fixed):
-        brief = "-"
-        if share.whole:
-            brief = f"{share.part}/{share.whole}"
-        shares.append(Cell(None, str(share), brief=brief))
-
     return (
         f"{kind.lower()} {group.name or 'unknown'}",
         group.summary["units"],
-        *shares,
+        _share_cell(group.landed),
+        group.summary["open"],
+        group.summary["unclear"],
+        _share_cell(group.fixed),
         cost_text(group.summary["cost"]),
         cost_text(group.per_landed),
     )
+
+
+def _share_cell(share: CountedShare) -> Cell:
+    """Return a share with its interval, or without one in a narrow window."""
+    brief = "-"
+    if share.whole:
+        brief = f"{share.part}/{share.whole}"
+    return Cell(None, str(share), brief=brief)
 
 
 def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]]:

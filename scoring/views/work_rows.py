@@ -17,7 +17,7 @@ from scoring.outcomes.outcome import OutcomeRules
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import Spending
 from scoring.sidecars.provenance import time_stamp
-from scoring.statistics import wilson
+from scoring.views.shares import fixed_share, landed_share
 
 STATES: tuple[State, ...] = (
     "landed",
@@ -28,9 +28,6 @@ STATES: tuple[State, ...] = (
     "unclear",
 )
 """The states of work, in the order in which they are shown. Talk is a state, but not work."""
-
-DECIDED: tuple[State, ...] = ("landed", "reverted", "taken_back", "lost", "unclear")
-"""The states in which it is no longer open whether the work lands."""
 
 CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted", "taken_back")
 """The states in which the trunk has nothing of the work."""
@@ -309,20 +306,13 @@ def _group_payloads(
 ) -> Iterator[dict[str, Any]]:
     for name, group in sorted(grouped(rows, name_of).items()):
         summary = work_summary(group)
-        decided = sum(summary[state] for state in DECIDED)
-        counts = {key: summary[key] for key in ("units", "landed", "lost", "judged", "defective")}
+        keys = ("units", *STATES, "judged", "defective")
+        landed = landed_share(summary)
         yield {
             "name": name,
-            **counts,
-            "landed_share": _share(summary["landed"], decided),
-            "defective_share": _share(summary["defective"], summary["judged"]),
+            **{key: summary[key] for key in keys},
+            "decided": landed.whole,
+            "landed_share": landed.as_dict(),
+            "defective_share": fixed_share(summary).as_dict(),
             "cost": summary["cost"],
         }
-
-
-def _share(part: int, whole: int) -> dict[str, float | None]:
-    """Return a share with its Wilson interval. All are None of nothing."""
-    if not whole:
-        return {"value": None, "low": None, "high": None}
-    low, high = wilson(part, whole)
-    return {"value": part / whole, "low": low, "high": high}

@@ -17,12 +17,13 @@ from rubric import default_rubric
 from scoring.evidence.transcripts.facts import Spent
 from scoring.outcomes.ledger import State, Unit
 from scoring.outcomes.spending import PaidWork, Spending, purchase
-from scoring.views.comparisons import NO_DIFFERENCE, CountedShare, comparisons, months, trend
+from scoring.views.comparisons import NO_DIFFERENCE, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows
 from scoring.views.report.commit_links import commit_page, commit_pages, where_it_is
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration, TranscriptLines, Vote
+from scoring.views.shares import CountedShare
 from scoring.views.work_rows import WorkRow
 
 SONNET = "claude-sonnet-4-5"
@@ -125,30 +126,40 @@ class TestComparisons:
         assert (sonnet.per_landed, gpt.per_landed) == (3.0, None)
         assert str(sonnet.landed) == "1 of 2 (50 %, 9–91 %)"
         assert model.verdicts == [
-            f"Landed: {NO_DIFFERENCE}.",
-            f"Reverted or fixed later: {NO_DIFFERENCE}.",
+            f"Landed: {NO_DIFFERENCE} (too few: 2 and 1).",
+            f"Reverted or fixed later: {NO_DIFFERENCE} (too few: 1 and 1).",
         ]
 
     def test_say_which_is_better_where_the_intervals_do_not_touch(self) -> None:
         work = [piece("landed", model="a") for _ in range(30)]
         work += [piece("lost" if n % 2 else "landed", model="b") for n in range(40)]
         (model,) = comparisons(work)
-        assert model.verdicts == [
-            "Landed: a more often than b.",
-            "Reverted or fixed later: too little is known to compare.",
-        ]
+        assert model.verdicts == ["Landed: a more often than b."]
 
-    def test_of_which_some_are_unclear_say_so_only_where_these_change_nothing(self) -> None:
-        landed = [piece("landed", model="a") for _ in range(30)]
-        cases: list[tuple[State, str]] = [
-            ("lost", "a more often than b"),
-            ("unclear", NO_DIFFERENCE),
-        ]
-        for state, verdict in cases:
-            (model,) = comparisons(
-                landed + [piece(state if n < 8 else "landed", model="b") for n in range(30)]
-            )
-            assert model.verdicts[0] == f"Landed: {verdict}."
+    @pytest.mark.parametrize(("decided", "verdict"), [(19, "(too few: 30 and 19)"), (20, "a more")])
+    def test_need_twenty_decided_units_on_each_side(self, decided: int, verdict: str) -> None:
+        work = [piece("landed", model="a") for _ in range(30)]
+        work += [piece("lost", model="b") for _ in range(decided)]
+        work += [piece("open", model="b") for _ in range(5)]
+        (model,) = comparisons(work)
+        assert verdict in model.verdicts[0]
+
+    def test_name_the_unclear_units_that_could_change_a_verdict(self) -> None:
+        landed = [piece("landed", model="a") for _ in range(60)]
+        mixed = [piece("lost" if n < 12 else "landed", model="b") for n in range(40)]
+        unclear = [piece("unclear", model="a") for _ in range(18)]
+        (clear,) = comparisons(landed + mixed)
+        (open_to_change,) = comparisons(landed + mixed + unclear)
+        assert clear.verdicts[0] == "Landed: a more often than b."
+        assert open_to_change.verdicts[0] == (
+            f"Landed: {NO_DIFFERENCE} (18 unclear units could change this)."
+        )
+
+    def test_count_no_unclear_and_no_open_unit_as_one_that_did_not_land(self) -> None:
+        unclear = [piece("unclear", harness="h") for _ in range(17)]
+        (harness,) = comparisons(unclear, least=1)
+        assert (harness.groups[0].landed, harness.groups[0].summary["unclear"]) == ((0, 0), 17)
+        assert str(harness.groups[0].landed) == "-"
 
     def test_of_which_there_is_only_one_there_is_none(self) -> None:
         assert (
@@ -192,12 +203,17 @@ class TestTime:
     def test_halves_are_compared(self) -> None:
         lost = [piece("lost", day="2026-03-01") for _ in range(20)]
         landed = [piece("landed", day="2026-04-01") for _ in range(20)]
-        fixed = [piece("landed", day="2026-04-01", defective=n > 9) for n in range(20)]
+        fixed = [piece("landed", day="2026-04-01", defective=n > 19) for n in range(40)]
         assert trend([*lost, *landed])[0].endswith("the newer half more often than the older half.")
         assert trend([*landed, *lost])[0].endswith("the older half more often than the newer half.")
         assert [text.endswith(f"{NO_DIFFERENCE}.") for text in trend(fixed)] == [True, False]
-        assert trend(fixed)[1].startswith("Reverted or fixed later: 0 of 10 (")
+        assert trend(fixed)[1].startswith("Reverted or fixed later: 0 of 20 (")
         assert trend([piece("open"), piece("landed")]) == []
+
+    def test_halves_of_different_harnesses_are_not_compared(self) -> None:
+        lost = [piece("lost", day="2026-03-01", harness="codex") for _ in range(20)]
+        landed = [piece("landed", day="2026-04-01", harness="claude") for _ in range(20)]
+        assert trend([*lost, *landed])[0].endswith(f"{NO_DIFFERENCE} (the harness changed).")
 
     @pytest.mark.parametrize(
         ("share", "said"),

@@ -8,6 +8,7 @@ from helpers.fleets import rows_of, score_here, write_fleet
 from helpers.histories import DAY, TEXT, History, writes
 
 from scoring.statistics import wilson
+from scoring.views.work_rows import STATES
 
 
 @pytest.fixture
@@ -50,10 +51,10 @@ def test_the_views_are_what_work_says(history: History, query: Any, da_score: An
     for view, name in (("by_month", "month"), ("by_model", "model"), ("by_harness", "harness")):
         (row,), (said,) = query(f"from {view}"), work["by"][name]
         assert {
-            key: row[key] for key in ("units", "landed", "lost", "judged", "defective", "cost")
+            key: row[key] for key in (*STATES, "units", "decided", "judged", "defective", "cost")
         } == {
             key: pytest.approx(said[key])
-            for key in ("units", "landed", "lost", "judged", "defective", "cost")
+            for key in (*STATES, "units", "decided", "judged", "defective", "cost")
         }
         for share in ("landed", "defective"):
             shown = [row[f"{share}_{end}"] for end in ("share", "low", "high")]
