@@ -1,6 +1,7 @@
 """``da-score query``: SQL over one log or many."""
 
 import contextlib
+import csv
 import json
 import math
 import sys
@@ -25,7 +26,7 @@ from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
-from scoring.views.formats import csv_line, require
+from scoring.views.formats import require
 from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Column, Table
 
@@ -156,9 +157,10 @@ def _json_value(value: Any) -> Any:
 
 
 def _print_csv(answer: Answer) -> None:
-    output.write(csv_line(answer.columns))
+    writer = csv.writer(output, lineterminator="\n")  # it only needs something with a ``write``
+    writer.writerow(answer.columns)
     for row in answer.rows:
-        output.write(csv_line(_csv_text(_json_value(value)) for value in row))
+        writer.writerow([_csv_text(_json_value(value)) for value in row])
 
 
 def _csv_text(value: Any) -> str:

@@ -46,6 +46,8 @@ _SUPPLY = {
         "fetch the commit, or name in the entry what it became when it was rewritten"
     ),
     Unknown.SHALLOW: "fetch the whole history: git fetch --unshallow",
+    Unknown.HELD: "name the branch on which work lands with --trunk",
+    Unknown.HELD_IN_PART: "name the branch on which work lands with --trunk",
     Unknown.MERGE: "name a commit that is no merge, or merge this one into the trunk",
     Unknown.NO_CHANGE: "name the commit that holds the work",
     Unknown.TOO_YOUNG: "score it again when it has landed, or is 14 days old",

@@ -16,6 +16,8 @@ _UNKNOWN = {
     Unknown.FILES: "cannot read changed files for {sha}",
     Unknown.NO_CHANGE: "commit {sha} is off {trunk} and changes nothing",
     Unknown.OBJECTS: "cannot tell whether commit {sha} landed on {trunk}: objects are missing",
+    Unknown.HELD: "commit {sha} is not on {trunk}, and {holder} has it",
+    Unknown.HELD_IN_PART: "commit {sha} is not on {trunk}, and {holder} has lines of it",
     Unknown.PART: "commit {sha} is part of {whole} on {trunk}, where {lines} lines are",
     Unknown.NOT_FOUND: "commit {sha} not found on {trunk}: {lines} lines are there",
     Unknown.ELSEWHERE: (
@@ -53,6 +55,7 @@ _FOUND_BY = {
         "commit {sha} landed on {trunk} in {commit}, which lists its subject, with {lines}"
     ),
     git.LINES: "commit {sha} landed on {trunk} in {commit} by lines: {lines}",
+    git.RELEASED: "commit {sha} landed on {holder} and is not on {trunk}",
     git.MESSAGE: "unresolved SHA {field}; {trunk} has {commit} with the summary as its subject",
 }
 
@@ -75,6 +78,7 @@ def unknown_detail(landing: Landing, unknown: Unknown) -> str:
         sha=short(landing.sha or ""),
         trunk=landing.trunk.name,
         how=landing.trunk.how,
+        holder=_holder(landing),
         whole=whole,
         lines=f"{lines[0]} of {lines[1]}",
     )
@@ -87,6 +91,7 @@ def unknown_reason(landing: Landing, unknown: Unknown) -> str:
         sha="…",
         trunk=landing.trunk.name,
         how=landing.trunk.how,
+        holder="…",
         whole="…",
         lines="K of N",
     )
@@ -131,6 +136,7 @@ def observed_detail(landing: Landing) -> str:
         sha=short(landing.sha or ""),
         trunk=landing.trunk.name,
         commit=commit,
+        holder=_holder(landing),
         merged=f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
         where=f" in {commit}" if commit else "",
         tip=_tip_in_words(landing.tip) if landing.tip else "",
@@ -158,6 +164,10 @@ def _not_landed(landing: Landing) -> str:
 
 def _version(numbers: tuple[int, int]) -> str:
     return f"{numbers[0]}.{numbers[1]}"
+
+
+def _holder(landing: Landing) -> str:
+    return landing.tip.branch if landing.tip else ""
 
 
 def _tip_in_words(tip: Tip) -> str:

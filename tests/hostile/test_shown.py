@@ -26,8 +26,6 @@ HIDDEN = [
     "\U000e0041",
     "\ufffe",
     "\uffff",
-    "\ufe00",
-    "\ufe0f",
 ]
 
 

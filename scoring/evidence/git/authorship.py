@@ -20,13 +20,14 @@ from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import PART, Landing, Unknown
 from scoring.evidence.git.fates import Counts
 from scoring.evidence.git.history import TrunkHistory
+from scoring.evidence.git.holders import HeldWork, Holder, commits_held, release_holders
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.line_history import FileLine, hashes_added
 from scoring.evidence.git.repository import GitRepository, ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.evidence.git.trunk_work import DAY, TrunkWork, WorkOnTrunk
 from scoring.evidence.git.undone import STANDS
-from scoring.evidence.git.walk import Commit, lines_off_trunk
+from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
@@ -229,6 +230,8 @@ class AttributedHistory(TrunkHistory):
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings with what undid the work: the lines decide, whatever messages say."""
+        if not self.trunk.shallow:
+            landings = self._held.with_releases(landings)
         works = [self._trunk_work(landing) for landing in landings]
         undone = self.observed_work.undone([work for work in works if work is not None])
 
@@ -239,6 +242,11 @@ class AttributedHistory(TrunkHistory):
             reverted_by = by if found.state == "reverted" else None
             decided.append(replace(landing, reverted_by=reverted_by, undone=found))
         return decided
+
+    @cached_property
+    def _held(self) -> HeldWork:
+        holders = release_holders(self._repository, self._branches, self.trunk.ref)
+        return HeldWork(self._repository, holders, self.trunk.commit or "", self.lines)
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
         """Return the work of a landing; None where no single commit of the trunk has it."""
@@ -445,25 +453,9 @@ class AttributedHistory(TrunkHistory):
         for symbolic in self._branches.targets:
             tips.pop(symbolic, None)
 
-        wanted = list(dict.fromkeys(tips.values()))
-        lines = lines_off_trunk(
-            self._repository,
-            shas=[],
-            tips=wanted,
-            trunk=self.trunk.commit,
-        )
-        parents = dict(lines)
-
-        branches: dict[str, str] = {}
-        for ref, tip in tips.items():
-            waiting = [tip]
-            while waiting:
-                sha = waiting.pop()
-                if sha in branches or sha in self._walk or sha not in parents:
-                    continue
-                branches[sha] = _BRANCH_PREFIX.sub("", ref)
-                waiting += parents[sha]
-        return branches
+        holders = [Holder(_BRANCH_PREFIX.sub("", ref), tip) for ref, tip in tips.items()]
+        held = commits_held(self._repository, holders, self.trunk.commit)
+        return {sha: commit.holder.name for sha, commit in held.items() if sha not in self._walk}
 
     def branch_of(self, sha: str) -> str:
         """Return the branch that brought a commit, as the merge on the trunk names it.

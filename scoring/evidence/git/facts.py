@@ -29,6 +29,7 @@ PULL_REQUEST = "pull-request"
 NUMBERED = "numbered-subject"
 LISTED = "listed-subject"
 LINES = "lines"
+RELEASED = "released"
 PART = "part"
 REVERTED = "reverted"
 NOT_LANDED = "not-landed"
@@ -49,6 +50,8 @@ class Unknown(StrEnum):
     FILES = "the changed files cannot be read"
     NO_CHANGE = "the commit is off the trunk and changes nothing"
     OBJECTS = "objects are missing"
+    HELD = "a tag or another remote has it"
+    HELD_IN_PART = "a tag or another line of development has some of its lines"
     PART = "too little of it is in the commit that it is part of"
     NOT_FOUND = "some of its lines are on the trunk"
     ELSEWHERE = "its lines are in other files of the trunk"
@@ -68,6 +71,7 @@ class Trunk(Frozen, frozen=True):
         commit: the tip; None when the branch does not exist.
         how: how the trunk was chosen, or why there is none.
         shallow: whether history is cut off before its beginning.
+        doubt: what people should hear of it and do about it; "" for nothing.
     """
 
     ref: str
@@ -75,6 +79,7 @@ class Trunk(Frozen, frozen=True):
     commit: str | None
     how: str
     shallow: bool = False
+    doubt: str = ""
 
 
 class Tip(NamedTuple):

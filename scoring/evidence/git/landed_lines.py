@@ -24,6 +24,7 @@ from scoring.evidence.git.line_history import (
     moves,
 )
 from scoring.evidence.git.walk import named_commits
+from scoring.text import composed
 
 HORIZON = 14 * 86_400  # seconds after which work that has left no line on the trunk is not there
 MOST_READ = 20_000  # trunk commits, newest first, that are searched for lines
@@ -178,6 +179,7 @@ class TrunkLines:
 
     def _file(self, path: str) -> str:
         """Return the path that stands for a file and all that it was moved to, or from."""
+        path = composed(path)
         while True:
             name = self._files.get(path, path)
             if name == path:

@@ -36,6 +36,7 @@ _OPENING_QUESTION = (
 )
 _REMOTE_URLS = r"^remote\..*\.(url|pushurl)$"
 _BRANCHES = ("refs/heads/", "refs/remotes/")
+_TAG_LAYOUT = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
 _REQUESTS = ("refs/pull/", "refs/merge-requests/", "refs/pull-requests/")
 _REQUEST_HEAD = re.compile(
     r"/(?:pull|pulls|pr|prs|merge-requests|mr|pull-requests)/(\d{1,9})(?:/(?:head|from))?$"
@@ -156,6 +157,17 @@ class GitRepository(Git):
         refuse_pipes_below(self.common_dir / "refs")
         rows = self._reference_rows("%(objectname) %(refname) %(symref)", _BRANCHES)
         return [Branch(*row) for row in rows]
+
+    @cached_property
+    def tags(self) -> dict[str, str]:
+        """The commits of the tags, by the full names of these."""
+        tags = {}
+        for sha, kind, name, target, target_kind in self._reference_rows(
+            _TAG_LAYOUT, ("refs/tags/",)
+        ):
+            if "commit" in (kind, target_kind):
+                tags[name] = target or sha
+        return tags
 
     @cached_property
     def request_heads(self) -> list[RequestHead]:

@@ -14,6 +14,8 @@ USUAL_NAMES = ("main", "master")
 _HEADS = "refs/heads/"
 _REMOTES = "refs/remotes/"
 _PREFERRED_REMOTE = "origin"
+_PARENT_REMOTE = "upstream"
+"""What people call the remote from which theirs was forked."""
 
 
 class Branches(NamedTuple):
@@ -35,10 +37,17 @@ class Branches(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """The full name of the trunk and how it was found, or "" and why it was not."""
+    """A choice of the trunk.
+
+    Attributes:
+        ref: its full name; "" where none was found.
+        how: how it was found, or why it was not.
+        doubt: what people should hear of it and do about it; "" for nothing.
+    """
 
     ref: str
     how: str
+    doubt: str = ""
 
 
 def read_branches(repository: GitRepository) -> Branches:
@@ -81,7 +90,7 @@ def choose_trunk(
     """
     choice = _named(repository, branches, wanted) if wanted else _found(repository, branches)
     if not choice.ref:
-        return Trunk("", "", None, choice.how, repository.is_shallow)
+        return Trunk("", "", None, choice.how, repository.is_shallow, choice.doubt)
 
     commit = branches.tips.get(choice.ref)
     if commit is None:
@@ -90,7 +99,14 @@ def choose_trunk(
         raise GitError(
             f"{repository.directory}: no trunk {wanted!r} here; name a branch with --trunk"
         )
-    return Trunk(choice.ref, short_name(choice.ref), commit, choice.how, repository.is_shallow)
+    return Trunk(
+        ref=choice.ref,
+        name=short_name(choice.ref),
+        commit=commit,
+        how=choice.how,
+        shallow=repository.is_shallow,
+        doubt=choice.doubt,
+    )
 
 
 def _named(
@@ -120,9 +136,7 @@ def _found(repository: GitRepository, branches: Branches) -> _Choice:
         head = branches.of_remote("HEAD")
         if head in branches.tips:
             target = branches.targets.get(head, head)
-            hint = _hint_of_rename(repository, branches, target)
-            how = f"the default branch of {remote} ({remote}/HEAD){hint}"
-            return _newer_of_pair(repository, branches, target, how)
+            return _or_of_parent(repository, branches, _default(repository, branches, target))
 
         answer = repository.ask("symbolic-ref", "--quiet", head)
         lost = answer.stdout.decode(errors="replace").strip()
@@ -133,7 +147,8 @@ def _found(repository: GitRepository, branches: Branches) -> _Choice:
             of_remote = branches.of_remote(name)
             if of_remote in branches.tips:
                 how = f"{remote} names no default branch and has {name}{lost_default}"
-                return _newer_of_pair(repository, branches, of_remote, how)
+                choice = _newer_of_pair(repository, branches, of_remote, how)
+                return _or_of_parent(repository, branches, choice)
 
     for name in USUAL_NAMES:
         local = f"{_HEADS}{name}"
@@ -175,12 +190,37 @@ def _holds(
     return repository.ask("merge-base", "--is-ancestor", commit, sha).returncode == 0
 
 
-def _hint_of_rename(
-    repository: GitRepository,
-    branches: Branches,
-    target: str,
-) -> str:
-    """Return a hint where the default branch may have been renamed since the clone was made."""
+def _default(repository: GitRepository, branches: Branches, target: str) -> _Choice:
+    """Choose the default branch of the remote.
+
+    Git does not notice when that is renamed. Where another usual name holds all of it, that one is
+    chosen if the branch that is checked out tracks it, and else it is said.
+
+    Args:
+        repository: an open repository.
+        branches: its branches.
+        target: the branch that the remote's HEAD points to here.
+    """
+    remote = branches.remote
+    how = f"the default branch of {remote} ({remote}/HEAD)"
+    ahead = _branch_ahead(repository, branches, target)
+    if not ahead:
+        return _newer_of_pair(repository, branches, target, how)
+
+    name = short_name(ahead)
+    advice = f"run git remote set-head {remote} --auto"
+    if _tracked(repository) == ahead:
+        doubt = f"{remote}/HEAD is out of date: {name} holds all of {short_name(target)}; {advice}"
+        how = f"tracked by the branch that is checked out; {doubt}"
+        return _newer_of_pair(repository, branches, ahead, how)._replace(doubt=doubt)
+
+    doubt = f"{name} is ahead of it: if the default branch was renamed, {advice}"
+    choice = _newer_of_pair(repository, branches, target, f"{how}; {doubt}")
+    return choice._replace(doubt=doubt)
+
+
+def _branch_ahead(repository: GitRepository, branches: Branches, target: str) -> str:
+    """Return the remote branch of another usual name that is ahead of one, or ""."""
     if target.removeprefix(branches.of_remote("")) not in USUAL_NAMES:
         return ""
 
@@ -188,12 +228,30 @@ def _hint_of_rename(
     for name in USUAL_NAMES:
         new_tip = branches.tips.get(branches.of_remote(name), old_tip)
         if new_tip != old_tip and _holds(repository, new_tip, old_tip):
-            remote = branches.remote
-            return (
-                f"; {remote}/{name} is ahead of it: if the default branch was renamed,"
-                f" run git remote set-head {remote} --auto"
-            )
+            return branches.of_remote(name)
     return ""
+
+
+def _tracked(repository: GitRepository) -> str:
+    """Return the full name of the branch that the checked-out one tracks, or "" without one."""
+    answer = repository.ask("rev-parse", "--symbolic-full-name", "@{upstream}")
+    return as_text(answer.stdout).strip()
+
+
+def _or_of_parent(repository: GitRepository, branches: Branches, choice: _Choice) -> _Choice:
+    """Choose the default branch of the remote ``upstream`` where it holds all of a choice."""
+    prefix = f"{_REMOTES}{_PARENT_REMOTE}/"
+    name = choice.ref.removeprefix(branches.of_remote("")).removeprefix(_HEADS)
+    default = branches.targets.get(f"{prefix}HEAD", f"{prefix}{name}")
+    tip = branches.tips.get(default)
+    if branches.remote == _PARENT_REMOTE or tip is None:
+        return choice
+
+    own_tip = branches.tips[choice.ref]
+    if tip == own_tip or not _holds(repository, tip, own_tip):
+        return choice
+    how = f"the default branch of {_PARENT_REMOTE}, which holds all of {short_name(choice.ref)}"
+    return _Choice(default, how, choice.doubt)
 
 
 def short_name(ref: str) -> str:

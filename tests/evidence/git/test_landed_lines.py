@@ -455,6 +455,15 @@ class TestGoneCommit:
         assert verdict(AttributedHistory(repo.path, [entry]).landing(entry))[0] == value
 
 
+def test_a_name_in_another_unicode_form_is_the_same_file(tmp_path: Path) -> None:
+    """A Mac writes "é" as two characters, and others as one."""
+    made = work(tmp_path, {"re\u0301sume\u0301.txt": lines(*TEN)})
+    sha = taken(made, TEN, "something else", path="r\u00e9sum\u00e9.txt")
+    later(made)
+    found = AttributedHistory(made.repo.path, []).landings([made.sha])[made.sha]
+    assert (found.found_by, found.commit) == ("lines", sha)
+
+
 class TestBecame:
     def test_names_the_trunk_commit_and_how(self, tmp_path: Path) -> None:
         made = work(tmp_path)

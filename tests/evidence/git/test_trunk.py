@@ -242,8 +242,49 @@ class TestRenamedOnTheRemote:
         mine.git("remote", "set-head", "origin", "--auto")
         assert trunk(mine).ref == "refs/remotes/origin/main"
 
+    def test_is_taken_where_the_checked_out_branch_tracks_it(self, mine: Repo) -> None:
+        mine.git("checkout", "-q", "-b", "main", "--track", "origin/main")
+        found = trunk(mine)
+        assert (found.name, found.commit) == ("main", mine.head("origin/main"))
+        assert found.doubt == (
+            "origin/HEAD is out of date: origin/main holds all of origin/master; "
+            "run git remote set-head origin --auto"
+        )
+        mine.git("remote", "set-head", "origin", "--auto")
+        assert trunk(mine).doubt == ""
+
     def test_is_not_suspected_of_a_branch_that_lags(self, tmp_path: Path) -> None:
         source = started(tmp_path, "main")
         source.git("branch", "master")
         source.commit({"a": "1"}, "newer")
         assert "ahead" not in trunk(clone(source.path, tmp_path / "mine")).how
+
+
+class TestUpstream:
+    """The clone is of a fork, and the remote ``upstream`` is what it was forked from."""
+
+    @pytest.fixture
+    def mine(self, tmp_path: Path) -> Repo:
+        mine = clone(started(tmp_path, "main").path, tmp_path / "mine")
+        mine.commit({"a": "1"}, "in the parent")
+        remote_ref(mine, "upstream/main", mine.head())
+        mine.reset("HEAD~1")
+        return mine
+
+    def test_that_holds_all_of_origin_is_the_trunk(self, mine: Repo) -> None:
+        found = trunk(mine)
+        assert (found.name, found.commit) == ("upstream/main", mine.head("upstream/main"))
+        assert found.how == "the default branch of upstream, which holds all of main"
+
+    def test_with_a_default_branch_of_another_name(self, mine: Repo) -> None:
+        remote_ref(mine, "upstream/trunk", mine.head("upstream/main"))
+        remote_head(mine, "upstream", "trunk")
+        assert trunk(mine).name == "upstream/trunk"
+
+    def test_that_lacks_what_origin_has_is_not(self, mine: Repo) -> None:
+        sha = mine.commit({"b": "1"}, "in the fork alone")
+        remote_ref(mine, "origin/main", sha)
+        assert trunk(mine).name == "main"
+
+    def test_is_not_asked_where_a_trunk_is_named(self, mine: Repo) -> None:
+        assert trunk(mine, "main").name == "main"

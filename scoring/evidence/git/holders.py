@@ -1,0 +1,194 @@
+"""What holds commits off the trunk: releases, other remotes, branches.
+
+Work that one of these holds did not come to nothing (``docs/EVIDENCE.md``, "Landing").
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.facts import NOT_LANDED, RELEASED, Landing, Tip, Unknown
+from scoring.evidence.git.landed_lines import MOST_READ, TrunkLines
+from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.revert_words import TakenBackIndex
+from scoring.evidence.git.trunk import USUAL_NAMES, Branches
+from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits
+
+_VERSION_TAG = re.compile(r"(?:^|.*[/@_-])[vV]?\d+(?:\.\d+)+.*|[vV]\d+")
+_RELEASE_LINE = re.compile(
+    r"releases?[/-].+|(?:.+[/_-])?stable(?:[/_-].+)?"
+    r"|(?:(?:rel|maint|maintenance|support|branch)[/_-])?(?:v\d+|v?\d+(?:\.\d+)*\.(?:x|\d+))",
+    re.IGNORECASE,
+)
+_BRANCH_OR_TAG = re.compile("refs/(?:heads|tags|remotes)/")
+_PLACE = re.compile("refs/(?:heads|tags|remotes/[^/]+)/")
+
+
+class Holder(NamedTuple):
+    """A tag or a branch that holds commits off the trunk.
+
+    Attributes:
+        name: its name for people, such as ``v1.0.1`` or ``upstream/main``.
+        tip: the SHA of its newest commit.
+        is_release: whether it is the tag of a version or a release line.
+    """
+
+    name: str
+    tip: str
+    is_release: bool = False
+
+
+def release_holders(repository: GitRepository, branches: Branches, trunk: str) -> list[Holder]:
+    """Return the tags, the release lines and the default branches of other remotes.
+
+    Releases come first.
+
+    Args:
+        repository: an open repository.
+        branches: its branches.
+        trunk: the full name of the trunk, which is left out.
+    """
+    holders = [
+        Holder(_PLACE.sub("", tag), sha, _VERSION_TAG.fullmatch(_PLACE.sub("", tag)) is not None)
+        for tag, sha in repository.tags.items()
+    ]
+    for ref, sha in sorted(branches.tips.items()):
+        is_release = _RELEASE_LINE.fullmatch(_PLACE.sub("", ref)) is not None
+        if ref != trunk and (is_release or _is_other_default(branches, ref)):
+            holders.append(Holder(_BRANCH_OR_TAG.sub("", ref), sha, is_release))
+    return sorted(holders, key=lambda holder: not holder.is_release)
+
+
+def _is_other_default(branches: Branches, ref: str) -> bool:
+    """Return whether a branch is the default one of a remote other than the one that decides."""
+    if not ref.startswith("refs/remotes/") or ref.startswith(branches.of_remote("")):
+        return False
+    return ref in branches.targets.values() or _PLACE.sub("", ref) in USUAL_NAMES
+
+
+class CommitOffTrunk(NamedTuple):
+    """A commit off the trunk: its parents, and what holds it."""
+
+    parents: tuple[str, ...]
+    holder: Holder
+
+
+def commits_held(
+    repository: GitRepository, holders: Iterable[Holder], trunk: str
+) -> dict[str, CommitOffTrunk]:
+    """Return the commits off the trunk that some holders have, by their SHAs.
+
+    Args:
+        repository: an open repository.
+        holders: the holders; of several that have a commit, the first counts.
+        trunk: the tip of the trunk.
+    """
+    in_order = list(holders)
+    tips = list(dict.fromkeys(holder.tip for holder in in_order))
+    parents = dict(lines_off_trunk(repository, shas=tips, tips=[], trunk=trunk))
+
+    held: dict[str, CommitOffTrunk] = {}
+    for holder in in_order:
+        waiting = [holder.tip]
+        while waiting:
+            sha = waiting.pop()
+            if sha in parents and sha not in held:
+                held[sha] = CommitOffTrunk(parents[sha], holder)
+                waiting += parents[sha]
+    return held
+
+
+class HeldWork:
+    """The work that is not on the trunk, and that releases or other remotes have."""
+
+    def __init__(
+        self,
+        repository: GitRepository,
+        holders: Sequence[Holder],
+        trunk: str,
+        history: LineHistory,
+    ) -> None:
+        """Take an open repository, what holds work, the tip of the trunk, and its lines."""
+        self._repository = repository
+        self._holders = holders
+        self._trunk = trunk
+        self._history = history
+
+    def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
+        """Return landings, of which those that are not on the trunk may be on a release."""
+        off_trunk = {
+            landing.sha: landing
+            for landing in landings
+            if landing.sha and not landing.landed and not landing.part_of
+        }
+        if not off_trunk or not self._held:
+            return list(landings)
+
+        known = {sha: self._where(landing) for sha, landing in off_trunk.items()}
+        lost = [sha for sha, landing in known.items() if landing.found_by == NOT_LANDED]
+        for sha, holder in self._with_half_of_lines(lost).items():
+            known[sha] = _held_by(holder, known[sha], unknown=Unknown.HELD_IN_PART)
+        return [known.get(landing.sha or "", landing) for landing in landings]
+
+    def _where(self, landing: Landing) -> Landing:
+        """Return the landing of a commit that is not on the trunk, by what holds it."""
+        sha = landing.sha or ""
+        if sha not in self._held:
+            return landing
+        holder = self._held[sha].holder
+        if holder.is_release and not self._is_taken_back(sha, holder):
+            return _held_by(holder, landing, found_by=RELEASED)
+        return _held_by(holder, landing, unknown=Unknown.HELD)
+
+    @cached_property
+    def _held(self) -> dict[str, CommitOffTrunk]:
+        return commits_held(self._repository, self._holders, self._trunk)
+
+    def _is_taken_back(self, sha: str, holder: Holder) -> bool:
+        """Return whether a commit that a holder has says that it takes another one back."""
+        shas = [other for other, commit in self._held.items() if commit.holder == holder]
+        commits = named_commits(self._repository, shas)
+        index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
+        return bool(index.naming([sha], {sha: commits[sha].subject}))
+
+    def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
+        """Return what has half of the lines that commits add, as after a squash; by commit."""
+        if not shas:
+            return {}
+
+        own = _changes(named_commits(self._repository, shas).values())
+        held = [
+            CommitPair(sha, next(iter(commit.parents), ""))
+            for sha, commit in self._held.items()
+            if len(commit.parents) < 2
+        ]
+        lines = TrunkLines(self._history, own, [], held[:MOST_READ])
+
+        holders = {}
+        for pair in own:
+            there = lines.there(lines.own.get(pair.commit), lambda _: True)
+            if there is not None and there.there * 2 >= there.lines > 0:
+                most = max(there.by_commit, key=lambda sha: there.by_commit[sha])
+                holders[pair.commit] = self._held[most].holder
+        return holders
+
+
+def _changes(commits: Iterable[Commit]) -> list[CommitPair]:
+    """Return commits, merges aside, each with its parent."""
+    return [
+        CommitPair(commit.sha, next(iter(commit.parents), ""))
+        for commit in commits
+        if len(commit.parents) < 2
+    ]
+
+
+def _held_by(
+    holder: Holder, landing: Landing, *, found_by: str = "", unknown: Unknown | None = None
+) -> Landing:
+    tip = Tip(holder.tip, branch=holder.name)
+    return replace(landing, found_by=found_by, unknown=unknown, tip=tip)
