@@ -46,18 +46,18 @@ def totals_again(root: Path, seed: int = 0, *, times: int = 3) -> Truth:
 
 
 def totals_fall(root: Path, seed: int = 0, *, partly: bool = False) -> Truth:
-    """Sums that start again.
+    """Sums that start again, each time with other numbers.
 
     With ``partly`` the next response has more input than all earlier ones together.
     """
     world = World(root, seed)
     thread = CodexRollout(world)
-    for _ in range(3):
+    for fresh in (700, 800, 900):
         thread.turn()
         thread.tokens(Tokens(5_000, 4_000, 900))
         thread.tokens(Tokens(6_000, 5_000, 800))
         thread.compact()
-        used = Tokens(30_000 + thread.sums.given, 20_000, 40) if partly else Tokens(700, 0, 40)
+        used = Tokens(30_000 + thread.sums.given, 20_000, 40) if partly else Tokens(fresh, 0, 40)
         thread.tokens(used, afresh=True)
         thread.tokens()
         world.mark()

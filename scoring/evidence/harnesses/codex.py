@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,24 @@ from msgspec.structs import astuple
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.codex_counts import CountKind, TokenCount, settle
+from scoring.evidence.harnesses.codex_counts import TokenCount, TokenNumbers, settle
 from scoring.evidence.harnesses.codex_lines import (
     CodexInfo,
     CodexLine,
     CodexPayload,
+    CodexUsage,
     field_text,
     field_value,
     parsed,
 )
+from scoring.evidence.harnesses.codex_programs import (
+    commands_in,
+    process_continued,
+    program_output,
+    runs_commands,
+)
 from scoring.evidence.harnesses.codex_results import (
+    OF_PROGRAM,
     RESULTS,
     output_of,
     was_not_run,
@@ -70,15 +78,7 @@ _COMMAND_ARGUMENTS = {
 _STARTER_IN_SOURCE = ("subagent", "thread_spawn", "parent_thread_id")
 """Where the source of a session names the session that started it."""
 
-_COMMAND_IN_PROGRAM = re.compile(
-    r"""\bcmd["']?\s*:\s*(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`)""",
-    re.DOTALL,
-)
-"""A command that a program of the tool ``exec`` runs."""
-
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t"}
-_STILL_RUNS = re.compile(r"Process running with session ID (\d+)")
+_STILL_RUNS = re.compile(r"(Process|Script) running with (?:session|cell) ID (\S+)")
 _UUID7 = re.compile(
     r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )
@@ -106,9 +106,10 @@ class CodexReader(JsonReader):
         self._own_from: int | None = None  # the ordinal of its first own line, until that comes
 
         self._called: set[str | None] = set()
-        self._running: dict[str, str] = {}  # by the id of a process, the call that started it
+        self._running: dict[str, str] = {}  # by a process or a program, the call that started it
+        self._printed: dict[str, str] = {}  # by such a call, what it has printed so far
         self._continued: dict[str, str] = {}  # by a call for more output, the call it is about
-        self._programs: set[str | None] = set()  # calls that succeed whatever their commands do
+        self._programs: dict[str | None, int] = {}  # calls of programs: how many commands they run
 
     def take(self, lines: Sequence[CodexLine]) -> list[int]:
         """Take some lines.
@@ -276,26 +277,14 @@ class CodexReader(JsonReader):
     def _take_token_count(self, number: int, info: CodexInfo | None) -> None:
         if info is None:
             return
-        totals = info.total_token_usage
-        last = info.last_token_usage
-        usage = last if totals is None else totals
-        if usage is None:  # an event about rate limits alone
+        totals = _numbers_of(info.total_token_usage)
+        last = _numbers_of(info.last_token_usage)
+        if totals is None and last is None:  # an event about rate limits alone
             return
 
-        if self._goes_on_from_file and totals is not None and last is not None:
-            base = [
-                max(total - max(since, 0), -1)
-                for total, since in zip(astuple(totals), astuple(last), strict=True)
-            ]
-            self._note_count(number, CountKind.BASE, base)
-        self._goes_on_from_file = False
-
-        kind = CountKind.LAST if totals is None else CountKind.TOTALS
-        self._note_count(number, kind, astuple(usage))
-
-    def _note_count(self, number: int, kind: CountKind, numbers: Iterable[int]) -> None:
-        count = TokenCount(len(self._spans) - 1, number, kind, *numbers)
+        count = TokenCount(len(self._spans) - 1, number, totals, last, self._goes_on_from_file)
         self.counted[TokenCount].append(count)
+        self._goes_on_from_file = False
 
     # Calls.
 
@@ -314,7 +303,8 @@ class CodexReader(JsonReader):
         arguments = (
             field_value(payload.action) if is_local_shell else parsed(field_text(payload.arguments))
         )
-        if payload.name != "write_stdin":  # it goes on with a call
+        goes_on = payload.name == "wait" and member(arguments, "cell_id") is not None
+        if payload.name != "write_stdin" and not goes_on:
             asked = member(arguments, "command" if is_local_shell else argument)
             shows = command_flags(_joined_words(asked)) if argument else 0
             self._note_call(number, payload.call_id, shows)
@@ -340,16 +330,23 @@ class CodexReader(JsonReader):
         """Note a call that neither runs a command nor edits files."""
         call = payload.call_id
         self._seen.call(call, agent=payload.name == "spawn_agent")
-        starting_call = self._running.get(str(member(arguments, "session_id")))
-        if payload.name == "write_stdin" and call and starting_call:
+        if payload.name == "write_stdin":
+            self._continue(call, f"process {member(arguments, 'session_id')}")
+        elif payload.name == "wait":
+            self._continue(call, f"program {member(arguments, 'cell_id')}")
+
+    def _continue(self, call: str | None, running: str) -> None:
+        """Note that a call asks for more output of what still runs."""
+        starting_call = self._running.get(running)
+        if call and starting_call:
             self._continued[call] = starting_call
 
     def _take_custom_call(self, number: int, payload: CodexPayload) -> None:
         """Take a call of a tool that is given a text: a patch, or a program."""
         call = payload.call_id
         text = field_text(payload.input)
-        runs_commands = payload.name == "exec" and "exec_command" in text
-        self._note_call(number, call, command_flags(text) if runs_commands else 0)
+        shows = payload.name == "exec" and runs_commands(text)
+        self._note_call(number, call, command_flags(text) if shows else 0)
 
         if payload.name == "apply_patch":
             self._seen.edit(call, paths_patched(text), self._folder, lines_patched(text))
@@ -360,14 +357,15 @@ class CodexReader(JsonReader):
 
     def _note_program(self, call: str | None, program: str) -> None:
         """Note a call of ``exec``, a program that may run commands and apply patches."""
-        commands = "\n".join(_commands_in(program))
+        commands = commands_in(program)
         patched = paths_patched(program)
         lines: AddedLines = {}
         if patched:
             has_line_breaks = "\n*** " in program
             lines = lines_patched(program if has_line_breaks else program.replace("\\n", "\n"))
-        self._seen.command(call, commands, self._folder, patched, lines)
-        self._programs.add(call)
+        self._seen.command(call, "\n".join(commands), self._folder, patched, lines)
+        self._programs[call] = len(commands)
+        self._continue(call, f"process {process_continued(program)}")
 
     # Results.
 
@@ -392,30 +390,70 @@ class CodexReader(JsonReader):
             self._seen.refused(call)
             return
 
+        if call in self._programs or starting_call in self._programs:
+            self._take_program_result(number, payload, starting_call, failed)
+            return
+
         if failed is not None:
             self._note_result(number, starting_call, failed)
         if not _has_output_elsewhere(payload, failed):
-            self._observe_result(payload, call, starting_call, failed)
+            self._observe_result(payload, starting_call, failed)
 
     def _observe_result(
-        self,
-        payload: CodexPayload,
-        call: str | None,
-        starting_call: str | None,
-        failed: bool | None,
+        self, payload: CodexPayload, starting_call: str | None, failed: bool | None
     ) -> None:
         """Note what a call printed, or the command that it asked for more output of."""
-        if starting_call != call:
-            self._seen.result(call, failed, str)
+        if starting_call != payload.call_id:
+            self._seen.result(payload.call_id, failed, str)
 
-        process = _STILL_RUNS.search(output_of(payload).header) if failed is None else None
-        if process:
-            self._running[process[1]] = starting_call or ""
-            self._seen.printed(starting_call, output_of(payload).printed)
+        running = _what_runs(output_of(payload).header) if failed is None else ""
+        if running:
+            self._goes_on(running, starting_call, output_of(payload).printed)
         else:
-            says_nothing = starting_call in self._programs
-            ended = None if says_nothing else failed
-            self._seen.result(starting_call, ended, lambda: output_of(payload).printed)
+            before = self._printed.pop(starting_call or "", "")
+            self._seen.result(starting_call, failed, lambda: before + output_of(payload).printed)
+
+    def _take_program_result(
+        self, number: int, payload: CodexPayload, call: str | None, failed: bool | None
+    ) -> None:
+        """Take what a program printed. It succeeds whatever its commands do.
+
+        Args:
+            number: the number of the line.
+            payload: the result of its call, or of one that asked for more output.
+            call: the call that started what this is the output of.
+            failed: whether the program failed; None where it still runs.
+        """
+        answer = output_of(payload)
+        output = program_output(answer.printed)
+        running = _what_runs(answer.header) if failed is None else ""
+        if output.process and not output.exit_codes and not failed:
+            running = running or f"process {output.process}"
+
+        if payload.call_id != call:
+            self._seen.result(payload.call_id, failed, str)
+            if payload.call_id in self._programs:
+                self._note_result(number, payload.call_id, failed=failed is True)
+        if running:
+            self._goes_on(running, call, f"{output.printed}\n")
+            return
+
+        ended = None
+        if self._programs.get(call, 1) == 1:
+            if len(output.exit_codes) == 1:
+                ended = output.exit_codes[0] != 0
+            elif not answer.header.lstrip().startswith(OF_PROGRAM):
+                ended = failed
+        if failed is not None:
+            self._note_result(number, call, failed or ended is True)
+        before = self._printed.pop(call or "", "")
+        self._seen.result(call, ended, lambda: before + output.printed)
+
+    def _goes_on(self, running: str, call: str | None, printed: str) -> None:
+        """Note that what a call started still runs, and what it has printed since."""
+        self._running[running] = call or ""
+        self._printed[call or ""] = self._printed.get(call or "", "") + printed
+        self._seen.printed(call, printed)
 
     def _end_process(
         self, number: int, call: str | None, exit_code: object, printed: RawField | str
@@ -486,16 +524,16 @@ def _joined_words(asked: object) -> str:
     return " ".join(word for word in words if isinstance(word, str))
 
 
-def _commands_in(program: str) -> list[str]:
-    """Return the commands that a program of ``exec`` runs, without the escapes of their quotes."""
-    commands: list[str] = []
-    for quoted in _COMMAND_IN_PROGRAM.findall(program):
-        commands.append(_ESCAPED.sub(_unescaped, "".join(quoted)))
-    return commands
+def _numbers_of(usage: CodexUsage | None) -> TokenNumbers | None:
+    return None if usage is None else TokenNumbers(*astuple(usage))
 
 
-def _unescaped(escape: re.Match[str]) -> str:
-    return _ESCAPES.get(escape[1], escape[1])
+def _what_runs(header: str) -> str:
+    """Return the process or the program that still runs, by the header of an output, or ""."""
+    running = _STILL_RUNS.search(header)
+    if running is None:
+        return ""
+    return f"{'process' if running[1] == 'Process' else 'program'} {running[2]}"
 
 
 def _printed_text(printed: RawField | str) -> str:

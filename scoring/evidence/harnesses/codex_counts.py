@@ -1,27 +1,22 @@
 """The tokens of Codex: running totals as its rollouts state them, and the turns between them."""
 
-from enum import IntEnum
+from collections.abc import Mapping
 from operator import lt
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.events import Event, TranscriptEvents
 
 
-class CountKind(IntEnum):
-    """What the numbers of a :class:`TokenCount` are."""
-
-    TOTALS = 0
-    """The totals of the session so far."""
-    LAST = 1
-    """The tokens since the count before, of an event that has no totals."""
-    BASE = 2
-    """The totals in the file from which this one goes on, before its first event."""
-
-
 class TokenNumbers(NamedTuple):
-    """Numbers of tokens, -1 for those that are left out.
+    """Numbers of tokens as a transcript states them, -1 for those that it leaves out.
 
-    See :class:`TokenCount`.
+    Attributes:
+        input: tokens of input, with cached ones.
+        cached_input: tokens of input that were read from the cache.
+        cache_writes: tokens of input that were written to the cache.
+        output: tokens of output, with those of reasoning.
+        reasoning_output: tokens of reasoning.
+        total: all tokens.
     """
 
     input: int
@@ -35,37 +30,15 @@ class TokenNumbers(NamedTuple):
 class TokenCount(Event, frozen=True):
     """A count of tokens as the transcript states it.
 
-    A number that it leaves out is -1.
-
     Attributes:
-        kind: what the numbers are.
-        input: tokens of input, with cached ones.
-        cached_input: tokens of input that were read from the cache.
-        cache_writes: tokens of input that were written to the cache.
-        output: tokens of output, with those of reasoning.
-        reasoning_output: tokens of reasoning.
-        total: all tokens.
+        totals: the totals of the session so far; None where it states none.
+        last: what the last response used; None where that is not stated.
+        continues: whether it is the first count of a file that goes on from another one.
     """
 
-    kind: CountKind
-    input: int
-    cached_input: int
-    cache_writes: int
-    output: int
-    reasoning_output: int
-    total: int
-
-    @property
-    def numbers(self) -> TokenNumbers:
-        """The numbers of tokens."""
-        return TokenNumbers(
-            input=self.input,
-            cached_input=self.cached_input,
-            cache_writes=self.cache_writes,
-            output=self.output,
-            reasoning_output=self.reasoning_output,
-            total=self.total,
-        )
+    totals: TokenNumbers | None
+    last: TokenNumbers | None
+    continues: bool = False
 
 
 class CountedTurn(Event, frozen=True):
@@ -91,6 +64,10 @@ class CountedTurn(Event, frozen=True):
         return not (self.output or self.input or self.cache_reads or self.cache_writes)
 
 
+_Tokens: TypeAlias = tuple[int, int, int]
+"""Tokens of input, of cached input, and of output."""
+
+
 class _Step(NamedTuple):
     """The totals before and after a turn."""
 
@@ -108,35 +85,52 @@ def settle(events: TranscriptEvents) -> TranscriptEvents:
     """Work the turns out of the counts of a transcript, and put them into its events."""
     turns: list[CountedTurn] = []
     totals = _FROM_ZERO
+    earlier = {_tokens(totals): totals}
     for index, count in enumerate(events.of(TokenCount)):
-        if count.kind == CountKind.BASE:
-            totals = count.numbers
-            continue
+        if count.continues and count.totals and count.last:
+            totals = _less(count.totals, count.last)
 
-        step = _step_to(count, totals)
-        turns.append(_turn_of(step, count, index))
+        step = _step_to(count, totals, earlier)
+        turns.append(_turn_of(step, index, count))
         totals = step.end
+        earlier[_tokens(totals)] = totals
 
     events.put(CountedTurn, turns)
     return events
 
 
-def _step_to(count: TokenCount, totals: TokenNumbers) -> _Step:
+def _step_to(
+    count: TokenCount, totals: TokenNumbers, earlier: Mapping[_Tokens, TokenNumbers]
+) -> _Step:
     """Return the step from the totals so far to those of a count.
 
-    A number that a count leaves out is unchanged. Where another one is lower than before, the
-    totals began again from zero.
-    """
-    stated = count.numbers
-    if count.kind == CountKind.LAST:
-        return _Step(totals, _added(totals, stated))
-    if not _any_lower(stated, totals):
-        return _Step(totals, stated)
+    A number that a count leaves out is unchanged. A thread that is rolled back goes on from one of
+    its earlier totals, which may be zero.
 
-    filled = _filled(stated, totals)
-    if _any_lower(filled, totals):
-        return _Step(_FROM_ZERO, filled)
-    return _Step(totals, filled)
+    Args:
+        count: the count.
+        totals: the totals so far.
+        earlier: all totals until then.
+    """
+    if count.totals is None:
+        return _Step(totals, _added(totals, count.last or _FROM_ZERO))
+
+    stated = _filled(count.totals, totals)
+    has_fallen = _any_lower(count.totals, totals) and _any_lower(stated, totals)
+    if _tokens(stated) == _tokens(totals) or (has_fallen and _tokens(stated) in earlier):
+        return _Step(stated, stated)
+    if count.last is None:
+        return _Step(_FROM_ZERO if has_fallen else totals, stated)
+
+    start = _less(stated, count.last)
+    if has_fallen or _tokens(start) in earlier:
+        return _Step(earlier.get(_tokens(start), start), stated)
+    return _Step(totals, stated)
+
+
+def _tokens(numbers: TokenNumbers) -> _Tokens:
+    """Return the numbers by which totals are compared, which every version states."""
+    return numbers.input, numbers.cached_input, numbers.output
 
 
 def _any_lower(numbers: TokenNumbers, others: TokenNumbers) -> bool:
@@ -153,6 +147,16 @@ def _added(totals: TokenNumbers, more: TokenNumbers) -> TokenNumbers:
     )
 
 
+def _less(totals: TokenNumbers, less: TokenNumbers) -> TokenNumbers:
+    """Return totals without some tokens, as far as these are stated."""
+    return TokenNumbers(
+        *(
+            max(total - max(number, 0), min(total, 0))
+            for total, number in zip(totals, less, strict=True)
+        )
+    )
+
+
 def _filled(stated: TokenNumbers, totals: TokenNumbers) -> TokenNumbers:
     """Return stated totals with the earlier ones for those that are left out."""
     return TokenNumbers(
@@ -160,12 +164,13 @@ def _filled(stated: TokenNumbers, totals: TokenNumbers) -> TokenNumbers:
     )
 
 
-def _turn_of(step: _Step, count: TokenCount, index: int) -> CountedTurn:
+def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
     """Return the turn of the count of an index. Uncached input counts as written if not stated."""
+    stated = count.totals or count.last or _FROM_ZERO
     given = step.end.input - step.start.input
     cached = step.end.cached_input - step.start.cached_input
     written = max(given - cached, 0)
-    if count.cache_writes >= 0:
+    if stated.cache_writes >= 0:
         written = step.end.cache_writes - max(step.start.cache_writes, 0)
 
     return CountedTurn(

@@ -40,6 +40,9 @@ _HEADER = (
 )
 """How an output begins that has a header."""
 
+OF_PROGRAM = "Script "
+"""How the header of what a program of ``exec`` printed begins."""
+
 _HEADER_LIMIT = 4096
 """How many characters of an output may be its header."""
 
@@ -76,6 +79,8 @@ def output_of(payload: CodexPayload) -> CodexOutput:
             return CodexOutput("", printed)
 
     if text.startswith(_HEADER):
+        if text.endswith(_END_OF_HEADER.rstrip()):
+            text += "\n"
         head = f"\n{text[:_HEADER_LIMIT]}"
         header, end_of_header, printed = head.partition(_END_OF_HEADER)
         if end_of_header:

@@ -129,7 +129,7 @@ def _equal_counts(counts: Sequence[TokenCount], parent: TranscriptEvents) -> int
     """Return with how many equal counts a transcript and its parent begin."""
     equal = 0
     for count, other in zip(counts, parent.of(TokenCount), strict=False):
-        if (count.kind, count.numbers) != (other.kind, other.numbers):
+        if (count.totals, count.last) != (other.totals, other.last):
             break
         equal += 1
     return equal

@@ -308,6 +308,132 @@ class TestLine:
         assert survey.lines_skipped == {"a field of another type": 3, "no time stamp": 1}
 
 
+class TestTotalsThatFall:
+    """A thread that is rolled back goes on from an earlier total."""
+
+    FIRST = counts(1_000, 0, 100)
+    THIRD = counts(6_000, 3_000, 300)
+
+    @pytest.mark.parametrize(
+        ("totals", "last", "given"),
+        [
+            pytest.param(counts(2_500, 900, 150), counts(1_500, 900, 50), 1_500, id="response"),
+            pytest.param(counts(9_000, 0, 400), counts(8_000, 0, 300), 8_000, id="larger-than-all"),
+            pytest.param(FIRST, FIRST, 0, id="that-total-again"),
+            pytest.param(FIRST, None, 0, id="that-total-without-last"),
+            pytest.param(counts(700, 0, 40), counts(700, 0, 40), 700, id="from-zero"),
+            pytest.param(counts(700, 0, 40), None, 700, id="from-zero-without-last"),
+            pytest.param(THIRD, counts(3_000, 2_000, 100), 0, id="nothing-new"),
+            pytest.param(counts(8_000, 3_000, 400), counts(1_000, 0, 50), 2_000, id="one-lost"),
+        ],
+    )
+    def test_count_what_is_new(
+        self, tmp_path: Path, totals: Line, last: Line | None, given: int
+    ) -> None:
+        before = tokens(2, self.FIRST, self.FIRST), tokens(3, self.THIRD, counts(5_000, 3_000, 200))
+        path = put(tmp_path / "rollout-1.jsonl", meta(1, "x"), *before, tokens(4, totals, last))
+        turns = events_of(path, "codex").of(CountedTurn)
+        assert [turn.input for turn in turns] == [1_000, 5_000, given]
+
+
+FAILED = {"exit_code": 1, "output": "1 failed, 2 passed in 1s\n", "wall_time_seconds": 1}
+MADE = {"exit_code": 0, "output": "[main 5f0c2aa] Round\n", "chunk_id": "a"}
+RUNS = {"session_id": 7, "output": "collected 3 items\n", "wall_time_seconds": 10}
+
+
+class TestProgram:
+    """What programs of ``exec`` print of their commands."""
+
+    def program(
+        self, second: int, program: str, printed: Any, head: str = "completed"
+    ) -> list[Line]:
+        name = f"call_{second}"
+        texts = f"Script {head}\nWall time 1.0 seconds\nOutput:\n", printed
+        parts = [
+            {"type": "input_text", "text": text if isinstance(text, str) else json.dumps(text)}
+            for text in texts
+        ]
+        return [
+            item(second, "custom_tool_call", name, name="exec", input=program),
+            output(second + 1, parts, name, "custom_tool_call_output"),
+        ]
+
+    def run(self, second: int, command: str, printed: Any, head: str = "completed") -> list[Line]:
+        asked = f"text(await tools.exec_command({{cmd: {json.dumps(command)}}}))"
+        return self.program(second, asked, printed, head)
+
+    def later(self, second: int, name: str, text: str, **asked: Any) -> list[Line]:
+        return [
+            item(second, "function_call", f"w{second}", name=name, arguments=json.dumps(asked)),
+            output(second + 1, text, f"w{second}"),
+        ]
+
+    def seen(self, root: Path, *lines: list[Line]) -> dict[str, Any]:
+        flat = [line for part in lines for line in part]
+        found = seen_in(events_of(put(root / "rollout-1.jsonl", meta(0, "s"), *flat), "codex"))
+        return {name: found.get(name, []) for name in ("runs", "failed", "commits")}
+
+    @pytest.mark.parametrize(
+        "printed",
+        [
+            pytest.param(FAILED, id="object"),
+            pytest.param(json.dumps(FAILED, indent=2), id="indented"),
+            pytest.param([FAILED], id="list"),
+            pytest.param({"tests": FAILED}, id="named"),
+            pytest.param(f"tests: {json.dumps(FAILED)}", id="after-words"),
+            pytest.param(json.dumps(FAILED).replace("1 failed", "…3 tokens…\n1 failed"), id="cut"),
+        ],
+    )
+    def test_result_as_json_has_the_verdict_and_the_exit_code(
+        self, tmp_path: Path, printed: Any
+    ) -> None:
+        found = self.seen(tmp_path, self.run(1, "pytest", printed))
+        assert found == {"runs": [False], "failed": [True], "commits": []}
+
+    def test_result_as_json_has_commits(self, tmp_path: Path) -> None:
+        found = self.seen(tmp_path, self.run(1, "git commit -am Round", MADE))
+        assert found == {"runs": [], "failed": [False], "commits": ["5f0c2aa"]}
+
+    def test_exit_code_of_one_of_two_commands_is_not_that_of_the_program(
+        self, tmp_path: Path
+    ) -> None:
+        two = self.run(1, 'true"}), tools.exec_command({cmd: "git commit -am Round', FAILED)
+        two[0]["payload"]["input"] = two[0]["payload"]["input"].replace("\\", "")
+        assert self.seen(tmp_path, two)["failed"] == [False]
+
+    @pytest.mark.parametrize(
+        "end",
+        [
+            pytest.param(
+                ("write_stdin", {"session_id": 7}, "Process exited with code 1"), id="stdin"
+            ),
+            pytest.param(("wait", {"cell_id": "7"}, "Script completed"), id="wait"),
+        ],
+    )
+    def test_that_yields_ends_in_a_later_call(
+        self, tmp_path: Path, end: tuple[str, Line, str]
+    ) -> None:
+        name, asked, head = end
+        runs = "running with cell ID 7" if name == "wait" else "completed"
+        begun = self.run(1, "pytest", "collected" if name == "wait" else RUNS, runs)
+        waits = self.later(5, name, f"{head}\nOutput:\n1 failed, 2 passed in 1s", **asked)
+        other = self.later(3, name, "Script running with cell ID 9\nOutput:", cell_id="9")
+        assert self.seen(tmp_path, begun, other, waits)["runs"] == [False]
+
+    def test_ends_in_a_program_that_asks_for_more_output(self, tmp_path: Path) -> None:
+        more = "text(JSON.stringify(await tools.write_stdin({session_id: 7, chars: ''})))"
+        begun = self.run(1, "pytest", RUNS), self.program(3, more, RUNS)
+        found = self.seen(tmp_path, *begun, self.program(5, more, FAILED))
+        assert (found["runs"], found["failed"]) == ([False], [False, False, True])
+
+    def test_that_never_ends_has_no_verdict(self, tmp_path: Path) -> None:
+        assert self.seen(tmp_path, self.run(1, "pytest", RUNS))["runs"] == [None]
+
+    def test_prints_json_of_its_own(self, tmp_path: Path) -> None:
+        printed = json.dumps({"output": "1 failed in 1s"}) + "\n2 passed in 1s"
+        assert self.seen(tmp_path, self.run(1, "pytest", printed))["failed"] == [False]
+
+
 def completed(second: int, kind: str, name: str = "call_1", **keys: Any) -> Line:
     return codex(
         second, "event_msg", type="item_completed", item={"type": kind, "id": name, **keys}
