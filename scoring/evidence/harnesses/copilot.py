@@ -22,7 +22,7 @@ from scoring.evidence.harnesses.fields import (
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
-from scoring.evidence.transcripts.events import LineSpan
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 
 TOOLS = ToolNames(
     shells="bash powershell",
@@ -129,6 +129,12 @@ class CopilotReader(EventReader):
         self._part_begins_at = 0  # the line after the last end of the session
         self._part_outputs: Counter[str] = Counter()  # of the responses since then, by model
         self._last_end: dict[str, _ModelTokens] = {}  # by model
+        self._names: dict[str, str] = {}  # those of models, as the end of a session states them
+
+    @property
+    def _default_model(self) -> str:
+        """What stands for the model of responses that name none, until the end of the session."""
+        return f"\0{self._part_begins_at}"
 
     def entry(self, line: dict[str, Any]) -> None:
         """Take an event."""
@@ -137,7 +143,7 @@ class CopilotReader(EventReader):
         time = time_in(line, "timestamp")
         self._note_session(kind, data)
 
-        model = text_in(data, "model") or self._session.model
+        model = text_in(data, "model") or self._session.model or self._default_model
         self.where = self._session._replace(model=model, agent="agentId" in line)
         if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return
@@ -276,20 +282,53 @@ class CopilotReader(EventReader):
     def _take_end(self, metrics: object, time: int) -> None:
         """Note the tokens that the end of the session states, by model."""
         if isinstance(metrics, dict):
+            tokens: dict[str, _ModelTokens] = {}
             for model, measured in metrics.items():
                 stated = _stated_tokens(member(measured, "usage"))
                 if stated is not None:
-                    self._note_tokens(model, stated, time)
+                    tokens[model] = self._tokens_of_part(model, stated)
+                    self._last_end[model] = stated
+            self._name_models(tokens)
+            for model, measured in tokens.items():
+                self._note_tokens(model, measured, time)
 
         self._part_begins_at = self.place + 1
         self._part_outputs = Counter()
 
-    def _note_tokens(self, model: str, stated: _ModelTokens, time: int) -> None:
-        """Note the tokens of a model since the session began, or was resumed."""
-        tokens = self._tokens_of_part(model, stated)
-        self._last_end[model] = stated
-        uncached = max(tokens.input - tokens.reads - tokens.writes, 0)
+    def _name_models(self, tokens: dict[str, _ModelTokens]) -> None:
+        """Find the models of responses that name none, or name it in another way than the end.
 
+        Where that is not certain, the tokens of all models that may be theirs count together, as
+        those of a model without a name.
+
+        Args:
+            tokens: the tokens of each model that the end of the session names.
+        """
+        unmatched = [model for model in self._part_outputs if model not in tokens]
+        candidates = [model for model in tokens if model not in self._part_outputs]
+        for model in list(unmatched):
+            output = self._part_outputs[model]
+            equal = [other for other in candidates if tokens[other].output == output]
+            if len(unmatched) == len(candidates) == 1:
+                equal = candidates
+            if len(equal) == 1:
+                self._rename(model, equal[0])
+                unmatched.remove(model)
+                candidates.remove(equal[0])
+
+        if unmatched and candidates:
+            together = [tokens.pop(model) for model in candidates]
+            tokens[""] = _ModelTokens(*map(sum, zip(*together, strict=True)))
+            for model in unmatched:
+                self._rename(model, "")
+
+    def _rename(self, model: str, name: str) -> None:
+        self._names[model] = name
+        self._part_outputs[name] += self._part_outputs.pop(model)
+
+    def _note_tokens(self, model: str, tokens: _ModelTokens, time: int) -> None:
+        """Note the tokens of a model since the session began, or was resumed."""
+        uncached = max(tokens.input - tokens.reads - tokens.writes, 0)
         self.where = self._session._replace(model=model)
         self.event(time, self.where.session, self.place, model)
         if model in self._part_outputs:
@@ -297,6 +336,14 @@ class CopilotReader(EventReader):
             self.totals(since, tokens.output, uncached, tokens.reads, tokens.writes)
         elif tokens.output or uncached:  # of helpers, whose responses are not written
             self.response("", tokens.output, uncached, tokens.reads, tokens.writes)
+
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read, with the names of models as far as they are known."""
+        events = super().events()
+        for index, span in enumerate(events.spans):
+            model = self._names.get(span.model, span.model)
+            events.spans[index] = span._replace(model="" if model.startswith("\0") else model)
+        return events
 
     def _tokens_of_part(self, model: str, stated: _ModelTokens) -> _ModelTokens:
         """Return the tokens of a model since the last end of the session.

@@ -85,12 +85,7 @@ class CursorReader(EventReader):
             self._time = max(stated, self._time or stated)
 
     def events(self) -> TranscriptEvents:
-        """Return the events that were read.
-
-        A transcript that states no time has that of its file, which was last written then.
-        """
-        if self._time is None:
-            self._time = member(self.shown, "written")
+        """Return the events that were read. Lines of a transcript without any time have none."""
         self._take_waiting()
         return super().events()
 
@@ -190,6 +185,5 @@ class Cursor(Harness):
             "project": above.rpartition("/")[2],
             "session": path.stem,
             "parent": path.parents[1].name if is_agent else "",
-            "written": path.stat().st_mtime_ns,
         }
         return lines_behind(shown, path)

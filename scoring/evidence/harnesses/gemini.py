@@ -199,7 +199,7 @@ class GeminiReader(EventReader):
         text = text_in(message, "content")
         if kind == "gemini":
             self._take_response(message, name, text)
-        elif kind == "user":
+        elif kind == "user" and not holds_results(message.get("content")):
             self._take_user_message(name, text)
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
             self.seen.interrupted()
@@ -269,6 +269,16 @@ def _has_plain_counts(tokens: Any) -> bool:
         if member(tokens, key) is not None and count_in(tokens, key) is None:
             return False
     return True
+
+
+def holds_results(parts: Any) -> bool:
+    """Return whether the parts of a message of the user are results of tools.
+
+    Newer versions repeat each result in such a message, which no person wrote.
+    """
+    if not isinstance(parts, list):
+        parts = [parts]
+    return any(member(part, "functionResponse") is not None for part in parts)
 
 
 def answer_of(result: Any) -> str:

@@ -18,7 +18,13 @@ from scoring.evidence.harnesses.fields import (
     time_in,
     value_of,
 )
-from scoring.evidence.harnesses.gemini import CONTEXT, FILES, GeminiReader, answer_of
+from scoring.evidence.harnesses.gemini import (
+    CONTEXT,
+    FILES,
+    GeminiReader,
+    answer_of,
+    holds_results,
+)
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
@@ -71,7 +77,7 @@ class QwenReader(GeminiReader):
 
     def _take_line(self, line: dict[str, Any]) -> None:
         kind = line.get("type")
-        if kind == "user":
+        if kind == "user" and not holds_results(member(line, "message", "parts")):
             self._take_user_line(line)
         elif kind == "assistant":
             self._take_response_line(line)

@@ -11,7 +11,7 @@ from helpers.sessions import CORRECTION, events_of, put, read_under, seen
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.copilot import CopilotCli
-from scoring.evidence.transcripts.counting import count_lines
+from scoring.evidence.transcripts.counting import count_lines, with_stated_totals
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     Compaction,
@@ -202,6 +202,39 @@ def test_models_have_their_own_tokens_and_helpers_without_a_message_too(tmp_path
     )
     assert found["tokens"] == (2, 3, 0, 3)
     assert [rows.spans[totals.span].model for totals in rows.of(StatedTotals)] == ["m", "n"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "ends", "spent", "models"),
+    [
+        pytest.param({"": 6}, {"x": (6, 9, 0, 0)}, [6], {"x"}, id="default-model"),
+        pytest.param({"": 6}, {"x": (7, 9, 0, 0)}, [7], {"x"}, id="lost-response"),
+        pytest.param(
+            {"": 6}, {"h": (2, 1, 0, 0), "x": (6, 9, 0, 0)}, [2, 6], {"h", "x"}, id="helper"
+        ),
+        pytest.param({"m": 6}, {"m-2026": (6, 9, 0, 0)}, [6], {"m-2026"}, id="other-spelling"),
+        pytest.param(
+            {"": 6, "n": 5}, {"n": (5, 1, 0, 0), "x": (6, 9, 0, 0)}, [5, 6], {"n", "x"}, id="named"
+        ),
+        pytest.param({"": 6}, {"h": (2, 1, 0, 0), "x": (7, 9, 0, 0)}, [9], {""}, id="any-of-two"),
+    ],
+)
+def test_a_response_counts_once_whatever_names_its_model(
+    tmp_path: Path,
+    outputs: dict[str, int],
+    ends: dict[str, tuple[int, int, int, int]],
+    spent: list[int],
+    models: set[str],
+) -> None:
+    head = event(0, "session.start", sessionId="g1", context={"cwd": FOLDER})
+    answers = [
+        answer(second, output, model=model)
+        for second, (model, output) in enumerate(outputs.items())
+    ]
+    events = session(tmp_path, *answers, shutdown(9, **ends), head=head)
+    responses = with_stated_totals(events, [1] * 20)
+    assert sorted(response.output for response in responses) == spent
+    assert {events.spans[response.span].model for response in responses} == models
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Cursor: what a transcript says, and what it leaves unknown."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from helpers.repos import STEP
 from helpers.sessions import CORRECTION, events_of, put, seen
 from helpers.story import FOUND, IN_PARTS, STORY, TYPED, Step, damaged, read_anyhow
 
+from scoring.evidence.harnesses.json_reader import NO_TIME
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER, WorkTrees
 
@@ -94,10 +94,9 @@ def test_a_prompt_states_the_time_up_to_the_next(tmp_path: Path, stamp: str, sec
         "Sunday, Apr 32, 2026, 1:20 PM (UTC)",
     ],
 )
-def test_without_a_time_the_file_has_that_of_its_last_writing(tmp_path: Path, stamp: str) -> None:
-    path = put(tmp_path / PROJECT / "k1.jsonl", user("Go", stamp), agent())
-    os.utime(path, (START, START))
-    assert [line.time for line in events_of(path, "cursor").lines] == [START * NS] * 2
+def test_without_a_time_no_line_has_one(tmp_path: Path, stamp: str) -> None:
+    events = transcript(tmp_path, user("Go", stamp), agent())
+    assert (events.lines, events.skipped) == ([], {NO_TIME: 2})
 
 
 def test_lines_before_the_first_time_have_that_and_none_goes_back(tmp_path: Path) -> None:

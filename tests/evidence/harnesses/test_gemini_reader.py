@@ -24,6 +24,7 @@ from scoring.evidence.transcripts.events import (
     BreakKind,
     Call,
     CallResult,
+    ChatText,
     CommitMade,
     Compaction,
     Edit,
@@ -77,6 +78,12 @@ def seen(*messages: Any, **keys: Any) -> TranscriptEvents:
 
 
 class TestChat:
+    @pytest.mark.parametrize("more", [[], [{"text": "what the file has"}]], ids=["alone", "text"])
+    def test_results_of_tools_are_not_texts_of_a_person(self, more: list[Line]) -> None:
+        result = [{"functionResponse": {"id": "c1", "name": "read_file"}}, *more]
+        rows = seen(said(1, "user"), said(2), said(3, "user", content=result), said(4))
+        assert [text.by_user for text in rows.of(ChatText)] == [True, False, False]
+
     def test_has_the_place_of_a_message_as_its_line_and_the_id_as_its_key(self) -> None:
         rows = seen(said(1, "user"), said(2), said(3, "info"))
         assert rows.covers[0] == [line.number for line in rows.lines] == [0, 1, 2]
