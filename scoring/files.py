@@ -225,6 +225,44 @@ def holds(path: Path, data: bytes, mode: int = MODE) -> bool:
         return False
 
 
+class _Rights(NamedTuple):
+    """Who may do what with a file.
+
+    Attributes:
+        mode: its permissions.
+        owner: the numbers of its user and its group; None for those of this process.
+    """
+
+    mode: int
+    owner: tuple[int, int] | None
+
+
+def _rights_of(path: Path, new_mode: int) -> _Rights:
+    """Return the rights of a file, or those of a new one where it does not exist."""
+    status = _status(path)
+    if status is None:
+        return _Rights(new_mode, None)
+    return _Rights(stat.S_IMODE(status.st_mode), (status.st_uid, status.st_gid))
+
+
+def overwrite(
+    path: Path, data: bytes, new_mode: int = 0o644, rights_from: Path | None = None
+) -> None:
+    """Write bytes to a person's file, which keeps its mode, and its owner where that can be.
+
+    Args:
+        path: the file.
+        data: what it is to hold.
+        new_mode: its permissions if it does not exist.
+        rights_from: another file, from which it gets its rights.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    rights = _rights_of(rights_from or path, new_mode)
+    write_atomically(path, data, rights.mode, rights.owner)
+
+
 def write_atomically(
     path: Path,
     data: bytes,
@@ -237,7 +275,7 @@ def write_atomically(
         path: the file.
         data: what it is to hold.
         mode: its permissions.
-        owner: the numbers of its user and its group; by default those of this process.
+        owner: the numbers of its user and its group, which it gets where that is allowed.
 
     Raises:
         WriteError: it cannot be written.
@@ -278,9 +316,12 @@ class _NewContent(NamedTuple):
     path: Path
     temporary: Path
     data: bytes
+    rights: _Rights
 
 
-def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> None:
+def write_together(
+    files: Sequence[tuple[Path, bytes]], mode: int = MODE, keep_rights: bool = False
+) -> None:
     """Write many files, and wait for the disk once.
 
     Files that have the right content stay as they are.
@@ -288,14 +329,16 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
     Args:
         files: each file with the bytes that it is to hold.
         mode: their permissions.
+        keep_rights: whether files that exist keep their mode, and their owner where that can be.
 
     Raises:
         WriteError: a file cannot be written; the error is about the first one.
     """
     new = []
     for path, data in files:
-        if not holds(path, data, mode):
-            new.append(_NewContent(path, temporary_name(path), data))
+        rights = _rights_of(path, mode) if keep_rights else _Rights(mode, None)
+        if not holds(path, data, rights.mode):
+            new.append(_NewContent(path, temporary_name(path), data, rights))
     folders = {content.path.parent for content in new}
 
     path = Path()
@@ -303,17 +346,21 @@ def write_together(files: Sequence[tuple[Path, bytes]], mode: int = MODE) -> Non
         for folder in folders:
             remove_stale_files(folder)
 
-        for path, temporary, data in new:  # noqa: B007 - the error names it
-            with _new_file(temporary, mode, flush=len(new) < _MANY) as file:
-                file.write(data)
+        for content in new:
+            path = content.path
+            rights = content.rights
+            with _new_file(content.temporary, rights.mode, len(new) < _MANY, rights.owner) as file:
+                file.write(content.data)
 
         if len(new) >= _MANY:
             os.sync()
-            for path, temporary, _ in new:  # noqa: B007 - it does not wait, and reports errors
-                _flush(temporary)
+            for content in new:
+                path = content.path
+                _flush(content.temporary)  # it does not wait, and reports errors
 
-        for path, temporary, _ in new:
-            os.replace(temporary, path)
+        for content in new:
+            path = content.path
+            os.replace(content.temporary, path)
         for folder in folders:
             _flush_directory(folder)
     except OSError as e:
@@ -334,7 +381,8 @@ def _new_file(
     with open(os.open(path, _NEW, MODE & mode), "wb") as file:
         status = os.fstat(file.fileno())
         if owner is not None and owner != (status.st_uid, status.st_gid):
-            os.fchown(file.fileno(), *owner)
+            with contextlib.suppress(PermissionError):
+                os.fchown(file.fileno(), *owner)
         os.fchmod(file.fileno(), mode)
 
         yield file

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
 from scoring.cli.output import write
 from scoring.errors import OptionError
-from scoring.files import make_folder, read_file, write_atomically
+from scoring.files import make_folder, overwrite, read_file, write_atomically
 from scoring.log.find import names_in_log
 from scoring.log.settings import resolve_settings
 
@@ -101,20 +101,15 @@ def _add_line(path: Path, line: str) -> str:
     """
     target = Path(os.path.realpath(path))
     content = b""
-    mode = 0o644
-    owner = None
     with contextlib.suppress(FileNotFoundError):
         content = read_file(target)
-        status = os.stat(target)
-        mode = status.st_mode & 0o7777
-        owner = (status.st_uid, status.st_gid)
 
     if line.encode() in content.splitlines():
         return f"{path} reads it already\n"
 
     if content and not content.endswith(b"\n"):
         content += b"\n"
-    write_atomically(target, content + line.encode() + b"\n", mode, owner)
+    overwrite(target, content + line.encode() + b"\n")
     return f"added a line to {path} that reads it\n"
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from scoring.errors import InputError, SettingsError, YamlError
-from scoring.files import exclusive_lock, read_file, write_atomically
+from scoring.files import exclusive_lock, overwrite, read_file
 from scoring.jobs.entries import existing_entries
 from scoring.jobs.entry_fields import quoted
 from scoring.log.load import no_such_entry
@@ -69,7 +69,7 @@ def set_value(
         old = read_file(file, within=log_dir)
         new = _with_value(file, old, path, text)
         if new != old:
-            write_atomically(file, new, mode=file.stat().st_mode & 0o777)
+            overwrite(file, new)
     return file
 
 

@@ -105,7 +105,7 @@ def add_labels(log_dir: Path, labels: Sequence[NewLabel]) -> list[Path]:
             new_content[path] = _with_label(path, content, label)
 
         try:
-            write_together(list(new_content.items()))
+            write_together(list(new_content.items()), keep_rights=True)
         except WriteError:
             _put_back(old_content)
             raise
@@ -130,7 +130,7 @@ def _put_back(old_content: Mapping[Path, bytes | None]) -> None:
             if content is None:
                 path.unlink(missing_ok=True)
             else:
-                write_together([(path, content)])
+                write_together([(path, content)], keep_rights=True)
 
 
 def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:

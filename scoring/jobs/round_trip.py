@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def round_trip(data: bytes, key: bytes = rb"[\w.-]+") -> YAML:
     yaml.width = _WIDTH
     yaml.allow_unicode = True
     yaml.explicit_start = data.removeprefix(_BYTE_ORDER_MARK).startswith(b"---")
+    yaml.explicit_end = re.search(rb"(?m)^\.\.\.\s*\Z", data) is not None
 
     # The key, blank lines and comments, and the indentation of the first item.
     first_item = re.search(
@@ -95,15 +97,61 @@ def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
 
 
 def dumped(yaml: YAML, tree: Any, data: bytes) -> bytes:
-    """Return a changed document.
+    """Return a changed document, in the line ends and after the byte order mark of the old one.
 
     Args:
         yaml: the writer.
         tree: the document.
-        data: what it was read from, with the line ends that it keeps.
+        data: what it was read from.
     """
+    new = _dump(yaml, tree)
+    if not data.strip():
+        return new
+
+    old = data.removeprefix(_BYTE_ORDER_MARK).replace(_WINDOWS_LINE_END, _LINE_END)
+    unchanged = _dump(yaml, yaml.load(old))
+    new = _with_change(old.rstrip(_LINE_END) + _LINE_END, unchanged, new)
+
+    if _WINDOWS_LINE_END in data:
+        new = new.replace(_LINE_END, _WINDOWS_LINE_END)
+    if data.startswith(_BYTE_ORDER_MARK):
+        new = _BYTE_ORDER_MARK + new
+    return new
+
+
+def _dump(yaml: YAML, tree: Any) -> bytes:
     out = io.BytesIO()
     yaml.dump(tree, out)
-    if _WINDOWS_LINE_END not in data:
-        return out.getvalue()
-    return out.getvalue().replace(_LINE_END, _WINDOWS_LINE_END)
+    return out.getvalue()
+
+
+def _with_change(text: bytes, unchanged: bytes, changed: bytes) -> bytes:
+    """Return a text in which only the lines that a change touches are spelled by the writer.
+
+    Args:
+        text: the text as a person wrote it.
+        unchanged: the same document as the writer spells it.
+        changed: the changed document as the writer spells it.
+    """
+    lines = text.split(_LINE_END)
+    old_lines = unchanged.split(_LINE_END)
+    new_lines = changed.split(_LINE_END)
+    if list(map(_indentation, lines)) != list(map(_indentation, old_lines)):
+        return changed  # the new lines would not fit between those of the text
+
+    start = _common(old_lines, new_lines)
+    end = _common(old_lines[start:][::-1], new_lines[start:][::-1])
+    middle = new_lines[start : len(new_lines) - end]
+    return _LINE_END.join([*lines[:start], *middle, *lines[len(lines) - end :]])
+
+
+def _indentation(line: bytes) -> bytes:
+    return line[: len(line) - len(line.lstrip(b" -"))]
+
+
+def _common(lines: Sequence[bytes], others: Sequence[bytes]) -> int:
+    """Return how many lines two lists have in common at their beginning."""
+    for index, (line, other) in enumerate(zip(lines, others, strict=False)):
+        if line != other:
+            return index
+    return min(len(lines), len(others))

@@ -3,17 +3,14 @@
 import json
 import os
 import re
-import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import InputError
-from scoring.files import make_folder, read_file, write_atomically
+from scoring.files import make_folder, overwrite, read_file
 
 BACKUP_SUFFIX = ".da-score-backup"
 BY_HAND = "fix it by hand, it was left alone"
-
-_MODE = 0o644
 
 
 class JsonFile(NamedTuple):
@@ -117,18 +114,10 @@ def write_settings_file(path: Path, data: bytes, *, keep: bool) -> Path | None:
     """
     target = Path(os.path.realpath(path))
     make_folder(target.parent)
-    if not target.exists():
-        write_atomically(target, data, mode=_MODE)
-        return None
-
-    status = target.stat()
-    mode = stat.S_IMODE(status.st_mode)
-    owner = (status.st_uid, status.st_gid)
-
     backup = None
-    if keep:
+    if keep and target.exists():
         # Written whole like the file, so never through a link in its place.
         backup = backup_of(path)
-        write_atomically(backup, read_file(target), mode=mode, owner=owner)
-    write_atomically(target, data, mode=mode, owner=owner)
+        overwrite(backup, read_file(target), rights_from=target)
+    overwrite(target, data)
     return backup

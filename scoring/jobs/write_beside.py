@@ -16,7 +16,7 @@ from scoring.evidence.entry_files import (
     hook_records,
 )
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.files import exclusive_lock, read_file, write_atomically
+from scoring.files import exclusive_lock, overwrite, read_file
 from scoring.log.find import missing_log_message
 
 CLASSES = {
@@ -33,8 +33,6 @@ RESULTS = ("allow", "advise", "remediate")
 
 FILE_LIMIT = 4 << 20
 """The largest file of hook outcomes, in bytes, that another one is added to."""
-
-_MODE = 0o644
 
 
 def save_deliberation(
@@ -77,7 +75,7 @@ def save_deliberation(
 
     # The name of the file decides how a text is read that could be either.
     parse_transcript(text, str(path))
-    write_atomically(path, data, mode=_MODE)
+    overwrite(path, data)
     with contextlib.suppress(OSError):
         os.unlink(other)
     return path
@@ -104,7 +102,7 @@ def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> 
 
     path = log_dir / hook_file_name(iteration)
     with exclusive_lock(log_dir):
-        write_atomically(path, _with_record(path, outcome), mode=_MODE)
+        overwrite(path, _with_record(path, outcome))
     return path
 
 

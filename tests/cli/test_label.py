@@ -331,6 +331,20 @@ labels:
         assert not any("\n" in line for line in after)
         assert [one["actor"] for one in labels_in(log)] == ["bob", "ann"]
 
+    def test_keep_their_marks_escapes_and_mode(self, da_score: DaScore, log: Path) -> None:
+        path = log / "iter-5.labels.yaml"
+        text = self.BY_HAND.replace("'fine'", '"f\\u0069ne"   #  so')
+        path.write_bytes(b"\xef\xbb\xbf" + text.encode() + b"...\n")
+        path.chmod(0o640)
+
+        assert da_score("label", 5, "--as", "ann", "--correctness", "1").status == 0
+
+        after = path.read_bytes()
+        assert after.startswith(b"\xef\xbb\xbf# Labels of iteration 5.\n")
+        assert after.endswith(b"\n...\n")
+        assert [line for line in text.splitlines() if line not in after.decode()] == []
+        assert path.stat().st_mode & 0o777 == 0o640
+
     def test_keep_all_but_the_time_when_they_label_again(
         self, da_score: DaScore, log: Path
     ) -> None:

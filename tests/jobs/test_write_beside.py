@@ -1,5 +1,6 @@
 """hook record and dr save: the files beside an entry that nothing used to write."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -44,6 +45,35 @@ def test_what_was_there_stays_as_it_was(here: Demo, da_score: DaScore, end: str)
     assert after.startswith(before.rstrip("\r\n"))
     assert "\n" not in after.replace(end, "")
     assert len(yaml.safe_load(after)["records"]) == len(yaml.safe_load(before)["records"]) + 1
+
+
+def test_marks_escapes_comments_and_the_mode_stay(here: Demo, da_score: DaScore) -> None:
+    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
+    before = (
+        '---\n# caf\\u00e9\nnote: "caf\\u00e9 \\x41"   # by hand\n'
+        'records:\n  - {rule_id: "\\u0061",   result: allow}\n'
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + before.encode() + b"...\n")
+    path.chmod(0o640)
+
+    assert da_score("hook", "record", "1", *RECORD).status == 0
+
+    after = path.read_bytes()
+    assert after.startswith(b"\xef\xbb\xbf" + before.encode())
+    assert after.endswith(b"\n...\n")
+    assert len(hook_records(after)) == 2
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what is somebody else's")
+def test_the_owner_stays(here: Demo, da_score: DaScore) -> None:
+    path = here.iter_log_dir / "iter-5.hook-outcomes.yaml"
+    os.chown(path, 1234, 4321)
+
+    assert da_score("hook", "record", "5", *RECORD).status == 0
+
+    status = path.stat()
+    assert (status.st_uid, status.st_gid) == (1234, 4321)
 
 
 def test_many_at_once_are_all_kept(here: Demo) -> None:
