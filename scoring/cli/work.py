@@ -13,7 +13,8 @@ from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.ledger import Unit, ledger
+from scoring.outcomes.ledger import ledger
+from scoring.outcomes.unit import Unit
 from scoring.views.look_at import look_at
 from scoring.views.work_pages import work_page
 from scoring.views.work_rows import is_since, work_by, work_rows, work_summary
@@ -58,7 +59,7 @@ def command(
     if mine or authors:
         names = {name.casefold() for name in authors if name}
     if names is not None and mine:
-        names |= {name.casefold() for name in book.own if name}
+        names |= {name.casefold() for name in book.caller if name}
 
     is_wanted = _unit_filter(first_day, last_day, task, names)
     rows = work_rows(filter(is_wanted, book.units), cache_dir_of(settings))

@@ -17,8 +17,9 @@ from scoring.evidence.labels import label_facts
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.log.model import IterationRecord
-from scoring.outcomes.ledger import Unit, ledger
+from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.unit import Unit
 from scoring.score import score_log_under
 from scoring.scored import ScoredLog
 from scoring.sidecars.scores import PersistedScore
@@ -102,7 +103,10 @@ def log_cases(
         LogError, NotARepositoryError, GitError: the log cannot be scored.
     """
     logs = score_log_under(rubrics, log_dir, sources)
-    for text in dict.fromkeys(text for log in logs for text in log.broken):
+    broken_entries: dict[str, None] = {}
+    for log in logs:
+        broken_entries.update(dict.fromkeys(log.broken))
+    for text in broken_entries:
         broken(text)
     for log in logs:
         scored(log)
@@ -138,10 +142,9 @@ def _what_became(
     for source in every:
         trunk = trunk or source.trunk
 
-    outcomes = {
-        found.iteration: found
-        for found in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk)
-    }
+    outcomes: dict[int, Outcome] = {}
+    for became in log_outcomes(records, repo_dir, rules, every[0].cache_dir, trunk):
+        outcomes[became.iteration] = became
 
     units: dict[int | None, Unit] = {}
     if outcome in BEFORE_LANDING:

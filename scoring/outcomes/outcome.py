@@ -307,36 +307,39 @@ class _Outcomes:
     def _counted(
         self, watched: Collection[_Watched], cache_dir: Path | None
     ) -> dict[_Watched, Counted | None]:
-        place = (cache_dir, self._repository.common_dir)
-        kept = kept_counts(*place)
+        """Count the lines of watched works, each once in its life as far as the store keeps it."""
+        repository = self._repository.common_dir
+        counts = kept_counts(cache_dir, repository)
         keys = {each: f"{each.work.key} {each.until} {self._rules.digest}" for each in watched}
-        new = [each for each, key in keys.items() if key not in kept]
+
+        new = [each for each, key in keys.items() if key not in counts]
         if new:
             fates = self._work.fates([each.work for each in new])
             for each in new:
                 fate = fates[each.work]
                 if fate is not None:
-                    kept[keys[each]] = self._count(each, fate)
-            keep_counts(*place, kept)
-        return {each: kept.get(key) for each, key in keys.items()}
+                    counts[keys[each]] = self._count(each, fate)
+            keep_counts(cache_dir, repository, counts)
+        return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:
-        takers = {commit for commits in fate.taken for commit in commits}
+        takers: set[str] = set().union(*fate.taken)
         fixes = {commit for commit in takers if self._rules.is_fix(self._walk[commit].subject)}
         fixes -= self._taken_back_themselves(fixes, watched.until)
+
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         main_fix = self._main_fix(watched.work.commit, fixes, fate)
         return Counted(fate.added, len(fate.taken), fixed, main_fix)
 
     def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
         """Return the fixes that were undone in turn before the horizon ended."""
-        named = [TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)]
-        undone = self._work.undone(named)
-        return {
-            work.commit
-            for work, found in undone.items()
-            if found.taken_back and self._is_within(found.taken_back.by, until)
-        }
+        candidates = [TrunkWork(fix) for fix in fixes if self._work.is_named_as_taken_back(fix)]
+
+        taken_back = set()
+        for work, undone in self._work.undone(candidates).items():
+            if undone.taken_back and self._is_within(undone.taken_back.by, until):
+                taken_back.add(work.commit)
+        return taken_back
 
     def _main_fix(self, work: str, fixes: Collection[str], fate: Fate) -> tuple[str, int] | None:
         """Return the fix that changed most lines of some work, where it certainly is one of it.
@@ -344,7 +347,9 @@ class _Outcomes:
         It says nothing else in its subject, and the lines of this work are most of its own.
         """
         plain = {commit for commit in fixes if self._rules.is_plain_fix(self._walk[commit].subject)}
-        lines = Counter(commit for commits in fate.taken for commit in plain.intersection(commits))
+        lines: Counter[str] = Counter()
+        for commits in fate.taken:
+            lines.update(plain.intersection(commits))
         commit, count = max(lines.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         least = max(_LEAST_FIXED, fate.added * DEFECTIVE_PERCENT / 100)
         if count < least:

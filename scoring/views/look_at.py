@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.sightings import STOPPED
 from scoring.evidence.transcripts.facts import Observed
-from scoring.outcomes.ledger import Unit
+from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
 from scoring.views.spending_text import cost_text
 from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
@@ -179,8 +179,7 @@ def _lost(row: WorkRow) -> Reason | None:
     if unit.lines_written:
         text += f", {counted(unit.lines_written, 'line')} written"
 
-    _, first_line = unit.first_line
-    return Reason("lost", text, unit.commit or first_line or unit.unit)
+    return Reason("lost", text, unit.commit or unit.first_line or unit.unit)
 
 
 def _corrected(unit: Unit) -> Reason | None:

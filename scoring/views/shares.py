@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scoring.outcomes.ledger import State
+from scoring.outcomes.unit import State
 from scoring.statistics import wilson
 
 DECIDED: tuple[State, ...] = ("landed", "reverted", "taken_back", "lost")

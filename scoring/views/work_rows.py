@@ -12,10 +12,11 @@ from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS
 from scoring.examine import LogView, PreloadedEvidence
-from scoring.outcomes.ledger import State, Unit, ledger, ledger_of
+from scoring.outcomes.ledger import ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import Spending
+from scoring.outcomes.unit import State, Unit
 from scoring.sidecars.provenance import time_stamp
 from scoring.views.shares import fixed_share, landed_share
 

@@ -11,7 +11,7 @@ from helpers.histories import DAY, TEXT, History, Session, output_of, writes
 from helpers.repos import START, Repo
 
 from scoring.evidence.transcripts.facts import TranscriptFacts
-from scoring.outcomes.ledger import Unit
+from scoring.outcomes.unit import Unit
 from scoring.views.look_at import look_at
 from scoring.views.work_rows import work_row
 

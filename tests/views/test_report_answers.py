@@ -15,8 +15,8 @@ from helpers.repos import Repo
 
 from rubric import default_rubric
 from scoring.evidence.transcripts.facts import Spent
-from scoring.outcomes.ledger import State, Unit
 from scoring.outcomes.spending import PaidWork, Spending, purchase
+from scoring.outcomes.unit import State, Unit
 from scoring.views.comparisons import NO_DIFFERENCE, comparisons, months, trend
 from scoring.views.report import page_parts
 from scoring.views.report.answers import nothing_known, pieces, signal_rows

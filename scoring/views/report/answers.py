@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scoring.outcomes.ledger import Unit
+from scoring.outcomes.unit import Unit
 from scoring.text import shortened
 from scoring.views.look_at import look_at
 from scoring.views.report.digest import Digest

@@ -26,8 +26,9 @@ from scoring.evidence.transcripts import counting
 from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
-from scoring.outcomes.ledger import Unit, ledger
+from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.unit import Unit
 from scoring.score import score_log
 from scoring.scored import ScoredIteration
 

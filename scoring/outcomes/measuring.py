@@ -1,0 +1,177 @@
+"""What the transcript lines of units say: tokens, times, and the lines that were written."""
+
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from scoring.evidence.attribution.attributed import AllWork
+from scoring.evidence.attribution.written import WrittenLines, is_inside, written_lines
+from scoring.evidence.transcripts.counting import count_lines, last_lines
+from scoring.evidence.transcripts.events import Edit, UnseenEdit
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
+from scoring.outcomes.unit import Unit
+
+LEAST_LINES = 5
+"""How many lines a rest wrote in the repository at least; with fewer it is talk."""
+
+_NO_PART = -1
+_PAUSE = 5 * 60 * NS
+"""A longer time between two events is not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The lines of units, cut into parts by session.
+
+    Attributes:
+        of_lines: the part of each line; -1 for a line of no unit.
+        sessions: the session of each part.
+        of_units: the parts of each unit, in the order of the units.
+    """
+
+    of_lines: list[int]
+    sessions: list[SessionKey]
+    of_units: list[range]
+
+
+def _parts_of(units: Iterable[Unit], lines: int) -> _Parts:
+    parts = _Parts([_NO_PART] * lines, [], [])
+    for unit in units:
+        first = len(parts.sessions)
+        for session, numbers in unit.lines.items():
+            for line in numbers:
+                parts.of_lines[line] = len(parts.sessions)
+            parts.sessions.append(session)
+        parts.of_units.append(range(first, len(parts.sessions)))
+    return parts
+
+
+def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
+    """Fill in what the lines of units say. The events of the files are used up.
+
+    Args:
+        units: the units, of which those without lines are left alone.
+        work: what was read.
+        times: when each line was written, in nanoseconds since 1970.
+    """
+    measured = [unit for unit in units if unit.lines]
+    parts = _parts_of(measured, len(work.owners))
+    files = work.files
+
+    written = written_lines(files, parts.of_lines, range(len(parts.sessions)))
+    missing = missing_sub_agents(files, parts.of_lines, parts.of_units)
+    with_unknown_lines = _parts_with_unknown_lines(work, parts.of_lines, written)
+
+    of_single_parts = []
+    for group in parts.of_units:
+        if len(group) > 1:
+            of_single_parts += [range(part, part + 1) for part in group]
+    counted, _ = count_lines(
+        files,
+        parts.of_lines,
+        [*parts.of_units, *of_single_parts],
+        last_lines(files, parts.of_lines),
+        keep=False,
+    )
+
+    outputs: dict[int, int] = {}
+    for group, facts in zip(of_single_parts, counted[len(measured) :], strict=True):
+        outputs[group.start] = facts.output_tokens
+
+    for index, unit in enumerate(measured):
+        group = parts.of_units[index]
+        main_part = max(group, key=lambda part: (outputs.get(part, 0), parts.sessions[part]))
+        unit.session = parts.sessions[main_part]
+
+        unit_times = sorted(times[line] for line in unit.all_lines)
+        unit.ended = unit_times[-1]
+        unit.minutes = _minutes_of_work(unit_times)
+        unit.counted = replace(counted[index], began=unit_times[0], ended=unit.ended)
+
+        for part in group:
+            _add_written(unit.written, written.pop(part), work)
+        unit.missing_subagents = missing[index]
+        unit.is_whole = not missing[index] and with_unknown_lines.isdisjoint(group)
+
+
+def _minutes_of_work(times: Sequence[int]) -> float:
+    """Return the minutes between events that are not further apart than a pause."""
+    gaps = (later - earlier for earlier, later in pairwise(times))
+    return sum(gap for gap in gaps if gap <= _PAUSE) / (60 * NS)
+
+
+def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> None:
+    """Add the lines that a part wrote into files of the repository."""
+    for (folder, path), lines in written.items():
+        if is_inside(folder, path, work.in_repository):
+            whole[folder, path] = whole.get((folder, path), array("q")) + lines
+
+
+def _parts_with_unknown_lines(
+    work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]
+) -> set[int]:
+    """Return the parts in which commands wrote files of the repository, whose lines are unknown."""
+    unknown: set[int] = set()
+    for file in work.files:
+        for edit in _edits_by_commands(file):
+            folder = file.events.spans[edit.span].cwd
+            path = file.events.texts[edit.path]
+            part = part_of(file, parts, edit.line)
+
+            if isinstance(edit, Edit) and (folder, path) in written.get(part, ()):
+                continue
+            if path == folder or is_inside(folder, path, work.in_repository):
+                unknown.add(part)
+    return unknown
+
+
+def _edits_by_commands(file: File) -> list[Edit | UnseenEdit]:
+    edits: list[Edit | UnseenEdit] = [edit for edit in file.events.of(Edit) if not edit.by_tool]
+    edits += file.events.of(UnseenEdit)
+    return edits
+
+
+def small_rests(units: Iterable[Unit], work: AllWork) -> list[Unit]:
+    """Return the rests that wrote fewer than :data:`LEAST_LINES` lines in the repository."""
+    rests = [unit for unit in units if unit.kind == "rest"]
+    parts = [_NO_PART] * len(work.owners)
+    for number, rest in enumerate(rests):
+        for line in rest.all_lines:
+            parts[line] = number
+    written = written_lines(work.files, parts, range(len(rests)))
+
+    small = []
+    for number, rest in enumerate(rests):
+        inside: WrittenLines = {}
+        _add_written(inside, written[number], work)
+        if sum(map(len, inside.values())) < LEAST_LINES:
+            small.append(rest)
+    return small
+
+
+def first_lines(units: Collection[Unit], files: Iterable[File]) -> None:
+    """Fill in where lost work begins."""
+    lost: dict[int, Unit] = {}
+    for unit in units:
+        if unit.state == "lost":
+            lost.update(dict.fromkeys(unit.all_lines, unit))
+    if not lost:
+        return
+
+    earliest: dict[str, tuple[int, str]] = {}
+    for file in files:
+        for number, time, line, fresh in zip(
+            file.numbers, file.times, file.ids, file.fresh, strict=True
+        ):
+            if fresh and line in lost:
+                unit = lost[line]
+                position = (time, f"{file.transcript.name}:{number + 1}")
+                earliest[unit.unit] = min(earliest.get(unit.unit, position), position)
+
+    for unit in units:
+        if unit.unit in earliest:
+            unit.first_line = earliest[unit.unit][1]

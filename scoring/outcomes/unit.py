@@ -1,0 +1,144 @@
+"""One piece of work as a unit: a commit, the rest of a session after its last commit, or talk."""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, NamedTuple, TypeAlias
+
+from scoring.evidence.attribution.written import WrittenLines
+from scoring.evidence.git.facts import Landing
+from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
+from scoring.evidence.transcripts.streams import SessionKey
+from scoring.outcomes.outcome import Outcome
+
+Kind: TypeAlias = Literal["commit", "rest", "talk"]
+State: TypeAlias = Literal["talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"]
+
+
+class Author(NamedTuple):
+    """The name and the address of an author in git, "" where they are not known."""
+
+    name: str = ""
+    address: str = ""
+
+
+_NOBODY = Author()
+
+
+class Entry(NamedTuple):
+    """An iteration of a unit.
+
+    Attributes:
+        iteration: its number.
+        task: the id of its task.
+        summary: what the entry says of it.
+        observed: what was observed in its lines; None where it has none.
+    """
+
+    iteration: int
+    task: str
+    summary: str
+    observed: Observed | None
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """One piece of work.
+
+    Attributes:
+        unit: a name that is the same in every run.
+        kind: what it is.
+        commit: the SHA of its commit, as far as it is known.
+        subject: the subject of the commit, or else the summary of its first entry.
+        author: who made it.
+        entries: its iterations.
+        checkpoints: the ids of its checkpoints.
+        landing: whether its commit landed; None without a commit.
+        lines: the numbers of its transcript lines, by the root session of their tree.
+        counted: what these lines say; None without lines.
+        session: the session that wrote most of its output.
+        minutes: the time between events that are at most five minutes apart.
+        ended: when it ended, in nanoseconds since 1970.
+        state: what became of it.
+        written: the lines that its edits left in files of the repository.
+        is_whole: whether these are all that it wrote.
+        is_young: whether the horizon after it has not ended yet.
+        lines_there: how many written lines the trunk has a horizon later, or today.
+        defective: whether it was undone or fixed later; None where that is not known.
+        outcome: the worst outcome of its iterations.
+        missing_subagents: sub-agents that it started and that left no transcript here.
+        first_line: the first line of lost work as ``transcript:line``; "" otherwise.
+    """
+
+    unit: str
+    kind: Kind
+    commit: str | None = None
+    subject: str | None = None
+    author: Author = _NOBODY
+    entries: list[Entry] = field(default_factory=list)
+    checkpoints: list[str] = field(default_factory=list)
+    landing: Landing | None = None
+    lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
+    counted: TranscriptFacts | None = None
+    session: SessionKey | None = None
+    minutes: float | None = None
+    ended: int | None = None
+    state: State = "unclear"
+    written: WrittenLines = field(default_factory=dict)
+    is_whole: bool = True
+    is_young: bool = True
+    lines_there: int | None = None
+    defective: bool | None = None
+    outcome: Outcome | None = None
+    missing_subagents: int = 0
+    first_line: str = ""
+
+    @property
+    def all_lines(self) -> Iterator[int]:
+        """The numbers of its transcript lines, of all sessions."""
+        return chain.from_iterable(self.lines.values())
+
+    @property
+    def first_entry(self) -> Entry | None:
+        """The entry with the lowest number."""
+        return min(self.entries, key=lambda entry: entry.iteration, default=None)
+
+    @property
+    def iteration(self) -> int | None:
+        """The lowest iteration that it is of."""
+        return self.first_entry.iteration if self.first_entry else None
+
+    @property
+    def last_passed(self) -> bool | None:
+        """Whether the last run of tests before it landed passed; None without a verdict."""
+        for entry in reversed(self.entries):
+            if entry.observed and entry.observed.tests.last_passed is not None:
+                return entry.observed.tests.last_passed
+        return None
+
+    @property
+    def written_here(self) -> int:
+        """How many lines the edits that are here added."""
+        return sum(map(len, self.written.values()))
+
+    @property
+    def lines_written(self) -> int | None:
+        """How many lines edits added; None where some of what was written is not here."""
+        if self.counted and self.is_whole:
+            return self.written_here
+        return None
+
+    @property
+    def lines_landed(self) -> int | None:
+        """How many of them the trunk has a horizon later, or None where that is not known yet."""
+        if self.is_young or not self.lines_written:
+            return None
+        return self.lines_there
+
+    @property
+    def landed_share(self) -> float | None:
+        """The yield: the share of the written lines that the trunk has, or None where not known."""
+        if self.lines_written and self.lines_landed is not None:
+            return self.lines_landed / self.lines_written
+        return None

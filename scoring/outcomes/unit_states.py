@@ -1,0 +1,153 @@
+"""What became of units, and who made them, as far as git says."""
+
+from collections.abc import Collection, Iterable
+
+from scoring.evidence.attribution.written import Written, held_lines
+from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
+from scoring.evidence.git.facts import NOT_LANDED
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.transcripts.facts import NS, clamp_ns
+from scoring.evidence.transcripts.streams import SessionKey
+from scoring.outcomes.outcome import DAY, OutcomeRules
+from scoring.outcomes.unit import Author, State, Unit
+
+
+def describe(
+    units: Collection[Unit],
+    git: AttributedHistory,
+    caller: Author,
+    recorded: Collection[SessionKey],
+) -> None:
+    """Fill in subjects, authors, and when units without lines ended.
+
+    Args:
+        units: the units.
+        git: what git knows.
+        caller: the author of sessions that made no commit, unless checkpoints hold them.
+        recorded: the root sessions that checkpoints hold.
+    """
+    shas = git.resolved(_commits_of(units))
+    commits = git.written(shas.values())
+    authors = git.authors(shas.values())
+
+    author_of_session: dict[SessionKey, Author] = {}
+    for unit in units:
+        commit = _written_commit(unit, shas, commits)
+        if commit:
+            unit.subject = commit.subject
+            unit.author = Author(*authors.get(commit.sha, ("", "")))
+            author_of_session.update(dict.fromkeys(unit.lines, unit.author))
+            if unit.ended is None and commit.time is not None:
+                unit.ended = clamp_ns(commit.time * NS)
+        elif unit.first_entry:
+            unit.subject = unit.first_entry.summary or None
+
+    for unit in units:
+        if not unit.lines or any(unit.author):
+            continue
+        session = next(iter(unit.lines))
+        default = Author() if session in recorded else caller
+        unit.author = author_of_session.get(session, default)
+
+
+def _commits_of(units: Iterable[Unit]) -> set[str]:
+    """Return the names of the commits of units: those of the trunk, and those made first."""
+    names = set()
+    for unit in units:
+        if unit.commit:
+            names.add(unit.commit)
+            if unit.landing and unit.landing.sha:
+                names.add(unit.landing.sha)
+    return names
+
+
+def _written_commit(
+    unit: Unit, shas: dict[str, str], commits: dict[str, WrittenCommit]
+) -> WrittenCommit | None:
+    """Return the commit as it was made, or else the one of the trunk, or None without both."""
+    if not unit.commit:
+        return None
+
+    sha_at_first = unit.landing.sha if unit.landing else None
+    sha = shas.get(sha_at_first or unit.commit, "")
+    return commits.get(sha) or commits.get(unit.commit)
+
+
+def follow_lines(
+    units: Iterable[Unit], git: AttributedHistory, repository: GitRepository, rules: OutcomeRules
+) -> None:
+    """Fill in how many of the written lines the trunk has a horizon after they landed."""
+    writing = [unit for unit in units if unit.written and unit.ended is not None]
+    if not writing or git.tip_time is None:
+        return
+
+    asked = []
+    for unit in writing:
+        end = _end_of_horizon(unit, git, rules)
+        unit.is_young = end > git.tip_time
+        asked.append(Written(git.trunk_at(end), unit.written))
+
+    begun = [unit.counted.began or 0 for unit in writing if unit.counted]
+    paths = git.trunk_paths_since(min(begun, default=0) // NS)
+    counts = held_lines(repository, asked, paths.names, paths.moves)
+    for unit, count in zip(writing, counts, strict=True):
+        unit.lines_there = count
+
+
+def _end_of_horizon(unit: Unit, git: AttributedHistory, rules: OutcomeRules) -> float:
+    """Return when the horizon of a unit ends, in seconds since 1970."""
+    landed_at = None
+    if unit.landing and unit.landing.commit:
+        landed_at = git.landed_at(unit.landing.commit)
+    start = max((unit.ended or 0) // NS, landed_at or 0)
+    return start + rules.horizon_days * DAY
+
+
+def decide_states(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) -> None:
+    """Fill in what became of each unit."""
+    tip_time = git.tip_time
+    horizon = int(rules.horizon_days * DAY)
+
+    moving: set[str] = set()
+    if tip_time is not None:
+        moving = git.on_live_branches(tip_time - horizon)
+
+    for unit in units:
+        is_young = False
+        if tip_time is not None and unit.ended is not None:
+            is_young = unit.ended // NS + horizon > tip_time
+        unit.state = _state(unit, is_young, moving)
+
+
+def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
+    """Return what became of a unit.
+
+    Args:
+        unit: the unit.
+        is_young: whether less than a horizon has passed since it ended.
+        moving: the commits off the trunk that are on branches which still move.
+    """
+    landing = unit.landing
+    if unit.kind == "talk":
+        return "talk"
+    if landing and landing.reverted_by:
+        return "reverted"
+    if landing and landing.taken_back_by:
+        return "taken_back"
+
+    # Its lines decide only where git has no commit of it.
+    decided_by_lines = unit.kind == "rest" or not (landing and landing.sha)
+    lines_there = unit.lines_there
+    if landing and landing.landed:
+        return "landed"
+    if decided_by_lines and lines_there and lines_there * 2 >= unit.written_here:
+        return "landed"
+
+    if is_young or (landing and landing.sha in moving):
+        return "open"
+
+    if landing and landing.found_by == NOT_LANDED:
+        return "lost"
+    if decided_by_lines and unit.is_whole and lines_there == 0:
+        return "lost"
+    return "unclear"
