@@ -6,8 +6,10 @@ It also prints what the reader does not understand.
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.harnesses.reading import Reading
@@ -28,6 +30,7 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.evidence.transcripts.transcript_files import FileRead
 
 VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
@@ -51,12 +54,14 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
 
     responses = events.of(Response)
     totals = events.of(StatedTotals)
+    turns = [turn for turn in events.of(CountedTurn) if not turn.repeats]
     measured = [one for one in responses if one.stated > TokensStated.OUTPUT_ONLY]
     yield (
         "responses",
-        f"{len(responses)}, {len(measured)} with tokens; totals stated {len(totals)} times",
+        f"{len(responses) + len(turns)}, {len(measured) + len(turns)} with tokens; "
+        f"totals stated {len(totals)} times",
     )
-    yield "tokens", tokens_in([*measured, *totals])
+    yield "tokens", tokens_in([*measured, *totals, *map(counts_of_turn, turns)])
 
     results = events.of(CallResult)
     failed = sum(result.failed for result in results)
@@ -74,18 +79,33 @@ def understood(events: TranscriptEvents) -> Iterator[tuple[str, str]]:
     yield "compactions", f"{len(events.of(Compaction))}"
 
 
-def tokens_in(counts: Sequence[Response | StatedTotals]) -> str:
+class TokenSums(NamedTuple):
+    """Numbers of tokens. ``input`` was neither read from the cache nor written to it."""
+
+    output: int
+    input: int
+    cache_reads: int
+    cache_writes: int
+
+
+def counts_of_turn(turn: CountedTurn) -> TokenSums:
+    """Return the tokens of a response of Codex, which states running totals."""
+    new_input = turn.input - turn.cache_reads - turn.cache_writes
+    return TokenSums(turn.output, max(new_input, 0), turn.cache_reads, turn.cache_writes)
+
+
+def tokens_in(counts: Sequence[Response | StatedTotals | TokenSums]) -> str:
     """Return the sums of tokens in words."""
     if not counts:
-        sums: list[object] = ["unknown"] * 4
-    else:
-        sums = [
-            sum(count.output for count in counts),
-            sum(count.input for count in counts),
-            sum(count.cache_reads for count in counts),
-            sum(count.cache_writes for count in counts),
-        ]
-    return "output {}, input {}, read from the cache {}, written to it {}".format(*sums)
+        return "unknown"
+
+    output = sum(count.output for count in counts)
+    new_input = sum(count.input for count in counts)
+    reads = sum(count.cache_reads for count in counts)
+    writes = sum(count.cache_writes for count in counts)
+    return (
+        f"output {output}, input {new_input}, read from the cache {reads}, written to it {writes}"
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -93,22 +113,31 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks reader", description=__doc__)
     parser.add_argument("file", type=Path, help="a transcript, or a folder of some")
     path: Path = parser.parse_args(arguments).file
+
     folder = path if path.is_dir() else path.parent
-    found = discover(TranscriptPlaces(Path("/"), (folder,)), HARNESSES, print).transcripts
-    reading, known = Reading(HARNESSES, TestTools), 0
-    for one in found:
-        if path not in (folder, one.path):
-            continue
-        read = reading.read(one)
-        for name, events in (read.events or {}).items():
-            known += 1
-            print(f"{one.path}: {name}")
-            for what, value in understood(events):
-                print(f"  {what}: {value}")
-            for reason, count in sorted(events.skipped.items()):
-                print(f"  not understood, {count} times: {reason}")
-        if not read.events:
-            print(f"{one.path}: no harness knows it")
-    if not known:
+    places = TranscriptPlaces(Path("/"), (folder,))
+    reading = Reading(HARNESSES, TestTools)
+    understood_files = 0
+    for transcript in discover(places, HARNESSES, print).transcripts:
+        if path in (folder, transcript.path):
+            understood_files += show(transcript.path, reading.read(transcript))
+
+    if not understood_files:
         print(f"{path}: no transcript; a reader's `files` and `claims` say which files are its")
-    return int(not known)
+        return 1
+    return 0
+
+
+def show(path: Path, read: FileRead) -> int:
+    """Print what is understood of one file, and return by how many harnesses."""
+    if not read.events:
+        print(f"{path}: no harness knows it")
+        return 0
+
+    for name, events in read.events.items():
+        print(f"{path}: {name}")
+        for what, value in understood(events):
+            print(f"  {what}: {value}")
+        for reason, count in sorted(events.skipped.items()):
+            print(f"  not understood, {count} times: {reason}")
+    return len(read.events)

@@ -20,7 +20,7 @@ from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
 from scoring.log.load import Broken
-from scoring.log.model import IterationRecord
+from scoring.log.model import IterationRecord, Records
 from scoring.log.selection import Selection
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import PaidWork, Spending, spending_of
@@ -175,6 +175,7 @@ class LogView(Frozen, frozen=True):
         observe: whether to read transcripts although the rubric does not need them.
         options: how evidence is read, where the rubric leaves a choice.
         broken: what to do with an entry that cannot be read.
+        lenient: whether to go on without such entries, also under a rubric that would stop.
         outcomes: how to judge what became of the work; None not to ask.
         subjects: whether each iteration comes with the subject of its commit.
     """
@@ -188,6 +189,7 @@ class LogView(Frozen, frozen=True):
     observe: bool = False
     options: Options = field(default_factory=Options)
     broken: Broken = silent
+    lenient: bool = False
     outcomes: "OutcomeRules | None" = None
     subjects: bool = False
 
@@ -211,7 +213,7 @@ class LogView(Frozen, frozen=True):
         rubric = self.rubric
         log = self.iter_log_dir
         sources = Sources.under(rules_of(rubric), self.repo_dir, self.transcript_dirs, self.options)
-        records = sources.entries([rubric], log, self.broken)
+        records = self.entries(sources)
         chosen = self.selection.select(records)
         if not chosen:
             return
@@ -268,6 +270,15 @@ class LogView(Frozen, frozen=True):
 
         if outcomes is not None and is_whole_log:
             on_read(PreloadedEvidence(opened[0], outcomes.values()))
+
+    def entries(self, sources: Sources) -> Records:
+        """Return the entries of the log.
+
+        Raises:
+            LogError: an entry is broken, and the view does not go on without it.
+        """
+        rubrics = [] if self.lenient else [self.rubric]
+        return sources.entries(rubrics, self.iter_log_dir, self.broken)
 
     def _subjects(self, chosen: Sequence[IterationRecord]) -> dict[int, str]:
         if not self.subjects:

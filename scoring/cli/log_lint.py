@@ -15,14 +15,18 @@ from scoring.text import counted, printable
 
 @click.command("lint", epilog="Example:  da-score log lint --json")
 @settings_options(*EVIDENCE_OPTIONS)
-def command(settings: Settings) -> int | None:
+@click.option("--strict", is_flag=True, help="Also report keys that only dot-agents knows.")
+def command(settings: Settings, strict: bool) -> int | None:
     """Check the entries of a log, each by itself and all together.
 
     Errors are broken files, unknown keys, values of a wrong type, two files of one iteration, and
-    a commit that two entries name. Warnings are sessions that no transcript knows, and values
-    that do not mean what they look like. Exits with 1 when there is an error.
+    a commit that two entries name. Keys that dot-agents writes and da-score ignores are right
+    unless you say --strict. Warnings are sessions that no transcript knows, and values that do
+    not mean what they look like. Exits with 1 when there is an error.
     """
-    count, findings = lint_log(settings.iter_log_dir, settings.repo_dir, _session_ids(settings))
+    count, findings = lint_log(
+        settings.iter_log_dir, settings.repo_dir, _session_ids(settings), strict
+    )
     errors = sum(finding.level == "error" for finding in findings)
 
     value = {

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import reply
-from scoring.cli.reading import outcome_rules, report_broken_entries, sources
+from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.examine import subjects_by_iteration
@@ -30,7 +30,7 @@ def command(settings: Settings) -> None:
     many of the lines that the agent wrote landed. Outcomes never vote. Writes nothing.
     """
     rules = outcome_rules(settings)
-    records = load_iteration_log(settings.iter_log_dir, broken=report_broken_entries)
+    records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
     outcomes = log_outcomes(
         records, settings.repo_dir, rules, cache_dir_of(settings), settings.trunk
     )

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _EVERYTHING = Selection()
 
+_WARNED_ENTRIES = "da-score.warned"
+"""Under this key the context of a command keeps the warnings about broken entries."""
+
 # Settings
 
 
@@ -189,6 +192,15 @@ def report_broken_entries(*errors: str | LogError) -> None:
             complain(text)
 
 
+def warn_of_broken_entry(error: LogError) -> None:
+    """Warn once that an entry is left out, for a command whose answer does not rest on entries."""
+    warned: dict[str, None] = click.get_current_context().meta.setdefault(_WARNED_ENTRIES, {})
+    text = str(error)
+    if text not in warned:
+        warned[text] = None
+        warn(f"{text}; it is left out")
+
+
 def exit_if_broken(log_dir: Path, iteration: int) -> None:
     """End the command with status 1 if the entry of this iteration was reported as broken."""
     context = click.get_current_context()
@@ -206,6 +218,7 @@ def log_view(
     recompute: bool = False,
     selection: Selection = _EVERYTHING,
     outcomes: bool = False,
+    lenient: bool = False,
 ) -> "LogView":
     """Return the view of the log that the settings name.
 
@@ -214,6 +227,7 @@ def log_view(
         recompute: whether scores are computed even where there are sidecars.
         selection: which iterations the view shows.
         outcomes: whether it also says what became of the work.
+        lenient: whether to warn of broken entries and go on, whatever the rubric asks.
     """
     from scoring.examine import LogView
 
@@ -225,7 +239,8 @@ def log_view(
         recompute=recompute,
         selection=selection,
         options=library_options(settings),
-        broken=report_broken_entries,
+        broken=warn_of_broken_entry if lenient else report_broken_entries,
+        lenient=lenient,
         outcomes=outcome_rules(settings) if outcomes else None,
     )
 

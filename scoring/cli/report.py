@@ -110,7 +110,7 @@ def _digest_of_log(
     observe: bool,
 ) -> Digest:
     """Read a log, and keep what the scores mean, if the whole log was read."""
-    view = log_view(settings, recompute, selection, outcomes=True)
+    view = log_view(settings, recompute, selection, outcomes=True, lenient=True)
     view = replace(view, observe=observe)
     version = view.rubric.version
     rules = outcome_rules(settings)

@@ -8,7 +8,7 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import reply
-from scoring.cli.reading import outcome_rules, report_broken_entries, sources
+from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
@@ -52,7 +52,7 @@ def command(
     last_day = parse_day(until) if until is not None else None
 
     rules = outcome_rules(settings)
-    records = load_iteration_log(settings.iter_log_dir, broken=report_broken_entries)
+    records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
     book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
 
     names = None

@@ -88,13 +88,19 @@ class _CheckedFile:
     findings: list[LintFinding] = field(default_factory=list)
 
 
-def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = None) -> LintedLog:
+def lint_log(
+    log_dir: Path,
+    repo_dir: Path,
+    sessions: Collection[str] | None = None,
+    strict: bool = False,
+) -> LintedLog:
     """Check a log line by line.
 
     Args:
         log_dir: the log.
         repo_dir: the repository that it is about.
         sessions: the ids of the sessions that transcripts show; None leaves sessions unchecked.
+        strict: whether keys that only dot-agents knows are errors.
 
     Raises:
         LogError: the log cannot be listed.
@@ -105,14 +111,14 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     findings: list[LintFinding] = []
     entries: list[_ReadEntry] = []
     for name in entry_names:
-        file = _check_entry(log_dir / name)
+        file = _check_entry(log_dir / name, strict)
         entries += file.entries
         findings += file.findings
         findings += _unreadable_beside(log_dir, number_of(name))
 
     archived: list[_ReadEntry] = []
     if ARCHIVE_NAME in names:
-        archive = _check_archive(log_dir / ARCHIVE_NAME)
+        archive = _check_archive(log_dir / ARCHIVE_NAME, strict)
         archived = archive.entries
         findings += archive.findings
 
@@ -128,7 +134,7 @@ def lint_log(log_dir: Path, repo_dir: Path, sessions: Collection[str] | None = N
     return LintedLog(len(entry_names) + len(archived), findings)
 
 
-def _check_entry(path: Path) -> _CheckedFile:
+def _check_entry(path: Path, strict: bool) -> _CheckedFile:
     file = _CheckedFile(path)
     number = number_of(path.name)
     try:
@@ -138,7 +144,7 @@ def _check_entry(path: Path) -> _CheckedFile:
         file.findings.append(_unreadable(path, number, str(e)))
         return file
 
-    file.findings += _faults_in(path, document, number)
+    file.findings += _faults_in(path, document, number, strict)
     try:
         record = parse_iteration_record(data)
     except YamlError as e:
@@ -161,7 +167,7 @@ def _check_entry(path: Path) -> _CheckedFile:
     return file
 
 
-def _check_archive(path: Path) -> _CheckedFile:
+def _check_archive(path: Path, strict: bool) -> _CheckedFile:
     file = _CheckedFile(path)
     try:
         data = read_file(path, within=path.parent)
@@ -173,7 +179,7 @@ def _check_archive(path: Path) -> _CheckedFile:
     for item in items:
         if not isinstance(item, MappingNode):
             continue
-        file.findings += _faults_in(path, item, None)
+        file.findings += _faults_in(path, item, None, strict)
         with contextlib.suppress(YamlError):
             file.entries.append(_archived_entry(path, item))
 
@@ -206,9 +212,14 @@ def _archived_entry(path: Path, item: MappingNode) -> _ReadEntry:
     )
 
 
-def _faults_in(path: Path, entry: Node | None, number: int | None) -> Iterator[LintFinding]:
+def _faults_in(
+    path: Path,
+    entry: Node | None,
+    number: int | None,
+    strict: bool,
+) -> Iterator[LintFinding]:
     """Yield where an entry does not fit its schema. ``number`` None is for an archived one."""
-    for fault in faults_of(entry, archived=number is None):
+    for fault in faults_of(entry, archived=number is None, strict=strict):
         level: Level = "error" if fault.is_error else "warning"
         yield LintFinding(level, path, fault.line, number, fault.path, fault.text)
 

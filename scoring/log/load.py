@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from rubric.model import STRICT, Rubric
+from rubric.registry import newest_version
 from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
 from scoring.files import is_inside, list_names, read_file, reason
 from scoring.frozen import Frozen
@@ -71,7 +72,7 @@ def load_log_for(
     archive counts where no file has its number.
 
     Args:
-        rubrics: where one of them loads strictly, ``broken`` is not used.
+        rubrics: where one of them loads strictly, an entry that cannot be read ends the load.
         directory: the directory of the log.
         true_flags: the spellings of true, as for :class:`~scoring.yamlread.Reader`.
         broken: takes the errors of entries that cannot be read, and the others are loaded.
@@ -82,9 +83,7 @@ def load_log_for(
     Raises:
         LogError: as for :func:`load_iteration_log`.
     """
-    if any(rubric.loading == STRICT for rubric in rubrics):
-        broken = None
-
+    strict = [rubric.version for rubric in rubrics if rubric.loading == STRICT]
     directory = Path(directory)
     try:
         names = os.listdir(directory)
@@ -93,7 +92,7 @@ def load_log_for(
         raise LogError(missing_log_message(directory, problem)) from e
 
     faults: list[LogError] = []
-    report = faults.append if broken is None else broken
+    report = faults.append if strict or broken is None else broken
 
     entry_names = sorted(filter(is_entry_name, names))
     records: dict[int, IterationRecord] = {}
@@ -109,7 +108,7 @@ def load_log_for(
 
     if ARCHIVE_NAME in names:
         try:
-            archived = load_archive(directory / ARCHIVE_NAME, true_flags, broken)
+            archived = load_archive(directory / ARCHIVE_NAME, true_flags, report)
         except LogError as e:
             report(e)
         else:
@@ -117,8 +116,21 @@ def load_log_for(
                 records.setdefault(record.iteration, record)
 
     if faults:
-        raise LogError(*map(str, faults)) from faults[0]
+        texts = list(map(str, faults))
+        if strict:
+            texts[-1] += _way_out(strict[0], len(records))
+        raise LogError(*texts) from faults[0]
     return Records(records[iteration] for iteration in sorted(records))
+
+
+def _way_out(version: str, readable: int) -> str:
+    """Return words on how to score the entries that can be read, to go after a message."""
+    if not readable:
+        return ""
+    return (
+        f"; rubric {version} stops there as the reference does,"
+        f" --rubric {newest_version('attributed')} scores the other {readable}"
+    )
 
 
 def _load_entries(

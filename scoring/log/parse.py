@@ -184,6 +184,37 @@ ENTRIES: dict[int, EntryBlock] = {
 """What an entry of each schema may hold."""
 
 
+UNREAD_FIELDS: dict[str, Fields] = {
+    "FlatEntry": {
+        "item": _field(str, "What was to be done, in a line."),
+        "scenario_tags": _field(tuple[str, ...], "The scenarios that the work covers."),
+        "feedback_goal": _field(str, "The question that the work should answer."),
+    },
+    "AgentFields": {
+        "harness_version": _field(str, "The version of the harness."),
+        "entrypoint": _field(str, "How the session was started: `cli`, `ide`, `web`."),
+    },
+    "TokenFields": {
+        "reasoning_tokens": _field(int, "Tokens of output that were spent on reasoning."),
+        "message_count": _field(int, "How many answers of the model were counted."),
+    },
+    "ImplFields": {
+        "item": _field(str, "What was to be done, in a line."),
+        "feedback_goal": _field(str, "The question that the work should answer."),
+    },
+    "VerifierFields": {
+        "scenario_tags": _field(tuple[str, ...], "The scenarios that it covers."),
+    },
+    "ReviewFields": {
+        "escalation_reason": _field(str, "Why the review was escalated."),
+        "reviewer_notes": _field(str, "What the reviewer remarks."),
+        "verify_record_appended": _field(bool, "Whether the record of verification has it."),
+    },
+}
+"""Fields that entries of dot-agents have as well, by the name of their block. Nothing reads them.
+"""
+
+
 class DescribedField(NamedTuple):
     """A field of an entry, as documentation shows it.
 

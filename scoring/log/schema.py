@@ -6,7 +6,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from scoring.errors import YamlError
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
-from scoring.log.parse import ENTRIES, EntryBlock, Field, ScalarField, described_fields
+from scoring.log.parse import (
+    ENTRIES,
+    UNREAD_FIELDS,
+    EntryBlock,
+    Field,
+    ScalarField,
+    described_fields,
+)
 from scoring.text import shown
 from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
 from scoring.yamlread import Reader
@@ -63,9 +70,10 @@ def _schema_of_block(block: EntryBlock) -> dict[str, Any]:
         if entry is block:
             title = f"Entry, schema {version}"
 
+    fields = {**block.fields, **UNREAD_FIELDS.get(block.name, {})}
     schema: dict[str, Any] = {
         "additionalProperties": False,
-        "properties": {name: _schema_of_field(field) for name, field in block.fields.items()},
+        "properties": {name: _schema_of_field(field) for name, field in fields.items()},
     }
     required = [name for name, field in block.fields.items() if field.required]
     if required:
@@ -101,7 +109,9 @@ class EntryFault(NamedTuple):
     is_error: bool = True
 
 
-def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]:
+def faults_of(
+    document: Node | None, archived: bool = False, strict: bool = False
+) -> list[EntryFault]:
     """Return what is wrong with an entry, by line.
 
     Broken YAML and a wrong ``schema_version`` are left to the parser.
@@ -109,6 +119,7 @@ def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]
     Args:
         document: the entry.
         archived: whether it is in the archive, where every entry is read as schema 1.
+        strict: whether keys that nothing reads are errors, though dot-agents writes them.
     """
     if document is None:
         return [EntryFault("", None, "an entry is a mapping")]
@@ -121,7 +132,7 @@ def faults_of(document: Node | None, archived: bool = False) -> list[EntryFault]
     if version not in ENTRIES:
         return []
 
-    faults = _EntryCheck(version).value(root, ENTRIES[version], "", root.line)
+    faults = _EntryCheck(version, strict).value(root, ENTRIES[version], "", root.line)
     return sorted(faults, key=lambda fault: (fault.line or 0, fault.path))
 
 
@@ -143,8 +154,9 @@ class _Value(NamedTuple):
 class _EntryCheck:
     """The check of one entry, which stops after a number of values."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, strict: bool) -> None:
         self._version = version
+        self._strict = strict
         self._values_left = _MOST_VALUES
 
     def value(
@@ -186,10 +198,16 @@ class _EntryCheck:
             if field.required and name not in values and name != "schema_version":
                 yield EntryFault(prefix + name, line, f"{prefix}{name} is missing")
 
+        unread = UNREAD_FIELDS.get(block.name, {})
         for name, value in values.items():
             field_path = prefix + name
             if name in block.fields:
                 yield from self._field(value, block.fields[name], field_path)
+            elif name in unread and self._strict:
+                text = f"unknown key {shown(field_path)}: dot-agents writes it, da-score ignores it"
+                yield EntryFault(field_path, value.line, text)
+            elif name in unread:
+                yield from self._field(value, unread[name], field_path)
             elif (self._version, field_path) in NOT_READ:
                 text = f"{field_path} {NOT_READ[self._version, field_path]}"
                 yield EntryFault(field_path, value.line, text, is_error=False)
@@ -232,6 +250,7 @@ class _EntryCheck:
         """
         values: dict[str, _Value] = {}
         sources: list[Node] = []
+        known = {*block.fields, *UNREAD_FIELDS.get(block.name, {})}
 
         for key, value in self._limited(node.pairs):
             name = target_of(key)
@@ -241,7 +260,7 @@ class _EntryCheck:
 
             if name.value == "<<" and not name.quoted:
                 sources.extend(target.items if isinstance(target, Sequence) else [value])
-            elif name.value not in block.fields or not _READER.is_null(target):
+            elif name.value not in known or not _READER.is_null(target):
                 values[name.value] = _Value(target, key.line)
 
         for source in self._limited(sources):

@@ -67,7 +67,7 @@ def work_of(view: LogView, preloaded: PreloadedEvidence | None = None) -> list[W
     if preloaded:
         records = preloaded.evidence.records
     else:
-        records = sources.entries([view.rubric], view.iter_log_dir, view.broken)
+        records = view.entries(sources)
     chosen = view.selection.numbers(records)
 
     try:

@@ -40,6 +40,26 @@ def errors(found: Outcome) -> list[str]:
     return [line.removeprefix("da-score: error: ") for line in lines]
 
 
+WORK_COMMANDS = [("work",), ("outcomes",), ("report", "--terminal")]
+"""Commands about the work: what they print does not rest on entries."""
+
+
+@pytest.mark.parametrize("rubric", [LENIENT[1], STRICT[1], "3.1.0"])
+@pytest.mark.parametrize("command", WORK_COMMANDS, ids=" ".join)
+@pytest.mark.usefixtures("broken")
+def test_commands_about_the_work_warn_and_go_on(
+    da_score: DaScore, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], rubric: str
+) -> None:
+    monkeypatch.setenv("DA_SCORE_RUBRIC", rubric)
+    found = da_score(*command, "--verbose")
+    assert (found.status, bool(found.out)) == (0, True)
+    warnings = [line for line in found.err.splitlines() if line.endswith("; it is left out")]
+    assert len(warnings) == len(SAID)
+    for line, said in zip(warnings, SAID, strict=True):
+        assert line.startswith("da-score: warning: ")
+        assert said in line
+
+
 def assert_lists_them(found: Outcome) -> None:
     """Check that every broken file is named with line and reason, and nothing else is said."""
     assert found.status == 1
@@ -55,7 +75,6 @@ COMMANDS = {
     "signals": ("signals",),
     "integrity": ("integrity",),
     "explain": ("explain", "3"),
-    "report": ("report", "--terminal"),
     "check": ("check", "--min-score", "0"),
     "check that fails": ("check", "--min-score", "1"),
     "export": ("export", "--tables", "iterations", "--out", "iterations.csv"),
@@ -122,6 +141,26 @@ class TestLenient:
 
 
 class TestStrict:
+    def test_an_archive_that_is_not_yaml_stops_too_and_the_way_out_is_named(
+        self, da_score: DaScore, project: Path
+    ) -> None:
+        log = Project(project.parent).log
+        (log / "historical.yaml").write_text("iterations:\n- a: b: c\n")
+        found = da_score("run", *STRICT)
+        assert (found.status, found.out) == (1, "")
+        (line,) = errors(found)
+        assert "historical.yaml: line 2: mapping values are not allowed in this context" in line
+        assert line.endswith("--rubric 3.1.0 scores the other 9")
+        scored = json.loads(da_score("run", "--rubric", "3.1.0", "--json").out)
+        assert len(scored["iterations"]) == 9
+
+    def test_no_way_out_is_named_where_no_entry_can_be_read(
+        self, da_score: DaScore, project: Path
+    ) -> None:
+        for path in Project(project.parent).log.glob("iter-?.yaml"):
+            path.write_text("{")
+        assert "--rubric" not in da_score("run", *STRICT).err
+
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     def test_nothing_is_shown_or_written_and_every_broken_file_is_listed(
         self,
@@ -136,6 +175,10 @@ class TestStrict:
         assert_lists_them(found)
         assert found.out == ""
         assert tree(broken.log) == before
+        way_out = (
+            "; rubric 2.1.0 stops there as the reference does, --rubric 3.1.0 scores the other 8"
+        )
+        assert found.err.endswith(f"{way_out}\n")
 
     def test_backfill_names_the_first_as_the_error_of_the_log(
         self, da_score: DaScore, broken: Project

@@ -259,6 +259,45 @@ class TestLint:
         assert f"{place.log.relative_to(place.path)}/iter-2.yaml:4: error: unknown key" in text.out
         assert text.out.endswith("5 entries: 5 errors, 1 warning\n")
 
+    @pytest.mark.parametrize(
+        ("schema", "text"),
+        [
+            (1, 'item: "one thing"\nscenario_tags: [clean-repo]\nfeedback_goal: ""\n'),
+            (2, 'impl:\n  item: "one thing"\n  feedback_goal: "does it work?"\n'),
+            (2, "agent:\n  harness_version: 2.1.148\n  entrypoint: cli\n"),
+            (2, "session_tokens:\n  reasoning_tokens: 3\n  message_count: 4\n"),
+            (2, "verifiers:\n- type: unit\n  scenario_tags:\n  - a\n"),
+            (
+                2,
+                'review:\n  escalation_reason: ""\n  reviewer_notes: ~\n'
+                "  verify_record_appended: false\n",
+            ),
+        ],
+    )
+    def test_keys_of_dot_agents_are_wrong_only_if_asked(
+        self, place: Place, da_score: DaScore, schema: int, text: str
+    ) -> None:
+        entry = f"schema_version: {schema}\niteration: 1\n{text}"
+        (place.log / "iter-1.yaml").write_text(entry)
+        assert lint(da_score) == (0, [])
+        status, found = lint(da_score, "--strict")
+        assert status == 1
+        assert all("dot-agents writes it, da-score ignores it" in row[3] for row in found)
+
+    def test_a_key_of_dot_agents_in_the_wrong_place_or_of_the_wrong_type_is_an_error(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        (place.log / "iter-1.yaml").write_text(
+            "schema_version: 2\niteration: 1\nitem: x\n"
+            "review: {verify_record_appended: perhaps}\nimpl: {scenario_tags: []}\n"
+        )
+        status, found = lint(da_score)
+        assert status == 1
+        assert [row[2] for row in found] == [3, 4, 5]
+        assert found[0][3].startswith('unknown key "item"')
+        assert "true or false" in found[1][3]
+        assert found[2][3].startswith('unknown key "impl.scenario_tags"')
+
     def test_two_files_of_one_iteration(self, place: Place, da_score: DaScore) -> None:
         (place.log / "iter-1.yaml").write_text("schema_version: 1\niteration: 1\n")
         (place.log / "iter-01.yaml").write_text("schema_version: 1\niteration: 1\n")
