@@ -129,13 +129,18 @@ class Evidence:
         """
         every = self.records
         sources = self.sources
-        repository = self.scan.repository if self.scan else None
+        opened = self.scan.repository if self.scan else None
+        repository = opened or sources.repo_dir
+
+        if sources.rules.as_observed:
+            cache_dir = sources.cache_dir if sources.reading.get("keep", True) else None
+            return sources.rules.git(repository, every, sources.trunk, cache_dir=cache_dir)
 
         count = _ENTRIES_BEFORE
         while True:
-            if self._only is not None and not sources.rules.as_observed:
+            if self._only is not None:
                 self.records = every.with_predecessors(self._only, count)
-            git = sources.rules.git(repository or sources.repo_dir, self.records, sources.trunk)
+            git = sources.rules.git(repository, self.records, sources.trunk)
 
             if len(self.records) == len(every):
                 return git
