@@ -53,6 +53,25 @@ class TestCompressed:
         facts, _ = read(tmp_path, warn=pytest.fail)
         assert facts[0].turns == 2000
 
+    @pytest.mark.parametrize(
+        "frame",
+        [zstd.compress(b""), zstd.compress(b" "), b"\x50\x2a\x4d\x18\x00\x00\x00\x00"],
+        ids=["of nothing", "of a blank", "to be skipped"],
+    )
+    def test_one_of_very_many_frames_is_left_out_by_name(
+        self, tmp_path: Path, frame: bytes
+    ) -> None:
+        path = tmp_path / "frames.jsonl.zst"
+        path.write_bytes(frame * 200_000)
+        (warning,) = warnings_of(tmp_path)
+        assert warning == f"transcript {path}: more than 10,000 zstd frames; skipped"
+
+    def test_one_of_many_frames_is_read(self, tmp_path: Path) -> None:
+        lines_of = [as_bytes([response(n, f"m{n}", f"r{n}")]) for n in range(500)]
+        (tmp_path / "a.jsonl.zst").write_bytes(b"".join(map(zstd.compress, lines_of)))
+        facts, _ = read(tmp_path, warn=pytest.fail)
+        assert facts[0].turns == 500
+
     def test_a_small_one_may_be_of_one_letter(self, tmp_path: Path) -> None:
         (tmp_path / "a.jsonl.zst").write_bytes(
             zstd.compress(b" " * 1_000_000 + b"\n" + as_bytes([response(1, "m2", "r2")]))

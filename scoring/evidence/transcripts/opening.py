@@ -26,6 +26,9 @@ FREE = 16 << 20
 WINDOW_LOG_LIMIT = 27
 """How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
 
+MOST_FRAMES = 10_000
+"""How many zstd frames a transcript may have: each takes time, if there is nothing in it too."""
+
 BLOCK = 120_000
 """How many bytes are read at once.
 
@@ -83,6 +86,7 @@ def decompressed(fd: int) -> Iterator[bytes]:
     else:
         from backports import zstd
 
+    frames = 1
     limits = {int(zstd.DecompressionParameter.window_log_max): WINDOW_LOG_LIMIT}
     frame = zstd.ZstdDecompressor(options=limits)
     length = 0
@@ -92,6 +96,9 @@ def decompressed(fd: int) -> Iterator[bytes]:
     while True:
         if frame.eof:
             data = frame.unused_data
+            frames += 1
+            if frames > MOST_FRAMES:
+                raise OSError(errno.EFBIG, f"more than {MOST_FRAMES:,} zstd frames")
             frame = zstd.ZstdDecompressor(options=limits)
         if frame.needs_input and not data:
             data = os.read(fd, BLOCK)
