@@ -120,6 +120,10 @@ _WRITERS = _read_writers()
 _CODE = _read_code_rules()
 _CODE_THAT_WRITES = re.compile(_TABLE["code"]["writes"])
 _NAMES = ProgramNames(_REWRITES, _WRITERS)
+
+_MOST_FINDS = 3
+"""How many commands ``find`` within each other are looked into; deeper ones may write anything."""
+
 _UNKNOWN_WRITER = WriterRule(to="value")
 
 
@@ -146,7 +150,7 @@ def is_given_code(program: str, arguments: Sequence[str]) -> bool:
 
 
 def possible_targets(
-    words: Sequence[str], line: str, *, takes_words: bool = False
+    words: Sequence[str], line: str, *, takes_words: bool = False, finds: int = 0
 ) -> Iterator[str]:
     """Yield the paths that a simple command may write, from the folder that it runs in.
 
@@ -157,14 +161,19 @@ def possible_targets(
         line: the text of the whole command line, which may hold code.
         takes_words: whether another program, such as ``xargs``, passes words on to it: files that
             the line names, or any below the folder it runs in.
+        finds: in how many commands ``find`` it is.
     """
+    if finds > _MOST_FINDS:
+        yield "$"
+        return
+
     call = _NAMES.call(words, _WRITERS)
     runs_code = is_given_code(call.program, call.arguments)
 
     if runs_code:
         yield from _paths_in_code(call, line)
     if call.name == "find":
-        yield from _targets_of_find(call.arguments, line)
+        yield from _targets_of_find(call.arguments, line, finds + 1)
 
     folder = _git_folder(words) if call.program == "git" else ""
     for path in _targets_of_call(call):
@@ -196,7 +205,7 @@ def _paths_between(code: str, breaks: re.Pattern[str]) -> Iterator[str]:
             yield f"$/{name}"
 
 
-def _targets_of_find(arguments: Sequence[str], line: str) -> Iterator[str]:
+def _targets_of_find(arguments: Sequence[str], line: str, finds: int) -> Iterator[str]:
     """Yield the paths that ``find`` writes, and the command that it starts."""
     for argument, following in pairwise(arguments):
         if argument.startswith(_FIND_OUTPUTS):
@@ -204,7 +213,7 @@ def _targets_of_find(arguments: Sequence[str], line: str) -> Iterator[str]:
 
     started = _started_by_find(arguments)
     if started:
-        yield from possible_targets(started, line, takes_words=True)
+        yield from possible_targets(started, line, takes_words=True, finds=finds)
 
 
 def _started_by_find(arguments: Sequence[str]) -> list[str]:

@@ -10,6 +10,9 @@ from scoring.evidence.commands.shell_reader import read_events
 COMMAND_LIMIT = 65_536
 """How many characters of a command line are read; the rest is cut off."""
 
+MOST_COMMANDS = 500
+"""How many simple commands of a command line are read; the rest is cut off."""
+
 DEPTH_LIMIT = 6
 """How many shells within shells are looked into: ``bash -c "sh -c '...'"``."""
 
@@ -24,9 +27,26 @@ _CONNECTORS = {
 
 def commands_of(text: str) -> list[ShellCommand]:
     """Return the simple commands of a command line, in order, those of a substitution first."""
-    events = read_events(text[:COMMAND_LIMIT], DEPTH_LIMIT)
+    all_events = read_events(text[:COMMAND_LIMIT], DEPTH_LIMIT)
+    events = _first_commands(all_events)
     places = _places_of_commands(events)
-    return _settled(events, places, is_whole=len(text) <= COMMAND_LIMIT)
+    is_whole = len(text) <= COMMAND_LIMIT and len(events) == len(all_events)
+    return _settled(events, places, is_whole=is_whole)
+
+
+def is_cut(text: str, commands: Sequence[ShellCommand]) -> bool:
+    """Return whether a command line may have more commands than :func:`commands_of` returned."""
+    return len(text) > COMMAND_LIMIT or len(commands) >= MOST_COMMANDS
+
+
+def _first_commands(events: Sequence[ShellEvent]) -> Sequence[ShellEvent]:
+    """Return the events up to the last command that is read."""
+    count = 0
+    for index, event in enumerate(events):
+        count += isinstance(event, ShellCommand)
+        if count == MOST_COMMANDS:
+            return events[: index + 1]
+    return events
 
 
 class _Place(NamedTuple):

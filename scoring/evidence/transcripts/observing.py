@@ -24,7 +24,7 @@ from scoring.evidence.commands.command_writes import (
 )
 from scoring.evidence.commands.file_writes import rewritten_path
 from scoring.evidence.commands.run_folders import is_elsewhere
-from scoring.evidence.commands.shell import COMMAND_LIMIT, commands_of
+from scoring.evidence.commands.shell import commands_of, is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.testcommands import TestCommand
 from scoring.evidence.commands.testruns import TestTools
@@ -482,7 +482,7 @@ class Observations:
             posixpath.join(folder, path) for command, folder in placed for path in command.writes
         ]
         possible = list(dict.fromkeys(maybe_written(commands, opened.folder, text)))
-        if len(text) > COMMAND_LIMIT or max(len(written), len(possible)) > PATHS_OF_A_CALL:
+        if is_cut(text, commands) or max(len(written), len(possible)) > PATHS_OF_A_CALL:
             possible = ["$"]
         unseen = []
         for command, folder in placed:

@@ -3,8 +3,9 @@
 import pytest
 from helpers import tables
 
-from scoring.evidence.commands.command_writes import work_trees_added
+from scoring.evidence.commands.command_writes import maybe_written, work_trees_added
 from scoring.evidence.commands.file_writes import rewritten_path
+from scoring.evidence.commands.shell import commands_of
 
 
 @pytest.mark.parametrize(("text", "path"), tables.cases("gitcommands", "in place"))
@@ -15,6 +16,16 @@ def test_a_command_that_changes_files_in_place(text: str, path: str) -> None:
 @pytest.mark.parametrize("text", tables.cases("gitcommands", "changes none"))
 def test_a_command_that_changes_none(text: str) -> None:
     assert rewritten_path(text.split()) == ""
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 3000])
+def test_what_find_within_find_writes_is_known_up_to_a_depth(depth: int) -> None:
+    line = "find . -exec " * depth + "cp x out.txt"
+    paths = list(maybe_written(commands_of(line), "/r", line))
+    if depth <= 3:
+        assert any(path.endswith("out.txt") for path in paths)
+    else:
+        assert paths == ["$"]
 
 
 @pytest.mark.parametrize(

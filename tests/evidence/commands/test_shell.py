@@ -3,7 +3,12 @@
 import pytest
 from helpers.timing import is_linear
 
-from scoring.evidence.commands.shell import COMMAND_LIMIT, commands_of
+from scoring.evidence.commands.shell import (
+    COMMAND_LIMIT,
+    MOST_COMMANDS,
+    commands_of,
+    is_cut,
+)
 from scoring.evidence.commands.shell_command import ShellCommand
 
 
@@ -271,6 +276,22 @@ def test_a_command_before_and_is_not_the_last_but_its_status_is_not_hidden() -> 
 def test_of_a_line_that_is_cut_off_no_command_is_the_last() -> None:
     assert commands_of("t " + "x" * COMMAND_LIMIT)[-1].is_last is False
     assert commands_of("t " + "x" * (COMMAND_LIMIT - 2))[-1].is_last is True
+
+
+@pytest.mark.parametrize("separator", ["; ", " | ", " && "])
+def test_of_very_many_commands_the_first_are_read_and_none_is_the_last(separator: str) -> None:
+    text = separator.join(f"a{number}" for number in range(MOST_COMMANDS + 1))
+    commands = commands_of(text)
+    assert [command.words[0] for command in commands] == [f"a{n}" for n in range(MOST_COMMANDS)]
+    assert not any(command.is_last for command in commands)
+    assert is_cut(text, commands)
+
+
+def test_a_line_of_some_commands_is_whole() -> None:
+    text = "; ".join(["a"] * (MOST_COMMANDS - 1))
+    commands = commands_of(text)
+    assert commands[-1].is_last
+    assert not is_cut(text, commands)
 
 
 def test_a_command_is_a_plain_value() -> None:
