@@ -38,12 +38,13 @@ class Interval(NamedTuple):
         return f"{self.low:.2f}–{self.high:.2f}"
 
 
-def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(agreed: float, total: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Return the Wilson score interval of a share, as its lowest and highest value, 0 to 1.
 
     Args:
         agreed: how many answers agreed.
-        total: how many answers there were; without any, the interval is (0, 1).
+        total: how many answers there were; without any, the interval is (0, 1). Answers that
+            depend on each other may count as fewer, so that neither number need be whole.
         confidence: how likely the interval holds the true share, between 0 and 1.
     """
     if total == 0:
@@ -57,6 +58,95 @@ def wilson(agreed: int, total: int, confidence: float = CONFIDENCE) -> tuple[flo
     centre = (share + spread / 2) / (1 + spread)
     half_width = z / (1 + spread) * math.sqrt(share * (1 - share) / total + spread / (4 * total))
     return max(0.0, centre - half_width), min(1.0, centre + half_width)
+
+
+class Cluster(NamedTuple):
+    """Values that depend on each other, such as those of one session.
+
+    Attributes:
+        total: their sum.
+        units: how many there are.
+    """
+
+    total: float
+    units: int
+
+
+def mean_of(clusters: Sequence[Cluster]) -> float | None:
+    """Return the mean of the values in clusters; None without values."""
+    units = sum(cluster.units for cluster in clusters)
+    if not units:
+        return None
+    return math.fsum(cluster.total for cluster in clusters) / units
+
+
+def share_difference_interval(
+    first: Sequence[Cluster], second: Sequence[Cluster], confidence: float = CONFIDENCE
+) -> Interval:
+    """Return Newcombe's interval of the first share less the second, each of clustered units.
+
+    Units that depend on each other count as fewer: each number of units is divided by the
+    :func:`design_effect` of both sides.
+
+    Args:
+        first: clusters of ones and zeros, with at least one unit.
+        second: the same of the other side.
+        confidence: how likely the interval holds the true difference, between 0 and 1.
+    """
+    effect = design_effect(first, second)
+    shares = []
+    intervals = []
+    for clusters in (first, second):
+        part = math.fsum(cluster.total for cluster in clusters)
+        whole = sum(cluster.units for cluster in clusters)
+        shares.append(part / whole)
+        intervals.append(Interval(*wilson(part / effect, whole / effect, confidence)))
+
+    difference = shares[0] - shares[1]
+    below = math.hypot(shares[0] - intervals[0].low, intervals[1].high - shares[1])
+    above = math.hypot(intervals[0].high - shares[0], shares[1] - intervals[1].low)
+    return Interval(difference - below, difference + above)
+
+
+def design_effect(*sides: Sequence[Cluster]) -> float:
+    """Return how many clustered units tell as much as one independent unit, at least 1.
+
+    It is the variance of the shares between clusters over the variance that independent units
+    would have, over all sides together.
+    """
+    between = 0.0
+    independent = 0.0
+    for clusters in sides:
+        share = mean_of(clusters)
+        if share is None or len(clusters) < 2:
+            continue
+
+        whole = sum(cluster.units for cluster in clusters)
+        squares = math.fsum((c.total - share * c.units) ** 2 for c in clusters)
+        between += squares * len(clusters) / (len(clusters) - 1) / whole**2
+        independent += share * (1 - share) / (whole - 1)
+
+    if not independent:
+        return 1.0
+    return max(1.0, between / independent)
+
+
+def mean_differences(first: Sequence[Cluster], second: Sequence[Cluster]) -> list[float]:
+    """Return bootstrap draws of the first mean less the second, in which clusters stay whole.
+
+    Args:
+        first: the clusters of one side, at least one.
+        second: those of the other side.
+    """
+    source = random_source(SEED)
+    differences = []
+    for _ in range(DRAWS):
+        means = []
+        for clusters in (first, second):
+            drawn = source.choices(clusters, k=len(clusters))
+            means.append(mean_of(drawn) or 0.0)
+        differences.append(means[0] - means[1])
+    return differences
 
 
 def bootstrap_interval(
@@ -158,8 +248,8 @@ def _resampled_means(values: Sequence[float], draws: int, source: "random.Random
     return means
 
 
-def middle_interval(figures: Sequence[float]) -> Interval:
-    """Return the interval that holds the middle 95 % of some figures."""
+def middle_interval(figures: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Return the interval that holds the middle part of some figures, by default 95 % of them."""
     ordered = sorted(figures)
-    tail = round((1 - CONFIDENCE) / 2 * (len(ordered) - 1))
+    tail = round((1 - confidence) / 2 * (len(ordered) - 1))
     return Interval(ordered[tail], ordered[-1 - tail])

@@ -1,23 +1,81 @@
 """``da-score work``: what became of all the work, and what it cost."""
 
-from collections.abc import Callable, Collection
-from datetime import date, timedelta
+from collections.abc import Collection, Sequence
+from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import reply
 from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.errors import NotFoundError
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.unit import Unit
+from scoring.views.against import against_page, compare, newest_landed
 from scoring.views.look_at import look_at
 from scoring.views.work_pages import work_page
-from scoring.views.work_rows import is_since, work_by, work_rows, work_summary
+from scoring.views.work_rows import WorkRow, is_since, work_by, work_rows, work_summary
+from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
+
+
+class _Choice(NamedTuple):
+    """Which work the options choose. A field that is None leaves nothing out.
+
+    Attributes:
+        first_day: the first day on which the work may have ended.
+        last_day: the last such day.
+        task: a pattern for the ids of tasks.
+        names: case-folded names and addresses of authors.
+    """
+
+    first_day: date | None
+    last_day: date | None
+    task: str | None
+    names: Collection[str] | None
+
+    def includes(self, unit: Unit) -> bool:
+        """Return whether a unit is chosen."""
+        if self.first_day is not None and not is_since(unit, self.first_day):
+            return False
+        if self.last_day is not None and is_since(unit, self.last_day + timedelta(days=1)):
+            return False
+        if self.task is not None:
+            task = self.task
+            if not any(fnmatchcase(entry.task, task) for entry in unit.entries):
+                return False
+        if self.names is not None:
+            return any(name.casefold() in self.names for name in unit.author if name)
+        return True
+
+    def select(self, rows: Sequence[WorkRow]) -> list[WorkRow]:
+        """Return the rows of the units that are chosen."""
+        return [row for row in rows if self.includes(row.unit)]
+
+    def without(self, kind: str) -> "_Choice":
+        """Return the choice without what it says of a month or an author."""
+        if kind == "month":
+            return self._replace(first_day=None, last_day=None)
+        if kind == "author":
+            return self._replace(names=None)
+        return self
+
+    def name_of(self, kind: str) -> str:
+        """Return for people what the choice says of a month or an author, or ""."""
+        if kind == "author":
+            return ", ".join(sorted(self.names or ()))
+        if kind != "month" or (self.first_day is None and self.last_day is None):
+            return ""
+        if self.last_day is None:
+            return f"since {self.first_day}"
+        if self.first_day is None:
+            return f"until {self.last_day}"
+        return f"{self.first_day} to {self.last_day}"
 
 
 @click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")
@@ -35,6 +93,17 @@ from scoring.views.work_rows import is_since, work_by, work_rows, work_summary
     metavar="NAME|EMAIL",
     help="Only the work of this author.",
 )
+@click.option(
+    "--against",
+    metavar="WHAT",
+    help="Compare it with other work: a month (2026-10, 'last month'), a model, a harness or an "
+    "author.",
+)
+@click.option(
+    "--since-commit",
+    metavar="SHA",
+    help="Compare the work after this commit with the work before it.",
+)
 def command(
     settings: Settings,
     since: str | None,
@@ -42,12 +111,16 @@ def command(
     task: str | None,
     mine: bool,
     authors: tuple[str, ...],
+    against: str | None,
+    since_commit: str | None,
 ) -> None:
     """Say what became of all the work, what it cost, and what to look at.
 
     Every line of every session, and so every response that was billed, belongs to one unit of
     work: a commit, the rest of a session after its last commit, or talk. Writes nothing.
     """
+    if against is not None and since_commit is not None:
+        raise click.UsageError("--against and --since-commit are two comparisons: give one.")
     first_day = parse_day(since) if since is not None else None
     last_day = parse_day(until) if until is not None else None
 
@@ -60,10 +133,17 @@ def command(
         names = {name.casefold() for name in authors if name}
     if names is not None and mine:
         names |= {name.casefold() for name in book.caller if name}
+    choice = _Choice(first_day, last_day, task, names)
 
-    is_wanted = _unit_filter(first_day, last_day, task, names)
-    rows = work_rows(filter(is_wanted, book.units), cache_dir_of(settings))
+    if against is not None or since_commit is not None:
+        units = [unit for unit in book.units if unit.kind != "talk"]
+        every = work_rows(units, cache_dir_of(settings))
+        sides = _sides(settings, against, since_commit, choice, every)
+        comparison = compare(sides, rules.horizon_days, newest_landed(every))
+        reply(settings.json, comparison.as_dict(), against_page(comparison))
+        return
 
+    rows = work_rows(filter(choice.includes, book.units), cache_dir_of(settings))
     value = {
         "units": [row.values for row in rows],
         "summary": work_summary(rows),
@@ -73,32 +153,39 @@ def command(
     reply(settings.json, value, work_page(rows, rules.horizon_days))
 
 
-def _unit_filter(
-    first_day: date | None,
-    last_day: date | None,
-    task: str | None,
-    names: Collection[str] | None,
-) -> Callable[[Unit], bool]:
-    """Return what tells whether a unit is wanted.
+def _sides(
+    settings: Settings,
+    against: str | None,
+    since_commit: str | None,
+    choice: _Choice,
+    rows: Sequence[WorkRow],
+) -> Sides:
+    """Return the two sides that the options name.
 
-    Args:
-        first_day: the first day on which the work may have ended.
-        last_day: the last such day.
-        task: a pattern for the ids of tasks.
-        names: case-folded names and addresses of authors.
-
-    None means that any will do.
+    What the options choose by the kind of ``against``, such as days for a month, chooses only the
+    first side.
     """
+    if against is None:
+        sha, time = _commit_named(settings, since_commit or "")
+        return sides_of_commit(sha, time, choice.select(rows))
 
-    def is_wanted(unit: Unit) -> bool:
-        if first_day is not None and not is_since(unit, first_day):
-            return False
-        if last_day is not None and is_since(unit, last_day + timedelta(days=1)):
-            return False
-        if task is not None and not any(fnmatchcase(entry.task, task) for entry in unit.entries):
-            return False
-        if names is not None:
-            return any(name.casefold() in names for name in unit.author if name)
-        return True
+    other = other_named(against, rows, datetime.now(UTC).date())
+    second = choice.without(other.kind).select(rows)
+    return sides_of(other, choice.select(rows), second, choice.name_of(other.kind))
 
-    return is_wanted
+
+def _commit_named(settings: Settings, name: str) -> tuple[str, int]:
+    """Return the SHA of a commit and its time, in seconds since 1970.
+
+    Raises:
+        NotFoundError: git has no such commit.
+    """
+    from scoring.evidence.git.repository import GitRepository
+    from scoring.evidence.git.walk import named_commits
+
+    repository = GitRepository(settings.repo_dir)
+    sha = repository.resolve([name])[name] if name else None
+    commit = named_commits(repository, [sha]).get(sha) if sha else None
+    if commit is None or commit.time is None:
+        raise NotFoundError(f"--since-commit {name!r}: this repository has no such commit")
+    return commit.sha, commit.time

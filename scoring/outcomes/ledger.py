@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeAlias
 from scoring.evidence.attribution.attributed import AllWork, AttributedScan
 from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.facts import Evidence
-from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.rules import Sources
@@ -18,7 +17,7 @@ from scoring.evidence.transcripts.streams import SessionKey
 from scoring.log.model import IterationRecord
 from scoring.outcomes.measuring import first_lines, measure, small_rests
 from scoring.outcomes.outcome import Outcome, OutcomeRules, outcomes_in
-from scoring.outcomes.unit import Entry, Kind, Unit
+from scoring.outcomes.unit import Author, Entry, Kind, Unit
 from scoring.outcomes.unit_states import decide_states, describe, follow_lines
 from scoring.text import trim
 
@@ -37,7 +36,7 @@ class Ledger(NamedTuple):
     """
 
     units: list[Unit]
-    caller: Identity
+    caller: Author
 
 
 class _Commits(NamedTuple):
@@ -95,7 +94,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
         _add_transcripts(units, scan, scan.work, commits)
     _follow_parts(units.values(), git)
 
-    caller = git.callers_names()
+    caller = Author(*git.callers_names())
     describe(units.values(), git, caller, recorded)
     if scan.repository:
         follow_lines(units.values(), git, scan.repository, rules)

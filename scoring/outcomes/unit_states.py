@@ -3,20 +3,19 @@
 from collections.abc import Collection, Iterable
 
 from scoring.evidence.attribution.written import Written, held_lines
-from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import DAY, OutcomeRules
-from scoring.outcomes.unit import NOBODY, State, Unit
+from scoring.outcomes.unit import Author, State, Unit
 
 
 def describe(
     units: Collection[Unit],
     git: AttributedHistory,
-    caller: Identity,
+    caller: Author,
     recorded: Collection[SessionKey],
 ) -> None:
     """Fill in subjects, authors, and when units without lines ended.
@@ -31,12 +30,12 @@ def describe(
     commits = git.written(shas.values())
     authors = git.authors(shas.values())
 
-    author_of_session: dict[SessionKey, Identity] = {}
+    author_of_session: dict[SessionKey, Author] = {}
     for unit in units:
         commit = _written_commit(unit, shas, commits)
         if commit:
             unit.subject = commit.subject
-            unit.author = authors.get(commit.sha, NOBODY)
+            unit.author = Author(*authors.get(commit.sha, ("", "")))
             author_of_session.update(dict.fromkeys(unit.lines, unit.author))
             if unit.ended is None and commit.time is not None:
                 unit.ended = clamp_ns(commit.time * NS)
@@ -47,7 +46,7 @@ def describe(
         if not unit.lines or any(unit.author):
             continue
         session = next(iter(unit.lines))
-        default = NOBODY if session in recorded else caller
+        default = Author() if session in recorded else caller
         unit.author = author_of_session.get(session, default)
 
 

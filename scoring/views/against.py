@@ -1,0 +1,450 @@
+"""Some work against other work: two columns of figures, and which differences can be told.
+
+The rules are in docs/VALIDITY.md, "Two sides of the work".
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from scoring.evidence.transcripts.facts import NS
+from scoring.outcomes.outcome import DAY
+from scoring.statistics import (
+    Cluster,
+    Interval,
+    mean_differences,
+    mean_of,
+    middle_interval,
+    share_difference_interval,
+)
+from scoring.text import counted
+from scoring.views.comparisons import LEAST_DECIDED, harness_changed
+from scoring.views.shares import DECIDED, percent
+from scoring.views.spending_text import cost_text
+from scoring.views.table import Block, Column, Line, Table
+from scoring.views.work_rows import WorkRow, work_summary
+from scoring.views.work_sides import Sides
+
+_POINTS = 0.1
+"""A difference between shares that is worth telling: 10 points."""
+
+_PART = 0.2
+"""The same of other figures, as a part of the second side's."""
+
+_POWER = 1.75
+"""How much larger than half of its 95 % interval a difference is that is told four times in five.
+
+It is (2.58 + 0.84) / 1.96, by the normal quantiles of 99.5 %, 80 % and 97.5 %.
+"""
+
+SURE = 0.99
+"""How confident a verdict is. Of five figures one in five tables would differ by chance at 95 %."""
+
+_LEAST_SESSIONS = 20
+"""With fewer sessions on a side, draws of them say nothing of a mean."""
+
+_ON_TRUNK = ("landed", "reverted", "taken_back")
+
+
+class Measure(NamedTuple):
+    """What is compared.
+
+    Attributes:
+        key: its name in JSON.
+        name: its name for people.
+        kind: whether it is a share, an amount of US dollars, or a number.
+        of: the value of a unit, 0 or 1 for a share; None where the unit has none.
+        more: what people read where the first side has more of it.
+        less: what people read where it has less.
+        settled: whether only units count whose horizon has passed.
+    """
+
+    key: str
+    name: str
+    kind: Literal["share", "dollars", "number"]
+    of: Callable[[WorkRow], float | None]
+    more: str = "more often"
+    less: str = "less often"
+    settled: bool = False
+
+    def text(self, value: float | None) -> str:
+        """Return a value for people."""
+        if value is None:
+            return "-"
+        if self.kind == "share":
+            return f"{percent(value)} %"
+        if self.kind == "dollars":
+            return cost_text(value)
+        return f"{value:.2f}"
+
+    def change(self, value: float) -> str:
+        """Return a difference for people, with its sign."""
+        if self.kind == "share":
+            return f"{value * 100:+.1f}"
+        if self.kind == "dollars":
+            return f"{'-' if value < 0 else '+'}{cost_text(abs(value))}"
+        return f"{value:+.2f}"
+
+    def size(self, value: float) -> str:
+        """Return the size of a difference for people, with its unit."""
+        if self.kind == "share":
+            return f"{value * 100:.0f} points"
+        return self.text(value)
+
+
+def _landed(row: WorkRow) -> float | None:
+    if row.unit.state not in DECIDED:
+        return None
+    return float(row.unit.state == "landed")
+
+
+def _undone(row: WorkRow) -> float | None:
+    if row.unit.state not in _ON_TRUNK:
+        return None
+    return float(row.unit.state != "landed")
+
+
+def _fixed(row: WorkRow) -> float | None:
+    if row.unit.defective is None:
+        return None
+    return float(row.unit.defective)
+
+
+def _cost_of_landed(row: WorkRow) -> float | None:
+    if row.unit.state != "landed":
+        return None
+    return row.cost
+
+
+def _corrections(row: WorkRow) -> float | None:
+    observations = [
+        entry.observed
+        for entry in row.unit.entries
+        if entry.observed and entry.observed.method is not None
+    ]
+    if not observations:
+        return None
+    return float(sum(observed.corrections.corrections for observed in observations))
+
+
+MEASURES = (
+    Measure("landed", "landed", "share", _landed, settled=True),
+    Measure("taken_back", "reverted or taken back", "share", _undone, settled=True),
+    Measure("fixed", "reverted or fixed later", "share", _fixed),
+    Measure("cost_per_landed", "cost per landed unit", "dollars", _cost_of_landed, "more", "less"),
+    Measure("corrections", "corrections per unit", "number", _corrections, "more", "fewer"),
+)
+
+
+class Sample(NamedTuple):
+    """The values of one side.
+
+    Attributes:
+        clusters: the values by session.
+        unclear: how many further units may belong to it, if one knew what became of them.
+    """
+
+    clusters: list[Cluster]
+    unclear: int = 0
+
+    @property
+    def units(self) -> int:
+        """How many units have a value."""
+        return sum(cluster.units for cluster in self.clusters)
+
+    @property
+    def total(self) -> float:
+        """The sum of the values."""
+        return sum(cluster.total for cluster in self.clusters)
+
+
+class Figure(NamedTuple):
+    """A measure of both sides.
+
+    Attributes:
+        measure: what is compared.
+        first: the values of the first side.
+        second: those of the second side.
+        interval: the 95 % interval of the difference; None where a side has too few values.
+        more_units: how many more units are needed to tell a difference; None where it is told, or
+            where more units would not help.
+        told: whether the difference can be told.
+        verdict: what can be said of it, in words.
+    """
+
+    measure: Measure
+    first: Sample
+    second: Sample
+    interval: Interval | None
+    more_units: int | None
+    told: bool
+    verdict: str
+
+    @property
+    def difference(self) -> float | None:
+        """The mean of the first side less that of the second; None where a side has no value."""
+        first = mean_of(self.first.clusters)
+        second = mean_of(self.second.clusters)
+        if first is None or second is None:
+            return None
+        return first - second
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        interval = self.interval
+        return {
+            "name": self.measure.key,
+            "kind": self.measure.kind,
+            "first": _sample_payload(self.first),
+            "second": _sample_payload(self.second),
+            "difference": self.difference,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+            "told": self.told,
+            "more_units": self.more_units,
+            "verdict": self.verdict,
+        }
+
+
+def _sample_payload(sample: Sample) -> dict[str, Any]:
+    return {"value": mean_of(sample.clusters), "total": sample.total, "units": sample.units}
+
+
+class Against(NamedTuple):
+    """Two sides of the work, compared.
+
+    Attributes:
+        sides: the two sides.
+        figures: the measures of both.
+        young: how many units of each side are too young to judge.
+    """
+
+    sides: Sides
+    figures: list[Figure]
+    young: tuple[int, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        sides = []
+        for name, rows, young in zip(self.sides.names, self.sides.rows, self.young, strict=True):
+            summary = work_summary(rows)
+            sides.append({"name": name, "too_young": young, "summary": summary})
+        return {
+            "sides": sides,
+            "on_no_side": len(self.sides.left_out),
+            "figures": [figure.as_dict() for figure in self.figures],
+        }
+
+
+def compare(sides: Sides, horizon_days: float, newest: int | None) -> Against:
+    """Compare two sides of the work.
+
+    Args:
+        sides: the sides.
+        horizon_days: how many days after it ended work is judged.
+        newest: the time of the newest work that landed, in ns; None where nothing has.
+    """
+    first, second = sides.rows
+    changed = sides.periods and harness_changed(first, second)
+    settled_first = settled(first, horizon_days, newest)
+    settled_second = settled(second, horizon_days, newest)
+
+    figures = []
+    for measure in MEASURES:
+        samples = (sample_of(measure, first), sample_of(measure, second))
+        if measure.settled:
+            samples = (sample_of(measure, settled_first), sample_of(measure, settled_second))
+        figures.append(figure_of(measure, samples[0], samples[1], changed))
+
+    young = (len(first) - len(settled_first), len(second) - len(settled_second))
+    return Against(sides, figures, young)
+
+
+def settled(rows: Sequence[WorkRow], horizon_days: float, newest: int | None) -> list[WorkRow]:
+    """Return the work that ended at least a horizon before the newest work that landed."""
+    if newest is None:
+        return []
+    latest = newest - int(horizon_days * DAY) * NS
+    return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
+
+
+def newest_landed(rows: Sequence[WorkRow]) -> int | None:
+    """Return when the newest work ended that landed, in ns; None where nothing has."""
+    times = [row.unit.ended for row in rows if row.unit.state == "landed" and row.unit.ended]
+    return max(times, default=None)
+
+
+def sample_of(measure: Measure, rows: Sequence[WorkRow]) -> Sample:
+    """Return the values of some work by session, and how many unclear units have none."""
+    clusters: dict[object, Cluster] = {}
+    for row in rows:
+        value = measure.of(row)
+        if value is not None:
+            session = row.unit.session or row.unit.unit
+            total, units = clusters.get(session, Cluster(0.0, 0))
+            clusters[session] = Cluster(total + value, units + 1)
+
+    unclear = 0
+    if measure.key == "landed":
+        unclear = sum(row.unit.state == "unclear" for row in rows)
+    return Sample(list(clusters.values()), unclear)
+
+
+def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
+    """Compare one measure of two sides.
+
+    Args:
+        measure: the measure.
+        first: the values of the first side.
+        second: those of the second side.
+        changed: whether the sides are periods in which different harnesses worked.
+    """
+    figure = Figure(measure, first, second, None, None, False, "")
+    if not first.units or not second.units:
+        return figure._replace(verdict=f"too few: {first.units} and {second.units}")
+
+    interval, sure = _intervals(measure, first, second)
+    figure = figure._replace(interval=interval)
+    few = _too_few(figure)
+    if few:
+        return figure._replace(verdict=few)
+    if _holds_zero(sure):
+        return _with_needed(figure, interval)
+    if changed:
+        return figure._replace(verdict="the harness changed")
+
+    difference = figure.difference or 0.0
+    if _unclear_could_change(figure, difference):
+        unclear = counted(first.unclear + second.unclear, "unclear unit")
+        return figure._replace(verdict=f"{unclear} could change this")
+
+    verdict = measure.more if difference > 0 else measure.less
+    return figure._replace(told=True, verdict=verdict)
+
+
+def _too_few(figure: Figure) -> str:
+    """Return why a side is too small to compare, or ""."""
+    first = figure.first
+    second = figure.second
+    if min(first.units, second.units) < LEAST_DECIDED:
+        return f"too few: {first.units} and {second.units}"
+
+    sessions = (len(first.clusters), len(second.clusters))
+    if figure.measure.kind != "share" and min(sessions) < _LEAST_SESSIONS:
+        return f"too few sessions: {sessions[0]} and {sessions[1]}"
+    return ""
+
+
+def _intervals(measure: Measure, first: Sample, second: Sample) -> tuple[Interval, Interval]:
+    """Return the interval of a difference that is shown, and the wider one of a verdict."""
+    if measure.kind == "share":
+        return (
+            share_difference_interval(first.clusters, second.clusters),
+            share_difference_interval(first.clusters, second.clusters, SURE),
+        )
+    draws = mean_differences(first.clusters, second.clusters)
+    return middle_interval(draws), middle_interval(draws, SURE)
+
+
+def _holds_zero(interval: Interval) -> bool:
+    return interval.low <= 0 <= interval.high
+
+
+def _with_needed(figure: Figure, interval: Interval) -> Figure:
+    """Say how many more units could tell a difference that matters, or the one that is seen."""
+    difference = figure.difference or 0.0
+    least = _POINTS
+    if figure.measure.kind != "share":
+        least = _PART * (mean_of(figure.second.clusters) or 0.0)
+    target = max(abs(difference), least)
+    half = (interval.high - interval.low) / 2
+    if not target:
+        return figure._replace(verdict="no difference")
+
+    units = figure.first.units + figure.second.units
+    needed = units * (half * _POWER / target) ** 2 - units
+    if needed <= 0:
+        most = max(abs(interval.low), abs(interval.high))
+        return figure._replace(verdict=f"at most {figure.measure.size(most)} apart")
+
+    more = _rounded_up(needed)
+    text = f"needs about {more:,} more units to tell {figure.measure.size(target)}"
+    return figure._replace(more_units=more, verdict=text)
+
+
+def _rounded_up(count: float) -> int:
+    """Return a number with two digits that is not smaller."""
+    step = 1
+    while count / step > 100:
+        step *= 10
+    return int(-(-count // step)) * step
+
+
+def _unclear_could_change(figure: Figure, difference: float) -> bool:
+    """Return whether the difference could not be told if the unclear units were against it."""
+    samples = []
+    for sample, helps in ((figure.first, difference < 0), (figure.second, difference > 0)):
+        added = [Cluster(float(helps), 1)] * sample.unclear
+        samples.append(Sample(sample.clusters + added))
+
+    _, sure = _intervals(figure.measure, samples[0], samples[1])
+    return _holds_zero(sure)
+
+
+_NAME = Column("")
+_VERDICT = Column("WHAT CAN BE TOLD", prose=True)
+
+
+def against_page(against: Against) -> Iterator[Block]:
+    """Yield two sides of the work next to each other, with their differences."""
+    sides = against.sides
+    first_name, second_name = sides.names
+    summaries = [work_summary(rows) for rows in sides.rows]
+    columns = (
+        _NAME,
+        Column(first_name.upper(), right=True),
+        Column(second_name.upper(), right=True),
+        Column("DIFFERENCE", right=True),
+        Column("95 %", right=True),
+        _VERDICT,
+    )
+
+    rows: list[Sequence[Any]] = []
+    for name, key in (("units", "units"), ("  open", "open"), ("  unclear", "unclear")):
+        rows.append((name, *(summary[key] for summary in summaries), "", "", ""))
+    rows.append(("  too young to judge", *against.young, "", "", ""))
+    rows += [_figure_row(figure) for figure in against.figures]
+
+    yield Line(f"{first_name} against {second_name}", "bold")
+    yield Line()
+    yield Table(columns, rows)
+    yield Line()
+    if sides.left_out:
+        yield Line(f"{counted(len(sides.left_out), 'unit')} {sides.why_left_out}.")
+    yield Line("Units of one session count together. Differences of shares are in points.", "dim")
+
+
+def _figure_row(figure: Figure) -> Sequence[Any]:
+    measure = figure.measure
+    difference = ""
+    limits = ""
+    if figure.difference is not None:
+        difference = measure.change(figure.difference)
+    if figure.interval:
+        limits = f"{measure.change(figure.interval.low)} to {measure.change(figure.interval.high)}"
+    return (
+        measure.name,
+        _sample_text(measure, figure.first),
+        _sample_text(measure, figure.second),
+        difference,
+        limits,
+        figure.verdict,
+    )
+
+
+def _sample_text(measure: Measure, sample: Sample) -> str:
+    value = measure.text(mean_of(sample.clusters))
+    if not sample.units:
+        return value
+    if measure.kind == "share":
+        return f"{sample.total:.0f} of {sample.units} ({value})"
+    return f"{value} of {sample.units}"

@@ -1,0 +1,177 @@
+"""Which work is compared with which: months, models, harnesses, authors, before and after."""
+
+import datetime
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scoring.errors import InputError
+from scoring.evidence.transcripts.facts import NS
+from scoring.text import short
+from scoring.views.work_rows import WorkRow
+
+LAST_MONTH = "last month"
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_MOST_NAMES = 12
+"""How many names an error lists."""
+
+_OTHERS = {
+    "month": "other months",
+    "harness": "other harnesses",
+    "model": "other models",
+    "author": "other authors",
+}
+
+
+class Sides(NamedTuple):
+    """Two sides of the work.
+
+    Attributes:
+        names: what people read for each.
+        rows: the work of each.
+        left_out: work that is on neither side.
+        why_left_out: why it is not, after its number.
+        periods: whether the sides are times, and not kinds of work.
+    """
+
+    names: tuple[str, str]
+    rows: tuple[list[WorkRow], list[WorkRow]]
+    left_out: list[WorkRow]
+    why_left_out: str
+    periods: bool
+
+
+class Other(NamedTuple):
+    """What work is compared with.
+
+    Attributes:
+        kind: by what it is chosen: ``month``, ``harness``, ``model`` or ``author``.
+        name: which one of these.
+    """
+
+    kind: str
+    name: str
+
+
+def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Other:
+    """Return what a user means by a month, a harness, a model or an author.
+
+    Args:
+        text: ``2026-10``, ``last month``, or a name. A part of a model's name will do if there is
+            only one such model.
+        rows: all of the work.
+        today: the day by which ``last month`` is meant.
+
+    Raises:
+        InputError: no work is of that name, or the name may mean several.
+    """
+    wanted = " ".join(text.casefold().split())
+    if wanted == LAST_MONTH:
+        last_day = today.replace(day=1) - datetime.timedelta(days=1)
+        wanted = f"{last_day:%Y-%m}"
+    if _MONTH.fullmatch(wanted):
+        return Other("month", wanted)
+
+    for kind in ("harness", "model", "author"):
+        for row in rows:
+            for name in _names_of(row, kind):
+                if name.casefold() == wanted:
+                    return Other(kind, name)
+
+    models = sorted({row.values["model"] for row in rows if row.values["model"]})
+    similar = [model for model in models if wanted in model.casefold()]
+    if len(similar) == 1:
+        return Other("model", similar[0])
+    if similar:
+        raise InputError(f"--against {text!r} may mean {', '.join(similar[:_MOST_NAMES])}")
+
+    harnesses = sorted({row.values["harness"] for row in rows if row.values["harness"]})
+    names = ", ".join([*harnesses, *models][:_MOST_NAMES]) or "nothing yet"
+    raise InputError(
+        f"--against {text!r}: name a month (2026-05), an author, or a harness or model that "
+        f"worked here: {names}"
+    )
+
+
+def _names_of(row: WorkRow, kind: str) -> list[str]:
+    """Return the names of one kind that a unit has."""
+    if kind == "author":
+        return [name for name in row.unit.author if name]
+
+    name = row.values[kind] if kind != "month" else (row.values["ended"] or "")[:7]
+    return [name] if name else []
+
+
+def sides_of(
+    other: Other, chosen: Sequence[WorkRow], rows: Sequence[WorkRow], chosen_name: str
+) -> Sides:
+    """Return two sides: the chosen work, and what it is compared with.
+
+    Args:
+        other: what the second side is.
+        chosen: the work from which the first side comes, without that of ``other``.
+        rows: the work from which the second side comes.
+        chosen_name: what the options chose by the kind of ``other``, such as days; "" for nothing.
+            Then the first side is the newest other month, or all others.
+
+    Raises:
+        InputError: a side has no work.
+    """
+    second = [row for row in rows if other.name in _names_of(row, other.kind)]
+    first = []
+    left_out = []
+    for row in chosen:
+        names = _names_of(row, other.kind)
+        if not names:
+            left_out.append(row)
+        elif other.name not in names:
+            first.append(row)
+
+    first_name = chosen_name or _OTHERS[other.kind]
+    if other.kind == "month" and not chosen_name and first:
+        first_name = max(name for row in first for name in _names_of(row, "month"))
+        first = [row for row in first if first_name in _names_of(row, "month")]
+
+    for name, side in ((other.name, second), (first_name, first)):
+        if not side:
+            raise InputError(f"--against: there is no work of {name}")
+
+    why = f"of an unknown {other.kind} are on neither side"
+    return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
+
+
+def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
+    """Return the work after a commit, and the work before it.
+
+    Args:
+        sha: the commit.
+        time: when it was made, in seconds since 1970.
+        rows: the work. That which went on while the commit was made is on neither side.
+
+    Raises:
+        InputError: a side has no work.
+    """
+    moment = time * NS
+    after = []
+    before = []
+    left_out = []
+    for row in rows:
+        unit = row.unit
+        began = unit.ended
+        if unit.counted and unit.counted.began is not None:
+            began = unit.counted.began
+        if unit.commit == sha or began is None or unit.ended is None:
+            left_out.append(row)
+        elif began > moment:
+            after.append(row)
+        elif unit.ended < moment:
+            before.append(row)
+        else:
+            left_out.append(row)
+
+    names = (f"since {short(sha)}", f"before {short(sha)}")
+    for name, side in zip(names, (after, before), strict=True):
+        if not side:
+            raise InputError(f"--since-commit: there is no work {name}")
+    why = "that went on at that time, or whose time is unknown, are on neither side"
+    return Sides(names, (after, before), left_out, why, True)

@@ -1,0 +1,247 @@
+"""Some work against other work: which differences are told, and why others are not."""
+
+import datetime
+
+import pytest
+from helpers.commands import DaScore, one_line
+
+from scoring.errors import InputError
+from scoring.evidence.transcripts.facts import NS
+from scoring.outcomes.unit import State, Unit
+from scoring.statistics import Cluster, Interval, design_effect, share_difference_interval
+from scoring.views.against import Figure, compare, newest_landed
+from scoring.views.work_rows import WorkRow
+from scoring.views.work_sides import Other, Sides, other_named, sides_of, sides_of_commit
+
+DAY = 86_400
+TODAY = datetime.date(2026, 5, 20)
+FIRST_OF_MARCH = 1_772_323_200
+
+
+def unit(
+    state: State = "landed",
+    day: int = 0,
+    session: str = "",
+    cost: float | None = None,
+    harness: str | None = "claude",
+    model: str | None = "opus",
+    defective: bool | None = None,
+    author: str = "Ann",
+) -> WorkRow:
+    """A unit that ended so many days after 2026-03-01; without ``session`` it has its own."""
+    ended = FIRST_OF_MARCH + day * DAY
+    made = Unit(f"{state}-{day}", "commit", state=state, defective=defective, ended=ended * NS)
+    made.author = made.author._replace(name=author)
+    made.session = ("claude", session or f"s{id(made)}")
+    when = datetime.datetime.fromtimestamp(ended, datetime.UTC)
+    values = {
+        "ended": f"{when:%Y-%m-%dT%H:%M:%SZ}",
+        "harness": harness,
+        "model": model,
+        "tokens": {"output": None},
+    }
+    return WorkRow(made, cost, values)
+
+
+def many(count: int, state: State = "landed", **known: object) -> list[WorkRow]:
+    return [unit(state, **known) for _ in range(count)]  # type: ignore[arg-type]
+
+
+def compared(
+    first: list[WorkRow], second: list[WorkRow], periods: bool = False
+) -> dict[str, Figure]:
+    """Compare two sides, long after they ended."""
+    sides = Sides(("a", "b"), (first, second), [], "", periods)
+    against = compare(sides, 14, (FIRST_OF_MARCH + 400 * DAY) * NS)
+    return {figure.measure.key: figure for figure in against.figures}
+
+
+def alone(part: int, whole: int) -> list[Cluster]:
+    """Units that do not depend on each other."""
+    return [Cluster(float(n < part), 1) for n in range(whole)]
+
+
+class TestIntervals:
+    def test_of_independent_units_are_those_of_newcombe(self) -> None:
+        interval = share_difference_interval(alone(56, 70), alone(48, 80))
+        assert interval == Interval(
+            pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4)
+        )
+
+    def test_of_units_of_one_session_are_wider(self) -> None:
+        grouped = [Cluster(4.0 * (n % 2), 4) for n in range(20)]
+        single = alone(40, 80)
+        assert design_effect(single, single) == pytest.approx(1, abs=0.02)
+        assert design_effect(grouped, grouped) == pytest.approx(4, abs=0.3)
+        narrow = share_difference_interval(single, single)
+        wide = share_difference_interval(grouped, grouped)
+        assert wide.high - wide.low > 1.8 * (narrow.high - narrow.low)
+
+    def test_of_money_draw_whole_sessions(self) -> None:
+        first = [unit(cost=1.0 + n % 3, session=f"a{n // 4}") for n in range(100)]
+        second = [unit(cost=4.0 + n % 3, session=f"b{n // 4}") for n in range(100)]
+        figure = compared(first, second)["cost_per_landed"]
+        assert figure.interval is not None
+        assert (figure.told, figure.verdict) == (True, "less")
+        assert figure.interval.low < -3 < figure.interval.high < -2.5
+        assert figure == compared(first, second)["cost_per_landed"]
+
+
+class TestVerdicts:
+    def test_tell_a_large_difference(self) -> None:
+        figure = compared(many(200), many(150) + many(50, "lost"))["landed"]
+        assert (figure.told, figure.verdict, figure.difference) == (True, "more often", 0.25)
+
+    def test_tell_nothing_of_equal_sides(self) -> None:
+        side = many(95) + many(5, "lost")
+        figure = compared(side, side)["landed"]
+        assert (figure.told, figure.difference) == (False, 0)
+        assert figure.verdict.startswith("needs about ")
+
+    def test_say_how_many_more_units_would_tell_what_is_seen(self) -> None:
+        few = compared(many(36) + many(4, "lost"), many(30) + many(10, "lost"))["landed"]
+        assert few.verdict == f"needs about {few.more_units} more units to tell 15 points"
+        assert few.more_units
+        factor = 1 + few.more_units // 80
+        enough = compared(
+            many(36 * factor) + many(4 * factor, "lost"),
+            many(30 * factor) + many(10 * factor, "lost"),
+        )["landed"]
+        assert enough.told
+
+    @pytest.mark.parametrize(("count", "verdict"), [(19, "too few: 19 and 60"), (20, "less often")])
+    def test_need_twenty_units_on_each_side(self, count: int, verdict: str) -> None:
+        assert compared(many(count, "lost"), many(60))["landed"].verdict == verdict
+
+    def test_of_means_need_twenty_sessions(self) -> None:
+        one_session = many(40, cost=1.0, session="one")
+        figure = compared(one_session, many(40, cost=3.0))["cost_per_landed"]
+        assert figure.verdict == "too few sessions: 1 and 40"
+
+    def test_name_the_unclear_units_that_could_change_them(self) -> None:
+        first = many(60)
+        second = many(45) + many(15, "lost")
+        assert compared(first, second)["landed"].told
+        figure = compared(first + many(18, "unclear"), second)["landed"]
+        assert (figure.told, figure.verdict) == (False, "18 unclear units could change this")
+
+    @pytest.mark.parametrize(("periods", "told"), [(True, False), (False, True)])
+    def test_are_not_given_of_periods_in_which_the_harness_changed(
+        self, periods: bool, told: bool
+    ) -> None:
+        figure = compared(many(100, harness="codex"), many(100, "lost"), periods)["landed"]
+        assert figure.told == told
+        assert (figure.verdict == "the harness changed") == periods
+
+    def test_leave_out_what_is_too_young_to_judge(self) -> None:
+        sides = Sides(("a", "b"), (many(30, day=40), many(30)), [], "", True)
+        against = compare(sides, 14, newest_landed([*sides.rows[0], *sides.rows[1]]))
+        assert against.young == (30, 0)
+        assert against.figures[0].verdict == "too few: 0 and 30"
+
+    def test_of_what_was_undone_count_what_was_on_the_trunk(self) -> None:
+        first = many(60) + many(20, "taken_back") + many(20, "reverted") + many(9, "lost")
+        figure = compared(first, many(100))["taken_back"]
+        assert (figure.first.total, figure.first.units, figure.verdict) == (40, 100, "more often")
+
+    def test_of_fixes_count_what_is_judged(self) -> None:
+        figure = compared(many(50, defective=True) + many(9), many(50, defective=False))["fixed"]
+        assert (figure.first.units, figure.told, figure.verdict) == (50, True, "more often")
+
+
+ROWS = [
+    unit(day=0, model="claude-opus-4-5", author="Ann"),
+    unit(day=31, model="claude-opus-4-6", author="Bo"),
+    unit(day=62, model=None, harness=None, author="Bo"),
+    unit(day=70, model="gpt-5-codex", harness="codex", author="Cy"),
+]
+
+
+class TestSides:
+    @pytest.mark.parametrize(
+        ("text", "other"),
+        [
+            ("2026-04", Other("month", "2026-04")),
+            ("Last  month", Other("month", "2026-04")),
+            ("Codex", Other("harness", "codex")),
+            ("claude-opus-4-6", Other("model", "claude-opus-4-6")),
+            ("gpt", Other("model", "gpt-5-codex")),
+            ("bo", Other("author", "Bo")),
+        ],
+    )
+    def test_are_named_by_month_harness_model_or_author(self, text: str, other: Other) -> None:
+        assert other_named(text, ROWS, TODAY) == other
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("opus", "may mean claude-opus-4-5, claude-opus-4-6"),
+            (
+                "2026-13",
+                "name a month (2026-05), an author, or a harness or model that worked here",
+            ),
+            ("nobody", "claude, codex, claude-opus-4-5"),
+        ],
+    )
+    def test_that_nothing_names_are_an_error(self, text: str, words: str) -> None:
+        with pytest.raises(InputError) as e:
+            other_named(text, ROWS, TODAY)
+        assert words in str(e.value)
+
+    def test_of_a_month_are_the_newest_other_month_and_this_one(self) -> None:
+        sides = sides_of(Other("month", "2026-04"), ROWS, ROWS, "")
+        assert sides.names == ("2026-05", "2026-04")
+        assert sides.rows == (ROWS[2:], [ROWS[1]])
+
+    def test_of_a_month_are_the_chosen_days_and_this_month(self) -> None:
+        sides = sides_of(Other("month", "2026-03"), ROWS[1:], ROWS, "since 2026-04-01")
+        assert sides.names == ("since 2026-04-01", "2026-03")
+        assert sides.rows == (ROWS[1:], [ROWS[0]])
+
+    def test_of_a_model_leave_out_what_is_of_an_unknown_one(self) -> None:
+        sides = sides_of(Other("model", "gpt-5-codex"), ROWS, ROWS, "")
+        assert sides.names == ("other models", "gpt-5-codex")
+        assert (sides.rows, sides.left_out) == ((ROWS[:2], [ROWS[3]]), [ROWS[2]])
+
+    def test_without_work_are_an_error(self) -> None:
+        with pytest.raises(InputError, match="no work of 2026-01"):
+            sides_of(Other("month", "2026-01"), ROWS, ROWS, "")
+
+    def test_of_a_commit_are_what_came_after_it_and_before_it(self) -> None:
+        sides = sides_of_commit("f" * 40, FIRST_OF_MARCH + 31 * DAY, ROWS)
+        assert sides.names == ("since ffffffffffff", "before ffffffffffff")
+        assert (sides.rows, sides.left_out) == ((ROWS[2:], [ROWS[0]]), [ROWS[1]])
+        assert sides.periods
+
+
+@pytest.mark.usefixtures("project")
+class TestCommand:
+    def test_prints_both_sides_with_their_differences(self, da_score: DaScore) -> None:
+        shown = da_score("work", "--against", "codex").out
+        assert shown.startswith("other harnesses against codex\n\n")
+        assert " too few: " in shown
+        assert "3 units of an unknown harness are on neither side." in shown
+        assert shown == da_score("work", "--against", "codex").out
+
+    def test_has_the_same_in_json(self, da_score: DaScore) -> None:
+        found = da_score("work", "--against", "codex", "--json").json
+        assert [side["name"] for side in found["sides"]] == ["other harnesses", "codex"]
+        assert [figure["name"] for figure in found["figures"]] == [
+            "landed",
+            "taken_back",
+            "fixed",
+            "cost_per_landed",
+            "corrections",
+        ]
+
+    def test_compares_what_came_before_and_after_a_commit(self, da_score: DaScore) -> None:
+        shown = da_score("work", "--since-commit", "f05ce0048ec2").out
+        assert shown.startswith("since f05ce0048ec2 against before f05ce0048ec2\n")
+
+    def test_says_what_cannot_be_compared(self, da_score: DaScore) -> None:
+        assert "this repository has no such commit" in one_line(
+            da_score("work", "--since-commit", "deadbeef")
+        )
+        assert "no work of 2020-01" in one_line(da_score("work", "--against", "2020-01"))
+        both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
+        assert "two comparisons" in both.err
