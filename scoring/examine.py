@@ -25,8 +25,6 @@ from scoring.log.selection import Selection
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import PaidWork, Spending, spending_of
 from scoring.score import score_iterations
-from scoring.sidecars.emitter import emit
-from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, read_score
 from scoring.sidecars.states import CURRENT, State, state_of
@@ -224,13 +222,10 @@ class LogView(Frozen, frozen=True):
             only = {record.iteration for record in chosen}
         opened: list[Evidence] = []
         scored = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
-        stored_marks = fingerprints(
-            None if self.recompute else sources.cache_dir, log, rubric, keeps=False
-        )
 
         outcomes: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
-        with stored_marks as marks, stored_prices(sources.cache_dir):
+        with stored_prices(sources.cache_dir):
             for (iteration,) in scored(records, log, sources, rubric):
                 if outcomes is None:  # the evidence is open once the first iteration is scored
                     outcomes = self._outcomes(records, chosen, opened[0])
@@ -246,7 +241,6 @@ class LogView(Frozen, frozen=True):
                     provenance = None
                     if iteration.provenance:
                         provenance = read_provenance(log, number)
-                    is_edited = marks.is_edited(number, iteration.inputs, emit(sidecar.as_dict()))
                     state = state_of(
                         sidecar,
                         rubric,
@@ -254,7 +248,6 @@ class LogView(Frozen, frozen=True):
                         iteration.signals,
                         provenance,
                         iteration.provenance,
-                        is_edited,
                     )
 
                 yield ExaminedIteration(

@@ -20,9 +20,9 @@ from scoring.log.model import IterationRecord, Records
 from scoring.log.selection import Selection
 from scoring.scored import LogSummary, ScoredIteration, ScoredLine, ScoredLog, shares_of_signals
 from scoring.sessions import SessionIterRef, aggregate_sessions, sessions_of
-from scoring.sidecars.fingerprint import Fingerprints, fingerprints, inputs_of
 from scoring.sidecars.provenance import Loss, provenance_of
 from scoring.sidecars.scores import iteration_score_path, write_session_scores
+from scoring.sidecars.stamp import Stamps, inputs_of, stamps_of_log
 from scoring.sidecars.writing import (
     PreparedSidecar,
     prepare_sidecar,
@@ -336,8 +336,8 @@ def score_whole_log(
     marks: list[bytes] = []
     present: Counter[str] = Counter()
 
-    with fingerprints(sources.cache_dir if write else None, iter_log_dir, rubric) as known:
-        queue = _SidecarQueue(iter_log_dir, sources, known) if write else None
+    with stamps_of_log(sources.cache_dir if write else None, iter_log_dir, rubric) as stamps:
+        queue = _SidecarQueue(iter_log_dir, sources, stamps) if write else None
 
         for (scored,) in score_iterations(
             records,
@@ -389,10 +389,10 @@ def _lost_evidence(iter_log_dir: Path, scored: ScoredIteration) -> tuple[Loss, .
 class _SidecarQueue:
     """Sidecars that wait to be written, many at once."""
 
-    def __init__(self, iter_log_dir: Path, sources: Sources, known: Fingerprints) -> None:
+    def __init__(self, iter_log_dir: Path, sources: Sources, stamps: Stamps) -> None:
         self._log_dir = iter_log_dir
         self._warn = sources.warn
-        self._known = known
+        self._stamps = stamps
         self._waiting: list[PreparedSidecar] = []
 
     def add(self, scored: ScoredIteration) -> tuple[Loss, ...]:
@@ -405,5 +405,5 @@ class _SidecarQueue:
 
     def write(self) -> None:
         """Write what waits."""
-        write_sidecars(self._log_dir, self._waiting, self._warn, self._known)
+        write_sidecars(self._log_dir, self._waiting, self._warn, self._stamps)
         self._waiting.clear()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
-FORMAT = 14
+FORMAT = 15
 """Goes up when the bytes of any kind mean something else.
 
 Two versions of da-score share the file, and no row of it.
@@ -22,14 +22,14 @@ Two versions of da-score share the file, and no row of it.
 
 NAME: Final = "store.sqlite"
 
-Kind = Literal["transcript", "entry", "git", "lines", "price", "fingerprint", "embedding"]
+Kind = Literal["transcript", "entry", "git", "lines", "price", "stamp", "embedding"]
 KINDS: Final[tuple[Kind, ...]] = (
     "transcript",
     "entry",
     "git",
     "lines",
     "price",
-    "fingerprint",
+    "stamp",
     "embedding",
 )
 
@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS secrets (secret BLOB);
 _SELECT = "SELECT key, stamp, checksum, value FROM kept WHERE format = ? AND kind = ? AND "
 _INSERT = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RANDOM_KEY = "INSERT INTO secrets SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secrets)"
-_DELETE_OLD = "DELETE FROM kept WHERE day < ? AND kind != 'fingerprint'"
+_DELETE_OLD = "DELETE FROM kept WHERE day < ? AND kind != 'stamp'"
 
 
 class _Answer(NamedTuple):

@@ -301,14 +301,12 @@ def test_a_store_that_is_only_read_is_never_taken_away(cache_dir: Path) -> None:
         assert (cache_dir / NAME).exists()
 
 
-def test_fingerprints_stay_however_old_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stamps_stay_however_old_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(tmp_path) as store:
-        store.put("fingerprint", "key", b"1", b"value")
+        store.put("stamp", "key", b"1", b"value")
     later = store_module._today() + 1000
     monkeypatch.setattr(store_module, "_today", lambda: later)
     with Store(tmp_path) as store:
         store.put("entry", "key", b"1", b"value")
     with Store(tmp_path) as store:
-        assert store.get("fingerprint", "key", b"1") == b"value"
+        assert store.get("stamp", "key", b"1") == b"value"

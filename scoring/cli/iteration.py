@@ -38,10 +38,10 @@ from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.spending import spending_of
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
-from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.sidecars.provenance import read_provenance
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, read_score
+from scoring.sidecars.stamp import stamps_of_log
 from scoring.sidecars.states import CURRENT, State
 from scoring.sidecars.writing import write_iterations
 from scoring.signals.diminishing_returns import deliberation_shown
@@ -142,8 +142,8 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
     )
     ((scored,),) = scores
 
-    with fingerprints(evidence.cache_dir, log_dir, rubric) as inputs_of_scores:
-        write_iterations(log_dir, [scored], warn, inputs_of_scores)
+    with stamps_of_log(evidence.cache_dir, log_dir, rubric) as stamps:
+        write_iterations(log_dir, [scored], warn, stamps)
     bring_session_up_to_date(
         log_dir,
         rubric,

@@ -96,7 +96,7 @@ def artifact_place(repo_root: Path | str, path: str) -> str:
         return ""
 
     artifact = artifact_path(repo_root, path)
-    if artifact is None or not artifact.is_file():
+    if artifact is None or not os.path.isfile(artifact):
         return ""
     return os.path.relpath(artifact, os.path.realpath(repo_root))
 

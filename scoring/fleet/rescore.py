@@ -17,7 +17,7 @@ from scoring.fleet import tables as fleet_tables
 from scoring.fleet.dataset import DataSet, RepositoryState, sql_text
 from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import CLAIMS, ITERATION, KEPT, MONTH, REPOSITORY, RUBRIC, SEEN, WORK
-from scoring.sidecars.fingerprint import digest_of
+from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import (
     IterationObjectives,

@@ -24,7 +24,7 @@ from scoring.fleet.sources import (
 )
 from scoring.fleet.tables import FLEET_TABLES, WORK
 from scoring.log.settings import days_of
-from scoring.sidecars.fingerprint import digest_of
+from scoring.sidecars.stamp import digest_of
 
 _LOOKING_THREADS = 8
 """How many threads find out which repositories changed: they wait for the file system."""

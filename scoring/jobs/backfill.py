@@ -18,7 +18,6 @@ from scoring.jobs.sidecar_comparison import (
     SidecarComparison,
     cause_of_change,
     compare_with_sidecar,
-    git_answers_as_before,
     lost_signals,
 )
 from scoring.log.model import Records
@@ -26,14 +25,11 @@ from scoring.log.settings import Settings
 from scoring.score import score_iterations
 from scoring.scored import ScoredIteration
 from scoring.sessions import session_score
-from scoring.sidecars.fingerprint import (
-    Fingerprints,
-    fingerprints,
-)
 from scoring.sidecars.provenance import (
     write_scores,
 )
 from scoring.sidecars.scores import PersistedScore
+from scoring.sidecars.stamp import Stamps, stamps_of_log
 from scoring.sidecars.writing import write_session
 from scoring.temporary import remove_stale_files
 
@@ -194,7 +190,7 @@ def _bring_up_to_date(
         remove_stale_files(log)
 
     scores: dict[int, PersistedScore] = {}
-    with fingerprints(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as known:
+    with stamps_of_log(plan.cache_dir, log, rubric, keeps=not plan.dry_run) as stamps:
         for (iteration,) in score_iterations(
             records,
             log,
@@ -204,7 +200,7 @@ def _bring_up_to_date(
             labels=plan.observe,
             compare=False,
         ):
-            score = _bring_iteration_up_to_date(iteration, plan, known, report, take)
+            score = _bring_iteration_up_to_date(iteration, plan, stamps, report, take)
             if score is not None:
                 # Sessions do not need the rows, which take most of the memory.
                 scores[score.iteration] = replace_struct(score, breakdown=())
@@ -233,13 +229,13 @@ def _sources_of(job: LogJob, plan: BackfillPlan, report: LogReport) -> Sources:
 def _bring_iteration_up_to_date(
     scored: ScoredIteration,
     plan: BackfillPlan,
-    known: Fingerprints,
+    stamps: Stamps,
     report: LogReport,
     take: TakeResult,
 ) -> PersistedScore | None:
     """Write the sidecar of an iteration where it is not up to date, and return what counts."""
     log = report.iter_log_dir
-    comparison = compare_with_sidecar(scored, log, known)
+    comparison = compare_with_sidecar(scored, log, stamps)
 
     reason = _reason_to_score(comparison, plan, report)
     if reason is not None and not plan.allow_evidence_loss:
@@ -252,9 +248,9 @@ def _bring_iteration_up_to_date(
         report.scored[comparison.iteration] = reason
         if not plan.dry_run:
             write_scores(log, [comparison.files])
-            known.put(comparison.iteration, comparison.fingerprint)
+            stamps.put(comparison.iteration, comparison.stamp)
     elif comparison.same_bytes:
-        _complete(comparison, plan, known, log)
+        _complete(comparison, plan, stamps, log)
 
     score = comparison.old_score if reason is None else comparison.files.score
     if score is None:
@@ -291,10 +287,9 @@ def _reason_to_score(
         cause = cause_of_change(comparison)
         if cause is not None:
             return cause
-        if not git_answers_as_before(comparison):
-            if plan.refresh_git:
-                return "git answers differently"
-            report.git_changed.append(comparison.iteration)
+        if plan.refresh_git:
+            return "git answers differently"
+        report.git_changed.append(comparison.iteration)
 
     report.up_to_date += 1
     return None
@@ -326,12 +321,12 @@ def _is_since(facts: IterationFacts, since: datetime.date) -> bool:
 def _complete(
     comparison: SidecarComparison,
     plan: BackfillPlan,
-    known: Fingerprints,
+    stamps: Stamps,
     log: Path,
 ) -> None:
     """Keep what a right sidecar was computed from, where the store or the log does not have it."""
-    if comparison.fingerprint != comparison.old_fingerprint:
-        known.put(comparison.iteration, comparison.fingerprint)
+    if comparison.stamp != comparison.old_stamp:
+        stamps.put(comparison.iteration, comparison.stamp)
     if comparison.provenance and comparison.old_provenance is None and not plan.dry_run:
         write_scores(log, [comparison.files])
 

@@ -15,7 +15,6 @@ from scoring.log.load import Broken, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.score import score_iterations
 from scoring.sessions import session_score
-from scoring.sidecars.fingerprint import fingerprints
 from scoring.sidecars.scores import (
     PersistedScore,
     is_plain_session_id,
@@ -23,6 +22,7 @@ from scoring.sidecars.scores import (
     read_score,
     session_score_path,
 )
+from scoring.sidecars.stamp import stamps_of_log
 from scoring.sidecars.writing import write_iterations, write_session
 from scoring.text import spans
 
@@ -117,8 +117,8 @@ def close_task(
             records, iter_log_dir, sources, rubric, only=chosen
         )
     ]
-    with fingerprints(sources.cache_dir, iter_log_dir, rubric) as known_fingerprints:
-        write_iterations(iter_log_dir, scored, warn, known_fingerprints)
+    with stamps_of_log(sources.cache_dir, iter_log_dir, rubric) as stamps:
+        write_iterations(iter_log_dir, scored, warn, stamps)
     for scored_iteration in scored:
         scores[scored_iteration.record.iteration] = scored_iteration.persisted
 

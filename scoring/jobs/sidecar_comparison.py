@@ -7,7 +7,6 @@ from scoring.errors import InputError
 from scoring.evidence.facts import IterationFacts
 from scoring.files import holds, read_file
 from scoring.scored import ScoredIteration
-from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, digest_of, fingerprint
 from scoring.sidecars.provenance import (
     Provenance,
     Sidecar,
@@ -17,6 +16,7 @@ from scoring.sidecars.provenance import (
     sidecar_of,
 )
 from scoring.sidecars.scores import PersistedScore, iteration_score_path, parse_iteration_score
+from scoring.sidecars.stamp import Stamp, Stamps, digest_of, stamp_of_score
 from scoring.sidecars.states import in_words, lost_evidence
 
 _UNKNOWN_CHANGE = "result differs, and what it was computed from was not kept"
@@ -29,21 +29,21 @@ class SidecarComparison:
     Attributes:
         facts: the evidence.
         files: the sidecar that the evidence gives now.
-        fingerprint: what that is computed from.
+        stamp: what that is computed from.
         provenance: the same in numbers, under rules that keep it.
         old_score: the score on disk; None for no sidecar, or one that cannot be read.
         old_data: the bytes of the sidecar on disk; None for no sidecar.
-        old_fingerprint: what the last score was computed from; None where that was not kept.
+        old_stamp: what the last score was computed from; None where that was not kept.
         old_provenance: the same in numbers.
     """
 
     facts: IterationFacts
     files: Sidecar
-    fingerprint: Fingerprint
+    stamp: Stamp
     provenance: Provenance | None
     old_score: PersistedScore | None
     old_data: bytes | None
-    old_fingerprint: Fingerprint | None
+    old_stamp: Stamp | None
     old_provenance: Provenance | None
 
     @property
@@ -57,29 +57,26 @@ class SidecarComparison:
         return self.old_data == self.files.data
 
     @property
-    def old_fingerprint_is_of_sidecar(self) -> bool:
-        """Whether the last fingerprint is that of the bytes on disk."""
-        if self.old_fingerprint is None or self.old_data is None:
-            return False
-        return self.old_fingerprint.sidecar == digest_of(self.old_data)
+    def stamp_of_sidecar(self) -> Stamp | None:
+        """What the bytes on disk were computed from; None where that is not known."""
+        if self.old_stamp is None or self.old_data is None:
+            return None
+        if self.old_stamp.sidecar != digest_of(self.old_data):
+            return None
+        return self.old_stamp
 
 
-def compare_with_sidecar(
-    scored: ScoredIteration, log: Path, known: Fingerprints
-) -> SidecarComparison:
+def compare_with_sidecar(scored: ScoredIteration, log: Path, stamps: Stamps) -> SidecarComparison:
     """Compare an iteration as it is scored now with its sidecar in a log.
 
     Args:
         scored: the iteration.
         log: the log.
-        known: what the last scores of the log were computed from.
+        stamps: what the last scores of the log were computed from.
     """
     iteration = scored.record.iteration
     provenance = scored.provenance
     files = sidecar_of(scored.persisted, provenance)
-
-    old_fingerprint = known.get(iteration)
-    new_fingerprint = fingerprint(scored.inputs, scored.facts, files.data)
 
     old_provenance = None
     if provenance:
@@ -92,11 +89,11 @@ def compare_with_sidecar(
     return SidecarComparison(
         facts=scored.facts,
         files=files,
-        fingerprint=new_fingerprint,
+        stamp=stamp_of_score(scored.inputs, scored.facts, files.data),
         provenance=provenance,
         old_score=_score_on_disk(log, files, old_data),
         old_data=old_data,
-        old_fingerprint=old_fingerprint,
+        old_stamp=stamps.get(iteration),
         old_provenance=old_provenance,
     )
 
@@ -125,11 +122,10 @@ def _score_on_disk(log: Path, files: Sidecar, old_data: bytes | None) -> Persist
 
 
 def cause_of_change(comparison: SidecarComparison) -> str | None:
-    """Return why a sidecar differs, or None where only git may answer otherwise now."""
-    old = comparison.old_fingerprint
-
-    if old is not None and comparison.old_fingerprint_is_of_sidecar:
-        return None if comparison.fingerprint.same_inputs(old) else "inputs changed"
+    """Return why a sidecar differs, or None where only git answers otherwise now."""
+    old_stamp = comparison.stamp_of_sidecar
+    if old_stamp is not None:
+        return None if comparison.stamp.same_inputs(old_stamp) else "inputs changed"
 
     # The store does not tell, but the provenance in the log may.
     if comparison.old_provenance and comparison.provenance:
@@ -138,21 +134,14 @@ def cause_of_change(comparison: SidecarComparison) -> str | None:
     return _UNKNOWN_CHANGE
 
 
-def git_answers_as_before(comparison: SidecarComparison) -> bool:
-    """Tell whether git is known to answer as it did for the sidecar."""
-    old = comparison.old_fingerprint
-    return old is not None and comparison.fingerprint.same("git", old)
-
-
 def lost_signals(comparison: SidecarComparison) -> list[str]:
     """Return the signals, in words, that had evidence in the old score and lack it now."""
     if not comparison.old_score or not comparison.old_data:
         return []
 
-    old_fingerprint = comparison.old_fingerprint
-    if old_fingerprint is not None and comparison.old_fingerprint_is_of_sidecar:
-        if old_fingerprint.same("facts", comparison.fingerprint):
-            return []
+    old_stamp = comparison.stamp_of_sidecar
+    if old_stamp is not None and old_stamp.same_facts(comparison.stamp):
+        return []
 
     lost = lost_evidence(
         comparison.old_score,

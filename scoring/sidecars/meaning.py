@@ -86,7 +86,7 @@ def keep_meaning(
     """
     value = verdict.encode() + b"\n" + b"".join(marks)
     with Store(cache_dir) as store:
-        store.put("fingerprint", _key(about), _NO_STAMP, value)
+        store.put("stamp", _key(about), _NO_STAMP, value)
 
 
 def kept_meaning(
@@ -97,7 +97,7 @@ def kept_meaning(
     A score that was not among those measured makes it :data:`NOT_MEASURED`.
     """
     with Store(cache_dir, keeps=False) as store:
-        value = store.get("fingerprint", _key(about), _NO_STAMP) or b""
+        value = store.get("stamp", _key(about), _NO_STAMP) or b""
 
     verdict, _, measured = value.partition(b"\n")
     known = {measured[at : at + _MARK_BYTES] for at in range(0, len(measured), _MARK_BYTES)}

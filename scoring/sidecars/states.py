@@ -37,7 +37,6 @@ from scoring.text import cut, spans
 
 StateName: TypeAlias = Literal["current", "stale", "unverified"]
 
-_EDITED = "its entry or a file beside it was edited since"
 _LONGEST_DETAIL = 160
 _WEIGHT_OF_ERRORS = 2
 
@@ -106,7 +105,6 @@ def state_of(
     signals: SignalSet,
     old_provenance: Provenance | None,
     new_provenance: Provenance | None,
-    edited: bool = False,
 ) -> State:
     """Return what a sidecar is worth under a rubric.
 
@@ -117,7 +115,6 @@ def state_of(
         signals: what the signals make of these facts.
         old_provenance: that of the sidecar; None without one.
         new_provenance: that of a new score; None under rules that keep none.
-        edited: whether its entry, or a file of the entry, is known to have changed.
     """
     if kept.rubric_version != rubric.version:
         version = kept.rubric_version or "unknown"
@@ -126,20 +123,17 @@ def state_of(
 
     computed = build_persisted_score(rubric.score(signals), facts.record)
     if _say_the_same(kept, computed):
-        if edited:
-            return State("stale", _EDITED)
         return CURRENT
 
     lost = _lost(kept, computed, facts, old_provenance, new_provenance)
     expected = _expected(kept, rubric, facts, signals, old_provenance, lost)
-    if lost and not edited and _say_the_same(kept, expected):
+    if lost and _say_the_same(kept, expected):
         reason = f"evidence is gone: {' and '.join(in_words(lost))}"
         return State("unverified", reason, lost=lost)
 
     says_more = _how_it_says_more(kept, expected, rubric)
     reason = says_more or next(_differences(kept, expected), "")
-    if not reason:
-        reason = _EDITED if edited else "its details are not those of the evidence"
+    reason = reason or "its details are not those of the evidence"
     return State("stale", reason, says_more, lost)
 
 

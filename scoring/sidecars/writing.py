@@ -8,8 +8,8 @@ from scoring.errors import Warn, WriteError, silent
 from scoring.scored import ScoredIteration, ScoredLog
 from scoring.sessions import SessionScore
 from scoring.sidecars import scores
-from scoring.sidecars.fingerprint import Fingerprint, Fingerprints, fingerprint
 from scoring.sidecars.provenance import Loss, Sidecar, is_written, sidecar_of, write_scores
+from scoring.sidecars.stamp import Stamp, Stamps, stamp_of_score
 from scoring.sidecars.states import loss_on_disk, loss_warning
 
 
@@ -20,13 +20,13 @@ class PreparedSidecar(NamedTuple):
         files: the content of its files.
         is_on_disk: whether the files hold this already, byte for byte.
         lost: the evidence that the sidecar on disk has and this one lacks.
-        fingerprint: what the score was computed from; None without a cache.
+        stamp: what the score was computed from; None without a cache.
     """
 
     files: Sidecar
     is_on_disk: bool
     lost: tuple[Loss, ...]
-    fingerprint: Fingerprint | None
+    stamp: Stamp | None
 
 
 def prepare_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> PreparedSidecar:
@@ -38,18 +38,18 @@ def prepare_sidecar(iter_log_dir: Path | str, scored: ScoredIteration) -> Prepar
     if not is_on_disk:
         lost = tuple(loss_on_disk(iter_log_dir, files.score, scored.facts, scored.provenance))
 
-    taken = None
+    stamp = None
     if scored.inputs:
-        taken = fingerprint(scored.inputs, scored.facts, files.data)
+        stamp = stamp_of_score(scored.inputs, scored.facts, files.data)
 
-    return PreparedSidecar(files, is_on_disk, lost, taken)
+    return PreparedSidecar(files, is_on_disk, lost, stamp)
 
 
 def write_sidecars(
     iter_log_dir: Path | str,
     sidecars: Sequence[PreparedSidecar],
     warn: Warn,
-    known: Fingerprints | None,
+    stamps: Stamps | None,
 ) -> None:
     """Write sidecars that differ from those on disk.
 
@@ -57,7 +57,7 @@ def write_sidecars(
         iter_log_dir: the log.
         sidecars: of some iterations.
         warn: takes a line for each iteration that lost evidence.
-        known: keeps the fingerprints, once the sidecars are written.
+        stamps: keeps the stamps, once the sidecars are written.
 
     Raises:
         WriteError: some could not be written.
@@ -68,25 +68,25 @@ def write_sidecars(
 
     write_scores(iter_log_dir, [sidecar.files for sidecar in sidecars if not sidecar.is_on_disk])
 
-    if known is None:
+    if stamps is None:
         return
     for sidecar in sidecars:
-        if sidecar.fingerprint is not None:
-            known.put(sidecar.files.score.iteration, sidecar.fingerprint)
+        if sidecar.stamp is not None:
+            stamps.put(sidecar.files.score.iteration, sidecar.stamp)
 
 
 def write_iterations(
     iter_log_dir: Path | str,
     iterations: Iterable[ScoredIteration],
     warn: Warn = silent,
-    known: Fingerprints | None = None,
+    stamps: Stamps | None = None,
 ) -> None:
     """Write the sidecars of some iterations.
 
     Arguments and errors as :func:`write_sidecars`.
     """
     sidecars = [prepare_sidecar(iter_log_dir, iteration) for iteration in iterations]
-    write_sidecars(iter_log_dir, sidecars, warn, known)
+    write_sidecars(iter_log_dir, sidecars, warn, stamps)
 
 
 def write_scored_log(

@@ -245,7 +245,7 @@ class TestReasons:
         )  # the same bytes are not written again
 
     @pytest.mark.parametrize(
-        "when", ["scoring.score.signal_set", "scoring.jobs.sidecar_comparison.fingerprint"]
+        "when", ["scoring.score.signal_set", "scoring.jobs.sidecar_comparison.stamp_of_score"]
     )
     def test_show_the_next_time_when_an_input_changes_under_the_work(
         self, project: Project, monkeypatch: pytest.MonkeyPatch, when: str
@@ -303,11 +303,9 @@ class TestStore:
     @pytest.mark.usefixtures("done")
     def test_holds_digests_alone(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "cache" / store.NAME) as kept:
-            rows = [
-                row for (row,) in kept.execute("SELECT value FROM kept WHERE kind = 'fingerprint'")
-            ]
+            rows = [row for (row,) in kept.execute("SELECT value FROM kept WHERE kind = 'stamp'")]
         assert len(rows) == 9
-        assert all(re.fullmatch(rb"([0-9a-f]{24} ?){5}", row) for row in rows)
+        assert all(re.fullmatch(rb"([0-9a-f]{24} ?){4}", row) for row in rows)
 
     def test_is_kept_when_a_log_breaks_on_the_way(self, project: Project) -> None:
         (project.sidecar(5) / "in the way").mkdir(parents=True)

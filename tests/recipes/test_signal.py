@@ -167,8 +167,8 @@ def test_a_change_of_its_file_is_seen_by_the_batch_job(
 
 
 def kept(cache_dir: Path) -> list[object]:
-    """Return the fingerprints that the store has."""
+    """Return the stamps that the store has."""
     with contextlib.closing(sqlite3.connect(cache_dir / NAME)) as connection:
         return connection.execute(
-            "SELECT key, value FROM kept WHERE kind = 'fingerprint' ORDER BY key"
+            "SELECT key, value FROM kept WHERE kind = 'stamp' ORDER BY key"
         ).fetchall()

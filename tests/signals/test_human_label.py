@@ -137,7 +137,7 @@ class TestVote:
         assert having
         assert [v for v in rubric_versions() if labels_vote(released_rubric(v))] == having
 
-    def test_is_seen_by_the_fingerprint_there_and_not_elsewhere(self) -> None:
+    def test_is_seen_by_the_stamp_there_and_not_elsewhere(self) -> None:
         assert "iter-5.labels.yaml" in entry_file_names(5, {"human_label"})
         assert "iter-5.labels.yaml" not in entry_file_names(5, ())
 

@@ -1,6 +1,6 @@
 """What a score was computed from.
 
-Which change shows in which fingerprint, and what the store survives.
+Which change shows in which part of the stamp, and what the store survives.
 """
 
 from collections.abc import Callable
@@ -16,36 +16,32 @@ from rubric import released_rubric
 from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.log.load import load_iteration_log
-from scoring.sidecars.fingerprint import Fingerprint, fingerprint, fingerprints, inputs_of
+from scoring.sidecars.stamp import Stamp, inputs_of, stamp_of_score, stamps_of_log
 
-ONE = Fingerprint("inputs", "window", "facts", "git", "sidecar")
+ONE = Stamp("inputs", "window", "facts", "sidecar")
 
 
 class TestComparison:
     @pytest.mark.parametrize(
-        ("other", "inputs", "git"),
+        ("other", "inputs", "facts"),
         [
             pytest.param(ONE, True, True, id="the same"),
             pytest.param(replace(ONE, inputs="x"), False, True, id="the entry or what it names"),
             pytest.param(
-                replace(ONE, facts="x"), False, True, id="the transcript in the same window"
+                replace(ONE, facts="x"), False, False, id="the transcript in the same window"
             ),
             pytest.param(replace(ONE, window="x"), True, False, id="the window, which git decides"),
             pytest.param(
                 replace(ONE, window="x", facts="x"), True, False, id="the facts of another window"
             ),
-            pytest.param(replace(ONE, git="x"), True, False, id="git"),
-            pytest.param(
-                replace(ONE, inputs="x", git="x", facts="x"), False, False, id="everything"
-            ),
             pytest.param(replace(ONE, sidecar="x"), True, True, id="the sidecar is no input"),
         ],
     )
     def test_tells_inputs_from_answers_of_git(
-        self, other: Fingerprint, inputs: bool, git: bool
+        self, other: Stamp, inputs: bool, facts: bool
     ) -> None:
-        assert (ONE.same_inputs(other), ONE.same("git", other)) == (inputs, git)
-        assert (other.same_inputs(ONE), other.same("git", ONE)) == (inputs, git)
+        assert (ONE.same_inputs(other), ONE.same_facts(other)) == (inputs, facts)
+        assert (other.same_inputs(ONE), other.same_facts(ONE)) == (inputs, facts)
 
 
 ENTRY = """\
@@ -90,13 +86,13 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    def taken(self) -> Fingerprint:
+    def taken(self) -> Stamp:
         records = load_iteration_log(self.log)
         sources = Sources.under(REFERENCE, self.repo.path, [self.transcripts])
         with sources.transcripts() as scan:
             evidence = Evidence(records, self.log, sources, scan)
             inputs = inputs_of(records[0], evidence, self.log, ())
-            return fingerprint(inputs, evidence.of(records[0]), b"sidecar")
+            return stamp_of_score(inputs, evidence.of(records[0]), b"sidecar")
 
 
 @pytest.fixture
@@ -107,12 +103,12 @@ def project(repo: Repo, tmp_path: Path) -> Project:
 Change = Callable[[Project], object]
 
 
-def differing(one: Fingerprint, other: Fingerprint) -> set[str]:
-    names = ("inputs", "window", "facts", "git", "sidecar")
+def differing(one: Stamp, other: Stamp) -> set[str]:
+    names = ("inputs", "window", "facts", "sidecar")
     return {name for name in names if getattr(one, name) != getattr(other, name)}
 
 
-class TestFingerprint:
+class TestStamp:
     @pytest.mark.parametrize(
         ("change", "shows"),
         [
@@ -170,7 +166,7 @@ class TestFingerprint:
             pytest.param(
                 lambda p: p.transcript.unlink(), {"facts"}, id="a transcript that is gone"
             ),
-            pytest.param(lambda p: p.repo.revert(p.sha), {"git"}, id="a revert on the trunk"),
+            pytest.param(lambda p: p.repo.revert(p.sha), set(), id="a revert on the trunk"),
             pytest.param(
                 lambda p: p.repo.commit({"src/b.py": "b"}, "other"),
                 set(),
@@ -210,35 +206,31 @@ class TestStore:
         return tmp_path / "log"
 
     @staticmethod
-    def keep(
-        cache: Path | None, log: Path, found: dict[int, Fingerprint], rubric: str = "2.1.0"
-    ) -> None:
-        with fingerprints(cache, log, released_rubric(rubric)) as known:
+    def keep(cache: Path | None, log: Path, found: dict[int, Stamp], rubric: str = "2.1.0") -> None:
+        with stamps_of_log(cache, log, released_rubric(rubric)) as known:
             for iteration, one in found.items():
                 known.put(iteration, one)
 
     @staticmethod
-    def kept(
-        cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0"
-    ) -> Fingerprint | None:
-        with fingerprints(cache, log, released_rubric(rubric)) as known:
+    def kept(cache: Path | None, log: Path, iteration: int, rubric: str = "2.1.0") -> Stamp | None:
+        with stamps_of_log(cache, log, released_rubric(rubric)) as known:
             return known.get(iteration)
 
     def test_gives_back_what_was_kept(self, cache: Path, log: Path) -> None:
-        self.keep(cache, log, {1: ONE, 20: replace(ONE, git="x")})
+        self.keep(cache, log, {1: ONE, 20: replace(ONE, facts="x")})
         self.keep(cache, log, {2: ONE})
         assert [self.kept(cache, log, n) for n in (1, 2, 3, 20)] == [
             ONE,
             ONE,
             None,
-            replace(ONE, git="x"),
+            replace(ONE, facts="x"),
         ]
 
     def test_is_of_one_log_and_one_rubric(self, cache: Path, log: Path, tmp_path: Path) -> None:
         self.keep(cache, log, {1: ONE})
         assert self.kept(cache, tmp_path / "other", 1) is None
         assert self.kept(cache, log, 1, "2.0.2") is None
-        self.keep(cache, log, {1: replace(ONE, git="x")}, "2.0.2")
+        self.keep(cache, log, {1: replace(ONE, facts="x")}, "2.0.2")
         assert self.kept(cache, log, 1) == ONE
 
     def test_knows_a_log_by_any_name(
@@ -255,10 +247,8 @@ class TestStore:
         assert self.kept(None, log, 1) is None
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.parametrize(
-        "row", [b"", b"inputs window facts git", b"\xff", b"a b c d e f"], ids=ascii
-    )
+    @pytest.mark.parametrize("row", [b"", b"inputs window facts", b"\xff", b"a b c d e"], ids=ascii)
     def test_that_is_not_whole_is_none(self, cache: Path, log: Path, row: bytes) -> None:
-        with fingerprints(cache, log, released_rubric("2.1.0")) as known:
-            known._store.put("fingerprint", f"{known._prefix}1", b"", row)
+        with stamps_of_log(cache, log, released_rubric("2.1.0")) as known:
+            known._store.put("stamp", f"{known._prefix}1", b"", row)
         assert self.kept(cache, log, 1) is None
