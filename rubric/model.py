@@ -207,12 +207,12 @@ class Rubric:
     def band(self, value: float) -> str:
         """Name the band of ``value``.
 
-        Values outside 0 to 1 take the nearest band.
+        Values outside 0 to 1 take the nearest band. "" where the rubric has no bands.
         """
         for band in self.bands:
             if value >= band.min:
                 return band.name
-        return self.bands[-1].name
+        return self.bands[-1].name if self.bands else ""
 
     def signal(self, signal_id: str) -> SignalSpec | None:
         """Return the spec of ``signal_id``, or None when this rubric does not have it."""

@@ -74,6 +74,7 @@ from scoring.parity import (
     build_signal_sets,
     extract_git_signals,
     extract_hook_outcomes_signal,
+    extract_human_label_signals,
     extract_iteration_objectives,
     extract_iterlog_signals,
 )
@@ -115,6 +116,7 @@ from scoring.sidecars.writing import write_scored_log
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
 from scoring.signals.hook_outcomes import HOOK_OUTCOMES
+from scoring.signals.human_label import HUMAN_LABEL
 from scoring.signals.landed import LANDED
 from scoring.signals.scope import SCOPE
 from scoring.signals.tests import TESTS
@@ -153,6 +155,7 @@ __all__ = [
     "CORRECTION_PRESSURE",
     "DIMINISHING_RETURNS",
     "HOOK_OUTCOMES",
+    "HUMAN_LABEL",
     "LANDED",
     "ROLE_IMPL",
     "ROLE_REVIEW",
@@ -235,6 +238,7 @@ __all__ = [
     "examine_iteration",
     "extract_git_signals",
     "extract_hook_outcomes_signal",
+    "extract_human_label_signals",
     "extract_iteration_objectives",
     "extract_iterlog_signals",
     "find_meeting_config",

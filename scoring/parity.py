@@ -10,6 +10,7 @@ from scoring.errors import silent
 from scoring.evidence.artifacts import Corrections, artifact_status
 from scoring.evidence.entry_files import PROFILE, hook_facts
 from scoring.evidence.facts import Evidence
+from scoring.evidence.labels import label_facts
 from scoring.evidence.rules import REFERENCE, RULES, Options, Sources
 from scoring.evidence.scopes import declared_scopes
 from scoring.evidence.transcripts.facts import IterationWindow, ReadingOptions, TranscriptPlaces
@@ -19,6 +20,7 @@ from scoring.signals import values
 from scoring.signals.correction_pressure import CORRECTION_PRESSURE, pressure_value
 from scoring.signals.diminishing_returns import DIMINISHING_RETURNS
 from scoring.signals.hook_outcomes import HOOK_OUTCOMES, hook_value
+from scoring.signals.human_label import HUMAN_LABEL, label_value
 from scoring.signals.landed import LANDED, landed_claim, landed_value
 from scoring.signals.objectives import objective_checks
 from scoring.signals.scope import SCOPE, scope_claim, scope_value
@@ -80,6 +82,7 @@ def build_signal_sets(
     repo_dir: Path | str,
     *transcript_dirs: Path | str,
     meter: MeterUse = "votes",
+    labels: bool = True,
     evidence: str = EVIDENCE_REFERENCE,
     **options: Unpack[Options],
 ) -> list[values.SignalSet]:
@@ -90,6 +93,7 @@ def build_signal_sets(
         repo_dir: the repository.
         transcript_dirs: folders of transcripts; without any the rules decide where to look.
         meter: what becomes of DR transcripts.
+        labels: whether people's labels are read; they vote under rubrics with ``human_label``.
         evidence: the name of the rules under which evidence is read.
         options: how evidence is found and read.
 
@@ -105,9 +109,13 @@ def build_signal_sets(
             return []
 
         profile = None if meter == "unread" else PROFILE
-        facts = Evidence(records, iter_log_dir, sources, scan, profile=profile)
-        optional_signals = {DIMINISHING_RETURNS} if meter == "votes" else ()
-        return [signal_set(facts.of(record), optional_signals) for record in records]
+        facts = Evidence(records, iter_log_dir, sources, scan, profile=profile, labels=labels)
+        wanted = set()
+        if meter == "votes":
+            wanted.add(DIMINISHING_RETURNS)
+        if labels:
+            wanted.add(HUMAN_LABEL)
+        return [signal_set(facts.of(record), wanted) for record in records]
 
 
 def assemble_signal_set(
@@ -119,10 +127,12 @@ def assemble_signal_set(
     hook_outcomes: values.SignalValue,
     diminishing_returns: values.SignalValue | None = None,
     deliberation: values.Deliberation | None = None,
+    human_label: values.SignalValue | None = None,
 ) -> values.SignalSet:
     """Join what was extracted of one iteration into its signals.
 
-    Reads nothing. ``diminishing_returns`` and ``deliberation`` are None unless asked for.
+    Reads nothing. ``diminishing_returns``, ``deliberation`` and ``human_label`` are None unless
+    asked for.
     """
     corrections = Corrections(
         iterlog.retries, iterlog.user_corrections, iterlog.corrections_reported
@@ -140,6 +150,8 @@ def assemble_signal_set(
     }
     if diminishing_returns is not None:
         signals[DIMINISHING_RETURNS] = diminishing_returns
+    if human_label is not None:
+        signals[HUMAN_LABEL] = human_label
 
     observations = _integrity_observations(record, iterlog, git)
     return values.SignalSet(record.iteration, signals, objective, observations, deliberation)
@@ -213,6 +225,11 @@ def extract_git_signals(record: IterationRecord, repo_dir: Path | str) -> GitSig
 def extract_hook_outcomes_signal(iter_log_dir: Path | str, iteration: int) -> values.SignalValue:
     """Return what the hook gates did in one iteration. Never raises."""
     return hook_value(hook_facts(iter_log_dir, iteration), iteration)
+
+
+def extract_human_label_signals(iter_log_dir: Path | str, iteration: int) -> values.SignalValue:
+    """Return how people judged one iteration. Never raises."""
+    return label_value(label_facts(iter_log_dir, iteration), iteration)
 
 
 def backfill_iterations(

@@ -8,11 +8,19 @@ import click
 
 from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_options
 from scoring.cli.output import reply, warn
-from scoring.errors import OptionError
 from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
 from scoring.jobs import hook_install
-from scoring.jobs.write_beside import CLASSES, RESULTS, record_hook_outcome, stamp
+from scoring.jobs.write_beside import (
+    CLASSES,
+    LIFECYCLES,
+    PLATFORMS,
+    RESULTS,
+    SKILLS,
+    active_iteration,
+    record_hook_outcome,
+    stamp,
+)
 from scoring.log.settings import Settings, resolve_settings
 from scoring.text import printable
 from scoring.views.table import Cell, Column, Table
@@ -124,24 +132,36 @@ def _report(
 
 @command.command(
     "record",
-    epilog="Example:  da-score hook record 7 --rule no-tests --result advise --lifecycle stop",
+    epilog="Example:  da-score hook record --sentinel run-7 --rule tests.R1 --result advise "
+    "--lifecycle stop",
 )
-@click.argument("iteration", metavar="N", type=Whole(0, 10**9))
+@click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
 @click.option(
-    "--rule", "rule_id", required=True, metavar="ID", help="The rule that the hook gate checked."
+    "--sentinel",
+    "sentinel_id",
+    required=True,
+    metavar="ID",
+    help="The run of the gate.",
+)
+@click.option(
+    "--rule",
+    "rule_id",
+    required=True,
+    metavar="ID",
+    help="The rule that it checked, as iteration-close.R1.1.",
 )
 @click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
 @click.option(
     "--lifecycle",
     "lifecycle_point",
     required=True,
-    metavar="POINT",
-    help=f"When it ran: {', '.join(CLASSES)}, or another name.",
+    type=click.Choice(list(LIFECYCLES)),
+    help="When it ran.",
 )
 @click.option(
     "--class",
     "intervention",
-    metavar="NAME",
+    type=click.Choice(CLASSES),
     help="The intervention class.  [default: by the lifecycle]",
 )
 @click.option(
@@ -149,46 +169,51 @@ def _report(
     "correlation_id",
     default="",
     metavar="ID",
-    help="What the records of one event have in common.",
+    help="What the records of one event have in common.  [default: the sentinel]",
 )
-@click.option(
-    "--sentinel",
-    "sentinel_id",
-    default="",
-    metavar="ID",
-    help="The gate.",
-)
-@click.option("--skill", default="", metavar="NAME", help="The skill that the gate belongs to.")
-@click.option("--platform", default="", metavar="NAME", help="The harness.")
+@click.option("--skill", type=click.Choice(SKILLS), help="The skill of the gate.")
+@click.option("--platform", type=click.Choice(PLATFORMS), help="The harness.")
 @settings_options(*LOG_OPTIONS)
 def record(
-    iteration: int,
+    iteration: int | None,
     intervention: str | None,
+    skill: str | None,
+    platform: str | None,
     settings: Settings,
     **fields: str,
 ) -> None:
     """Add what a hook gate did to the hook outcomes of iteration N.
 
-    Several processes may do this at once: each waits for the others.
+    N is by default the newest iteration of the log. A record that the file has already, of the
+    same sentinel, rule, lifecycle and class, is not added again. Several processes may do this at
+    once: each waits for the others.
     """
-    lifecycle = fields["lifecycle_point"]
-    intervention_class = intervention or CLASSES.get(lifecycle)
-    if intervention_class is None:
-        raise OptionError(
-            f"--lifecycle {lifecycle}: its intervention class is not known; name it with --class"
-        )
+    if iteration is None:
+        iteration = active_iteration(settings.iter_log_dir)
+    if iteration is None:
+        warn(f"{settings.iter_log_dir} has no entry, so nothing was recorded")
+        reply(settings.json, {"path": None, "is_recorded": False}, "")
+        return
 
-    outcome = HookOutcome(**fields, intervention_class=intervention_class, ts=stamp())
-    path = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
+    intervention_class = intervention or LIFECYCLES[fields["lifecycle_point"]]
+    outcome = HookOutcome(
+        **fields,
+        skill=skill or "",
+        platform=platform or "",
+        intervention_class=intervention_class,
+        ts=stamp(),
+    )
+    path, is_new = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
     is_scored = intervention_class in SCORED_CLASSES
 
-    text = f"{printable(str(path))}: recorded"
+    text = f"{printable(str(path))}: {'recorded' if is_new else 'recorded already'}"
     if not is_scored:
         text += f" ({intervention_class} is observed and never scored)"
     value = {
         "path": str(path),
         "intervention_class": intervention_class,
         "is_scored": is_scored,
+        "is_recorded": is_new,
     }
     reply(settings.json, value, text + "\n")
 

@@ -56,6 +56,15 @@ from scoring.views.score_pages import (
     scored_now_payload,
 )
 
+_KEYS_OF_HOOK_SOURCES = (
+    "sentinel_id",
+    "rule_id",
+    "result",
+    "lifecycle_point",
+    "intervention_class",
+    "correlation_id",
+)
+
 
 class IterationToShow(Frozen, frozen=True):
     """The score of one iteration, and what the evidence says about it today.
@@ -214,10 +223,18 @@ def _payload(shown: IterationToShow, settings: Settings) -> dict[str, Any]:
     else:
         payload = _sidecar_payload(shown, settings.iter_log_dir)
 
+    if hooks := hooks_behind(shown.score, settings.iter_log_dir):
+        payload["hook_outcome_sources"] = [_hook_source(hook) for hook in hooks]
+
     subject = ""
     if shown.facts is not None:
         subject = subject_of(settings.repo_dir, shown.facts)
     return payload | {"subject": subject or None}
+
+
+def _hook_source(hook: HookOutcome) -> dict[str, str]:
+    """Return a hook outcome as the reference's JSON has it, without its texts."""
+    return {name: getattr(hook, name) for name in _KEYS_OF_HOOK_SOURCES}
 
 
 def _sidecar_payload(shown: IterationToShow, log_dir: Path) -> dict[str, Any]:

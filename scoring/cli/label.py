@@ -131,15 +131,15 @@ def label_one(
     cls=GroupWithDefault,
     default=label_one,
     usage="N",
-    epilog="Example:  da-score label 3 --correctness 3",
+    epilog="Example:  da-score label 3 --correctness 3 --scope on-target --hallucination none",
 )
 def command() -> None:
     """Record your judgement of iteration N, or look at labels.
 
-    On a terminal, without a value, shows the change and the breakdown of the score, and asks. If
-    you label an iteration again, what you give is changed and the rest is kept; the file keeps
-    the history. Labels are in iter-N.labels.yaml next to the entry, and vote as human_label
-    since rubric 3.0.0.
+    On a terminal, without a value, shows the change and the breakdown of the score, and asks. Your
+    first label of an iteration needs --correctness, --scope and --hallucination. If you label it
+    again, what you give is changed and the rest is kept; the file keeps the history. Labels are
+    in iter-N.labels.yaml next to the entry, and vote as human_label since rubric 3.0.0.
     """
 
 
@@ -278,12 +278,18 @@ def _ask(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
         sidecar = iteration_score_path(settings.iter_log_dir, iteration)
         show(iteration_page(examined.score, (), sidecar))
 
-    say(f"\nLabel iteration {iteration} as {printable(actor)}; Enter skips a question.\n")
+    labels = label_facts(settings.iter_log_dir, iteration).labels or ()
+    is_first = all(label.actor != actor for label in labels)
+    hint = "Enter stops" if is_first else "Enter keeps what you said before"
+    say(f"\nLabel iteration {iteration} as {printable(actor)}; {hint}.\n")
+
     correctness = _ask_choice("Correctness, 0 to 3 (best)", ("0", "1", "2", "3"))
+    if is_first and correctness is None:
+        return {}
     return {
         "correctness": None if correctness is None else int(correctness),
-        "scope": _ask_choice("Scope", SCOPES[::-1]),
-        "hallucination": _ask_choice("Hallucination", HALLUCINATIONS[::-1]),
+        "scope": _ask_choice("Scope", SCOPES[::-1], needed=is_first),
+        "hallucination": _ask_choice("Hallucination", HALLUCINATIONS[::-1], needed=is_first),
         "note": _ask_text("Note"),
     }
 
@@ -320,17 +326,20 @@ def _start_of_change(sha: str, settings: Settings) -> bytes:
     return data[:_DIFF_BYTES]
 
 
-def _ask_choice(question: str, words: tuple[str, ...]) -> str | None:
-    """Ask until the answer is one of some words, the beginning of one of them, or empty."""
+def _ask_choice(question: str, words: tuple[str, ...], needed: bool = False) -> str | None:
+    """Ask until the answer is one of some words, or the beginning of one of them.
+
+    It may be empty, and is then None, unless it is needed.
+    """
     while True:
         answer = _ask_text(f"{question} [{'/'.join(words)}]")
-        if answer is None or answer in words:
+        if answer in words or (answer is None and not needed):
             return answer
 
-        meant = [word for word in words if word.startswith(answer)]
+        meant = [word for word in words if answer and word.startswith(answer)]
         if len(meant) == 1:
             return meant[0]
-        say(f"One of {', '.join(words)}, or nothing.\n")
+        say(f"One of {', '.join(words)}.\n")
 
 
 def _ask_text(question: str) -> str | None:

@@ -1,10 +1,11 @@
 """What people said of an iteration: ``iter-N.labels.yaml`` (``docs/LOG.md``, "Labels").
 
-It is read leniently: what one label says wrong costs that label or value, and a note says so.
+It is read as strictly as the reference reads it: one wrong label costs the whole file.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,8 @@ from scoring.errors import InputError, YamlError
 from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.files import read_file
-from scoring.text import cut, printable
-from scoring.yamlnodes import FLOAT, INT, STR, Node, resolve
+from scoring.text import cut, printable, trim
+from scoring.yamlnodes import TIMESTAMP, Node, Scalar, target_of
 from scoring.yamlread import Reader, Take, items_of, parse
 
 MAJOR = "1"
@@ -31,16 +32,17 @@ REVIEWER = "reviewer"
 ADMIN = "admin"
 READONLY = "readonly"
 ROLES = (REVIEWER, ADMIN, READONLY)
+"""The roles that a person may have. They do not decide which labels count."""
 
-_MOST_NOTES = 20
-"""How many notes are kept of one file: a hostile one could give any number."""
+NOTE_LIMIT = 4000
+"""The longest note, in bytes of UTF-8."""
 
-_LONGEST_NUMBER = 20
 _SHOWN_WIDTH = 40
+_LONE_DIGIT = re.compile(r"(?<![0-9.,])([0-9])(?![0-9])")
 
 
 class Judgement(NamedTuple):
-    """What a person thought of an iteration, or None where it was not given."""
+    """What a person thought of an iteration, or None where it is not given yet."""
 
     correctness: int | None = None
     scope: str | None = None
@@ -76,8 +78,8 @@ class LabelRecord:
         position: where it is in the file, from 0.
         actor: the name of the person.
         overrides: whether it replaces the labels of others.
-        updated: when it was last edited, in ns since 1970; None where that is no time.
-        history: its edits, oldest first.
+        updated: when it was last edited, in ns since 1970; None where that is not stated.
+        history: its edits, oldest first; at least one.
         updated_at: when it was last edited, as it is written.
     """
 
@@ -91,12 +93,9 @@ class LabelRecord:
     updated_at: str = field(default="", compare=False)
 
     @property
-    def latest(self) -> LabelEdit | None:
-        """The last edit by a person who may edit, if there is one."""
-        for edit in reversed(self.history):
-            if edit.role != READONLY:
-                return edit
-        return None
+    def latest(self) -> LabelEdit:
+        """The last edit, which counts."""
+        return self.history[-1]
 
 
 class LabelFacts(NamedTuple):
@@ -106,13 +105,11 @@ class LabelFacts(NamedTuple):
         path: the file, whether it exists or not.
         labels: in the order of the file; None without a file that can be read.
         problem: why the file cannot be read.
-        notes: what of the file was passed over.
     """
 
     path: Path
     labels: tuple[LabelRecord, ...] | None
     problem: str = ""
-    notes: tuple[str, ...] = ()
 
 
 def label_facts(log_dir: Path | str, iteration: int) -> LabelFacts:
@@ -135,30 +132,25 @@ def labels_in(data: bytes, path: Path, iteration: int) -> LabelFacts:
         path: names the file.
         iteration: the number of the entry that it should be of.
     """
-    reading = _LabelReading(iteration)
-    shape: dict[str, Take] = {
-        "iteration": Reader.integer,
-        "schema_version": Reader.string,
-        "labels": reading.labels,
-    }
     content: dict[str, Any] = {}
     try:
         node = parse(data)
         if node is not None:
-            content = Reader().struct(node, shape)
+            content = Reader().struct(node, _FILE)
+        labels = _numbered(content.get("labels", ()), iteration)
     except YamlError as e:
         return LabelFacts(path, None, f"{path.name}: {e}")
 
     version = content.get("schema_version", "")
-    if not version:
+    if not trim(version):
         return LabelFacts(path, None, f"{path.name}: has no schema_version; {MAJOR}.x is read")
     if not _is_readable(version):
         problem = f"has schema version {_shown(version)}; {MAJOR}.x is read"
         return LabelFacts(path, None, f"{path.name}: {problem}")
-    if content.get("iteration", iteration) != iteration:
-        return LabelFacts(path, None, f"{path.name}: is of iteration {content['iteration']}")
-
-    return LabelFacts(path, tuple(content.get("labels", ())), notes=tuple(reading.notes))
+    if content.get("iteration", 0) != iteration:
+        problem = f"is of iteration {content.get('iteration', 0)}"
+        return LabelFacts(path, None, f"{path.name}: {problem}")
+    return LabelFacts(path, labels)
 
 
 def _is_readable(version: str) -> bool:
@@ -169,141 +161,164 @@ def _shown(text: str) -> str:
     return cut(printable(text), _SHOWN_WIDTH)
 
 
+class _LabelInFile(NamedTuple):
+    """A label, with what must agree with the rest of the file."""
+
+    record: LabelRecord
+    iteration: int
+    line: int
+
+
+def _numbered(labels: Sequence[_LabelInFile], iteration: int) -> tuple[LabelRecord, ...]:
+    """Return the labels of a file with their positions.
+
+    Raises:
+        YamlError: one is of another iteration, or two have one id.
+    """
+    records: dict[str, LabelRecord] = {}
+    for position, label in enumerate(labels):
+        if label.iteration != iteration:
+            raise YamlError(f"line {label.line}: the label is of iteration {label.iteration}")
+        if label.record.id in records:
+            raise YamlError(f"line {label.line}: two labels have the id {_shown(label.record.id)}")
+        records[label.record.id] = replace(label.record, position=position)
+    return tuple(records.values())
+
+
+def _take_label(reader: Reader, node: Node) -> _LabelInFile:
+    fields = reader.struct(node, _LABEL)
+    place = f"line {node.line}: the label"
+    for name in ("id", "actor", "schema_version"):
+        if not trim(fields.get(name, "")):
+            raise YamlError(f"{place} has no {name}")
+
+    version = fields["schema_version"]
+    if not _is_readable(version):
+        raise YamlError(f"{place} has schema version {_shown(version)}; {MAJOR}.x is read")
+    if not fields.get("history"):
+        raise YamlError(f"{place} has no history")
+
+    updated = fields.get("updated_at", _Time())
+    record = LabelRecord(
+        position=0,
+        id=fields["id"],
+        actor=fields["actor"],
+        role=_known_word(fields.get("role", ""), "role", ROLES, node),
+        overrides=fields.get("admin_override", False),
+        updated=updated.ns,
+        history=tuple(fields["history"]),
+        updated_at=updated.text,
+    )
+    return _LabelInFile(record, fields.get("iteration", 0), node.line)
+
+
+def _take_edit(reader: Reader, node: Node) -> LabelEdit:
+    fields = reader.struct(node, _EDIT)
+    if not trim(fields.get("actor", "")):
+        raise YamlError(f"line {node.line}: the edit has no actor")
+
+    note = fields.get("free_text", "")
+    size = len(note.encode("utf-8", "surrogateescape"))
+    if size > NOTE_LIMIT:
+        raise YamlError(f"line {node.line}: free_text has {size} bytes; at most {NOTE_LIMIT} fit")
+
+    if "structured" not in fields:
+        raise YamlError(f"line {node.line}: the edit has no judgement (structured)")
+    return LabelEdit(
+        judgement=fields["structured"],
+        role=_known_word(fields.get("role", ""), "role", ROLES, node),
+        note=note,
+        timestamp=fields.get("timestamp", _Time()).text,
+    )
+
+
+def _take_judgement(reader: Reader, node: Node) -> Judgement:
+    fields = reader.struct(node, _STRUCTURED)
+    correctness = fields.get("correctness", 0)
+    if correctness not in CORRECTNESS:
+        raise YamlError(f"line {node.line}: correctness is {correctness}, not 0 to 3")
+
+    scope = fields.get("scope_judgement", "")
+    hallucination = fields.get("hallucination", "")
+    return Judgement(
+        correctness=correctness,
+        scope=_known_word(scope, "scope_judgement", SCOPES, node),
+        hallucination=_known_word(hallucination, "hallucination", HALLUCINATIONS, node),
+    )
+
+
+def _known_word(
+    word: str,
+    name: str,
+    known: Collection[str],
+    node: Node,
+) -> str:
+    if word in known:
+        return word
+    words = ", ".join(known)
+    raise YamlError(f"line {node.line}: {name} is {_shown(word) or 'missing'}, not one of {words}")
+
+
+class _Time(NamedTuple):
+    """A time as it is written, and in ns since 1970; None where it is not stated."""
+
+    text: str = ""
+    ns: int | None = None
+
+
+def _take_time(reader: Reader, node: Node) -> _Time:
+    """Take a time: of RFC 3339, or in plain text also in the forms that YAML knows."""
+    text = reader.string(node)
+    if reader.is_null(node):
+        return _Time()
+
+    target = target_of(node)
+    stamp = text
+    if isinstance(target, Scalar) and not target.quoted and target.resolved().tag == TIMESTAMP:
+        stamp = _as_rfc3339(text)
+    ns = timestamp_ns(stamp)
+    if ns is None:
+        raise YamlError(f"line {node.line}: {_shown(text)} is not a time such as {_TIME_EXAMPLE}")
+    return _Time(text, ns)
+
+
+_TIME_EXAMPLE = "2026-03-02T10:12:40Z"
+
+
+def _as_rfc3339(text: str) -> str:
+    """Return a time stamp of YAML, as ``2026-3-2`` or ``2026-3-2 9:05:00``, as RFC 3339 has it."""
+    day, _, clock = re.sub("[Tt ]", "T", text, count=1).partition("T")
+    stamp = f"{day}T{clock or '0:0:0'}".replace(",", ".")
+    if not re.search("Z|[-+][0-9:]*$", clock):
+        stamp += "Z"
+    return _LONE_DIGIT.sub(r"0\1", stamp)
+
+
+_STRUCTURED: dict[str, Take] = {
+    "correctness": Reader.integer,
+    "scope_judgement": Reader.string,
+    "hallucination": Reader.string,
+}
+_EDIT: dict[str, Take] = {
+    "actor": Reader.string,
+    "role": Reader.string,
+    "free_text": Reader.string,
+    "timestamp": _take_time,
+    "structured": _take_judgement,
+}
 _LABEL: dict[str, Take] = {
     "id": Reader.string,
     "actor": Reader.string,
     "role": Reader.string,
     "schema_version": Reader.string,
-    "updated_at": Reader.string,
     "iteration": Reader.integer,
     "admin_override": Reader.boolean,
+    "created_at": _take_time,
+    "updated_at": _take_time,
+    "history": items_of(_take_edit),
 }
-_EDIT: dict[str, Take] = dict.fromkeys(("role", "free_text", "timestamp"), Reader.string)
-_STRUCTURED: dict[str, Take] = dict.fromkeys(("scope_judgement", "hallucination"), Reader.string)
-
-
-class _LabelReading:
-    """Takes the labels of one file, and notes what it passes over."""
-
-    def __init__(self, iteration: int) -> None:
-        self.iteration = iteration
-        self.notes: list[str] = []
-        self._position = -1
-
-    def labels(self, reader: Reader, node: Node) -> list[LabelRecord]:
-        """Take the list of labels."""
-        labels = reader.items(node, self._label)
-        return [label for label in labels if label is not None]
-
-    def _note(self, text: str) -> None:
-        if len(self.notes) < _MOST_NOTES:
-            self.notes.append(text)
-
-    def _label(self, reader: Reader, node: Node) -> LabelRecord | None:
-        """Take one label, or None for one that is left out."""
-        self._position += 1
-        try:
-            fields = reader.struct(node, {**_LABEL, "history": items_of(self._edit)})
-        except YamlError as e:
-            self._note(f"{e}; this label is left out")
-            return None
-
-        problem = self._problem(fields)
-        if problem:
-            self._note(f"line {node.line}: {problem}; this label is left out")
-            return None
-
-        # The notes are in this order.
-        updated = self._update_time(fields, node)
-        role = self._known_word(node, "role", fields.get("role", ""), ROLES) or REVIEWER
-        return LabelRecord(
-            position=self._position,
-            id=fields.get("id", ""),
-            actor=fields["actor"],
-            role=role,
-            overrides=self._overrides(fields, role, node),
-            updated=updated,
-            history=tuple(fields.get("history", ())),
-            updated_at=fields.get("updated_at", ""),
-        )
-
-    def _problem(self, fields: dict[str, Any]) -> str:
-        """Return why a label is left out, or "" when it is not."""
-        if not fields.get("actor"):
-            return "no actor"
-
-        version = fields.get("schema_version", "")
-        if version and not _is_readable(version):
-            return f"schema version {_shown(version)}, and {MAJOR}.x is read"
-        if fields.get("iteration", self.iteration) != self.iteration:
-            return f"it is of iteration {fields['iteration']}"
-        return ""
-
-    def _update_time(self, fields: dict[str, Any], node: Node) -> int | None:
-        stamp = fields.get("updated_at", "")
-        updated = timestamp_ns(stamp.replace(" ", "T", 1)) if stamp else None
-        if updated is None:
-            self._note(f"line {node.line}: updated_at is no time; any label that has one is later")
-        return updated
-
-    def _overrides(self, fields: dict[str, Any], role: str, node: Node) -> bool:
-        if not fields.get("admin_override", False):
-            return False
-        if role == READONLY:
-            note = "admin_override with the role readonly; it overrides nothing"
-            self._note(f"line {node.line}: {note}")
-            return False
-        return True
-
-    def _edit(self, reader: Reader, node: Node) -> LabelEdit:
-        fields = reader.struct(node, {**_EDIT, "structured": self._judgement})
-        return LabelEdit(
-            judgement=fields.get("structured", Judgement()),
-            role=self._known_word(node, "role", fields.get("role", ""), ROLES) or REVIEWER,
-            note=fields.get("free_text", ""),
-            timestamp=fields.get("timestamp", ""),
-        )
-
-    def _judgement(self, reader: Reader, node: Node) -> Judgement:
-        fields = reader.struct(node, {**_STRUCTURED, "correctness": self._correctness})
-        scope = fields.get("scope_judgement", "").replace("_", "-")
-        hallucination = fields.get("hallucination", "").replace("_", "-")
-        return Judgement(
-            correctness=fields.get("correctness"),
-            scope=self._known_word(node, "scope_judgement", scope, SCOPES),
-            hallucination=self._known_word(node, "hallucination", hallucination, HALLUCINATIONS),
-        )
-
-    def _correctness(self, reader: Reader, node: Node) -> int | None:
-        text = "" if reader.is_null(node) else reader.string(node).strip()
-        if not text:
-            return None
-
-        tag = STR
-        value: Any = text
-        if len(text) <= _LONGEST_NUMBER:
-            tag, value = resolve(text)
-        if tag in (INT, FLOAT) and value in CORRECTNESS:
-            return int(value)
-
-        problem = f"correctness is {_shown(text)}, not 0 to 3"
-        self._note(f"line {node.line}: {problem}; it counts as not given")
-        return None
-
-    def _known_word(
-        self,
-        node: Node,
-        name: str,
-        word: str,
-        known: Collection[str],
-    ) -> str | None:
-        """Return a word that is known.
-
-        None, with a note unless it is empty, for another.
-        """
-        if word in known:
-            return word
-        if word:
-            problem = f"{name} {_shown(word)} is unknown"
-            self._note(f"line {node.line}: {problem}; it counts as not given")
-        return None
+_FILE: dict[str, Take] = {
+    "iteration": Reader.integer,
+    "schema_version": Reader.string,
+    "labels": items_of(_take_label),
+}

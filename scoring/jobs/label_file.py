@@ -18,7 +18,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 from scoring.errors import InputError, WriteError
 from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.labels import (
-    READONLY,
+    NOTE_LIMIT,
     REVIEWER,
     SCHEMA_VERSION,
     Judgement,
@@ -30,9 +30,6 @@ from scoring.files import exclusive_lock, is_inside, read_file, write_together
 from scoring.jobs.round_trip import AsWritten, dumped, kept_tree, round_trip
 from scoring.signals.human_label import latest_labels
 from scoring.text import cut, printable
-
-NOTE_LIMIT = 4000
-"""The longest note, in bytes of UTF-8."""
 
 FILE_LIMIT = 1 << 20
 """The largest file that is added to, in bytes: keeping a larger one as it is would take minutes."""
@@ -52,7 +49,8 @@ class NewLabel:
     Attributes:
         iteration: the number of the iteration.
         actor: the name of the person.
-        judgement: the values; None in it keeps the value of the person's last label.
+        judgement: the values; None in it keeps the value of the person's last label, and the first
+            label of a person needs all.
         note: a note, at most NOTE_LIMIT bytes of UTF-8; "" for none, None to keep the last one.
     """
 
@@ -153,12 +151,9 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
         tree["labels"].fa.set_block_style()
 
     of_actor = [record for record in records if record.actor == label.actor]
-    if of_actor and all(record.role == READONLY for record in of_actor):
-        raise InputError(
-            f"{path}: {printable(label.actor)} has the role {READONLY} there and cannot label"
-        )
-
     last = next(iter(latest_labels(of_actor)), None)
+    if last is None:
+        _refuse_partial(label)
     position = _put(label, last, tree["labels"])
     data = dumped(yaml, tree, old_data)
     if len(data) > FILE_LIMIT:
@@ -171,6 +166,19 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
             f"{path}: its labels share parts by aliases; nothing is added to it, edit it by hand"
         )
     return data
+
+
+def _refuse_partial(label: NewLabel) -> None:
+    """Raise an error if the first label of a person leaves a judgement out.
+
+    A file with such a label would not be read.
+    """
+    missing = [name for name, value in label.judgement._asdict().items() if value is None]
+    if missing:
+        raise InputError(
+            f"iteration {label.iteration}: the first label of {printable(label.actor)}"
+            f" needs {' and '.join(missing)} too"
+        )
 
 
 def _without(records: Iterable[LabelRecord], position: int) -> list[LabelRecord]:
@@ -200,8 +208,6 @@ def _put(label: NewLabel, last: LabelRecord | None, nodes: CommentedSeq) -> int:
         item = _new_item(label, role, now)
         nodes.append(item)
 
-    if not isinstance(item.get("history"), CommentedSeq):
-        item["history"] = CommentedSeq()
     item["history"].append(_edit(label, last, role, now))
     return position
 
@@ -226,6 +232,7 @@ def _new_item(label: NewLabel, role: str, now: str) -> CommentedMap:
         schema_version=Quoted(SCHEMA_VERSION),
         created_at=Quoted(now),
         updated_at=Quoted(now),
+        history=CommentedSeq(),
     )
 
 
@@ -243,12 +250,10 @@ def _edit(
         note = latest.note if latest else ""
 
     names = ("correctness", "scope_judgement", "hallucination")
-    old_values = latest.judgement if latest else _NO_JUDGEMENT
+    old_values = latest.judgement if latest else label.judgement
     values: dict[str, Any] = {}
     for name, new_value, old_value in zip(names, label.judgement, old_values, strict=True):
-        value = old_value if new_value is None else new_value
-        if value is not None:
-            values[name] = value
+        values[name] = old_value if new_value is None else new_value
 
     edit = CommentedMap(actor=Quoted(label.actor), role=role, timestamp=Quoted(now))
     if note:

@@ -5,8 +5,12 @@ A file is replaced whole or not at all, and keeps everything else that it says.
 
 import contextlib
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from scoring.errors import InputError, YamlError
 from scoring.evidence.entry_files import (
@@ -17,19 +21,37 @@ from scoring.evidence.entry_files import (
 )
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.files import exclusive_lock, overwrite, read_file
-from scoring.log.find import missing_log_message
+from scoring.jobs.entries import number_of
+from scoring.log.find import is_entry_name, missing_log_message, names_in_log
+from scoring.text import shown
 
-CLASSES = {
+LIFECYCLES = {
     "pre_tool_use": "prevent_before_action",
     "stop": "remediate_at_stop",
     "subagent_stop": "remediate_at_stop",
+    "subagent_start": "continuity_advice",
     "pre_compact": "continuity_advice",
     "post_tool_use": "observe_tool_result",
-    "session_start": "continuity_advice",
+    "post_tool_use_failure": "observe_tool_result",
 }
-"""The intervention class of each point in the life of a session, unless a hook names one."""
+"""The points in the life of a session, and the intervention class that a hook has there unless it
+names one."""
+
+CLASSES = tuple(dict.fromkeys(LIFECYCLES.values()))
+
+SKILLS = (
+    "iteration-close",
+    "isp",
+    "loop-worker",
+    "orchestrator-session-start",
+    "delegation-lifecycle",
+)
+PLATFORMS = ("claude", "codex", "copilot", "cursor")
+"""The words that dot-agents takes for a skill and for a platform."""
 
 RESULTS = ("allow", "advise", "remediate")
+
+_RULE = re.compile(r"[a-z][a-z0-9-]*(\.[A-Za-z0-9-]+)+")
 
 FILE_LIMIT = 4 << 20
 """The largest file of hook outcomes, in bytes, that another one is added to."""
@@ -81,32 +103,102 @@ def save_deliberation(
     return path
 
 
-def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Path:
-    """Add a record to the hook outcomes of an iteration, and return their file.
+def active_iteration(log_dir: Path) -> int | None:
+    """Return the highest number in the names of a log's entries, or None without any."""
+    if not log_dir.is_dir():
+        return None
+    return max(map(number_of, filter(is_entry_name, names_in_log(log_dir))), default=None)
+
+
+class Recorded(NamedTuple):
+    """Where a hook outcome is.
+
+    Attributes:
+        path: the file.
+        is_new: whether it was added; False where the file has one of the same gate, rule,
+            lifecycle and class.
+    """
+
+    path: Path
+    is_new: bool
+
+
+def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Recorded:
+    """Add a record to the hook outcomes of an iteration, unless it is there already.
 
     Args:
         log_dir: the log.
         iteration: the number of the iteration.
-        outcome: the record.
+        outcome: the record. Without a correlation it gets that of its sentinel.
 
     Raises:
-        InputError: the record lacks its rule or has a wrong result; the log does not exist; or the
-            file cannot be read or would not keep what it says.
+        InputError: the record has no id or a word that is not known; the log does not exist; or
+            the file cannot be read or would not keep what it says.
         WriteError: the file cannot be written.
     """
-    if not outcome.rule_id.strip():
-        raise InputError("a hook outcome needs the rule that it is about")
-    if outcome.result not in RESULTS:
-        raise InputError(f"the result {outcome.result!r} must be one of {', '.join(RESULTS)}")
+    if problem := problem_with(outcome):
+        raise InputError(problem)
     _require_log(log_dir)
 
+    outcome = replace(outcome, correlation_id=outcome.correlation_id or outcome.sentinel_id)
     path = log_dir / hook_file_name(iteration)
     with exclusive_lock(log_dir):
-        overwrite(path, _with_record(path, outcome))
-    return path
+        old = _content_of(path)
+        if any(_key_of(record) == _key_of(outcome) for record in _records_in(old, path)):
+            return Recorded(path, is_new=False)
+        overwrite(path, _with_record(path, old, outcome))
+    return Recorded(path, is_new=True)
 
 
-def _with_record(path: Path, outcome: HookOutcome) -> bytes:
+def problem_with(outcome: HookOutcome) -> str:
+    """Return why a hook outcome cannot be recorded, or "" where it can."""
+    if not outcome.sentinel_id.strip():
+        return "a hook outcome needs the id of the run of its gate; give --sentinel"
+    if not _RULE.fullmatch(outcome.rule_id):
+        return (
+            f"the rule {shown(outcome.rule_id)} must name its gate and its number,"
+            " as iteration-close.R1.1 does"
+        )
+
+    words = {
+        "result": RESULTS,
+        "lifecycle_point": LIFECYCLES,
+        "intervention_class": CLASSES,
+        "skill": ("", *SKILLS),
+        "platform": ("", *PLATFORMS),
+    }
+    for name, known in words.items():
+        word = getattr(outcome, name)
+        if word not in known:
+            return f"the {name} {shown(word)} must be one of {', '.join(filter(None, known))}"
+    return ""
+
+
+def _key_of(record: HookOutcome) -> tuple[str, str, str, str]:
+    """Return what two records of one event have in common."""
+    return (
+        record.sentinel_id,
+        record.rule_id,
+        record.lifecycle_point,
+        record.intervention_class,
+    )
+
+
+def _content_of(path: Path) -> bytes:
+    try:
+        return read_file(path, FILE_LIMIT, within=path.parent)
+    except FileNotFoundError:
+        return b""
+
+
+def _records_in(data: bytes, path: Path) -> list[HookOutcome]:
+    try:
+        return hook_records(data)
+    except YamlError as e:
+        raise InputError(f"{path}: {e}; nothing is added to it") from e
+
+
+def _with_record(path: Path, old: bytes, outcome: HookOutcome) -> bytes:
     """Return the content of a file of hook outcomes with another record at its end."""
     # Only this and labels need ruamel.yaml, which takes long to load.
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -114,20 +206,10 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
 
     from scoring.jobs.round_trip import dumped, kept_tree, round_trip
 
-    try:
-        old = read_file(path, FILE_LIMIT, within=path.parent)
-    except FileNotFoundError:
-        old = b""
-
     yaml = round_trip(old, rb"records")
     tree = CommentedMap(schema_version=1, records=CommentedSeq())
-    records: list[HookOutcome] = []
+    records = _records_in(old, path)
     if old.strip():
-        try:
-            records = hook_records(old)
-        except YamlError as e:
-            raise InputError(f"{path}: {e}; nothing is added to it") from e
-
         tree = kept_tree(yaml, old, path)
         is_mapping = isinstance(tree, CommentedMap)
         if not is_mapping or not isinstance(tree.setdefault("records", None) or [], list):
@@ -135,7 +217,7 @@ def _with_record(path: Path, outcome: HookOutcome) -> bytes:
 
     if not tree.get("records"):
         tree["records"] = CommentedSeq()
-    new_record = CommentedMap()
+    new_record = CommentedMap(schema_version=1)
     for name in HookOutcome.__annotations__:
         text = getattr(outcome, name)
         if text:

@@ -32,7 +32,7 @@ NOT_READ = {
     (
         SCHEMA_NESTED,
         "impl.tests_total_pass",
-    ): "is not a field of the reference, and rubrics before 3.0.0 do not read it; "
+    ): "is not a field of the reference, and rubrics before 3.1.0 do not read it; "
     "for them a verifier has one (verifiers[].tests_total_pass)"
 }
 """Keys that are written by mistake so often that they only get a warning: by schema and path."""

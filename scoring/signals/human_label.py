@@ -23,6 +23,7 @@ HALF = 0.5
 _SCOPE = {"on-target": 1.0, "partial": HALF, "breach": 0.0}
 _HALLUCINATION = {"none": 1.0, "minor": HALF, "major": 0.0}
 _BEST_CORRECTNESS = 3
+_DIMENSIONS = 3
 
 _BEFORE_ALL_TIMES = -(2**63)
 _REASON_WIDTH = 200
@@ -74,57 +75,32 @@ def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
 
     counting = counting_labels(facts.labels)
     if not counting:
-        return _no_label_counts(facts, here)
+        detail = f"no label for {here} counts: there is none"
+        return absent_signal(detail, "no label for iter-N counts: there is none")
 
-    values: dict[str, float] = {}
-    is_overridden = False
-    for label in counting:
-        value = value_of(label)
-        if value is not None:
-            values[label.actor] = value
-            is_overridden = is_overridden or label.overrides
-    if not values:
-        detail = f"the labels for {here} give no value"
-        return absent_signal(detail, "the labels for iter-N give no value")
-
-    names = ", ".join(cut(printable(actor), _NAME_WIDTH) for actor in values)
-    detail = f"mean of {len(values)} latest label(s) by {names}"
-    if is_overridden:
+    names = ", ".join(cut(printable(label.actor), _NAME_WIDTH) for label in counting)
+    detail = f"mean of {len(counting)} latest label(s) by {names}"
+    if counting[0].overrides:
         detail = f"admin override by {names}"
-    return present_signal(sum(values.values()) / len(values), detail)
-
-
-def _no_label_counts(facts: "LabelFacts", here: str) -> SignalValue:
-    general = "there is none"
-    if facts.labels:
-        general = "all of them are readonly"
-
-    particular = general
-    if facts.notes and not facts.labels:
-        particular = cut(printable(facts.notes[0]), _REASON_WIDTH)
-        general = "…"
-
-    return absent_signal(
-        f"no label for {here} counts: {particular}", f"no label for iter-N counts: {general}"
-    )
+    mean = sum(map(value_of, counting)) / len(counting)
+    return present_signal(mean, detail)
 
 
 def counting_labels(labels: "Sequence[LabelRecord]") -> "list[LabelRecord]":
     """Return the latest label of each person.
 
-    Where some labels override the others and give a value, only those are returned.
+    Where some labels override the others, only those are returned.
     """
-    overriding = [label for label in labels if label.overrides and value_of(label) is not None]
-    return latest_labels(overriding) or latest_labels(labels)
+    overriding = [label for label in labels if label.overrides]
+    return latest_labels(overriding or labels)
 
 
 def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
     """Return the label of each person that was updated last, by name.
 
-    Of labels updated at one time the last in the file counts, and those of the role readonly never.
+    Of labels updated at one time the last in the file counts.
     """
-    counting = [label for label in labels if label.role != "readonly"]
-    latest = {label.actor: label for label in sorted(counting, key=_update_time)}
+    latest = {label.actor: label for label in sorted(labels, key=_update_time)}
     return [latest[actor] for actor in sorted(latest, key=_as_bytes)]
 
 
@@ -138,23 +114,10 @@ def _as_bytes(actor: str) -> bytes:
     return actor.encode("utf-8", "surrogateescape")
 
 
-def value_of(label: "LabelRecord") -> float | None:
-    """Return the mean of what the latest edit of a label says, from 0 to 1.
-
-    None when it gives no value.
-    """
-    if label.latest is None:
-        return None
-
+def value_of(label: "LabelRecord") -> float:
+    """Return the mean of what the latest edit of a label says, from 0 to 1."""
     judgement = label.latest.judgement
-    votes: list[float] = []
-    if judgement.correctness is not None:
-        votes.append(judgement.correctness / _BEST_CORRECTNESS)
-    if judgement.scope in _SCOPE:
-        votes.append(_SCOPE[judgement.scope])
-    if judgement.hallucination in _HALLUCINATION:
-        votes.append(_HALLUCINATION[judgement.hallucination])
-
-    if not votes:
-        return None
-    return sum(votes) / len(votes)
+    correctness = (judgement.correctness or 0) / _BEST_CORRECTNESS
+    scope = _SCOPE[judgement.scope or ""]
+    hallucination = _HALLUCINATION[judgement.hallucination or ""]
+    return (correctness + scope + hallucination) / _DIMENSIONS

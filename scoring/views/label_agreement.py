@@ -228,15 +228,13 @@ def agreement_of(
     """Measure how far the people of a log agree, and the score with them.
 
     Args:
-        labels: the labels by iteration; those of readonly people do not count.
+        labels: the labels by iteration.
         scores: the scores of the log.
     """
     judgements = {}
     for iteration, records in labels.items():
-        by_actor = {
-            label.actor: label.latest.judgement for label in latest_labels(records) if label.latest
-        }
-        if any(not judgement.is_empty for judgement in by_actor.values()):
+        by_actor = {label.actor: label.latest.judgement for label in latest_labels(records)}
+        if by_actor:
             judgements[iteration] = by_actor
 
     pairs = []

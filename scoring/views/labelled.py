@@ -6,7 +6,7 @@ from typing import Any
 
 from rubric import coverage_of
 from scoring.errors import Warn
-from scoring.evidence.labels import READONLY, Judgement, LabelRecord, label_facts
+from scoring.evidence.labels import LabelRecord, label_facts
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels
 from scoring.text import counted, cut, printable
@@ -39,8 +39,6 @@ def labels_of(
         facts = label_facts(log_dir, iteration)
         if facts.problem:
             warn(f"iteration {iteration}: {facts.problem}")
-        for note in facts.notes:
-            warn(f"{facts.path.name}: {note}")
         if facts.labels:
             labels[iteration] = facts.labels
     return labels
@@ -51,20 +49,16 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[dict[s
     counting = counting_labels(labels)
     for label in labels:
         edit = label.latest
-        if edit is None and label.history:
-            edit = label.history[-1]
-        judgement = edit.judgement if edit else Judgement()
-
         yield {
             "iteration": iteration,
             "id": label.id,
             "actor": label.actor,
             "role": label.role,
             "admin_override": label.overrides,
-            "correctness": judgement.correctness,
-            "scope_judgement": judgement.scope,
-            "hallucination": judgement.hallucination,
-            "note": edit.note if edit else "",
+            "correctness": edit.judgement.correctness,
+            "scope_judgement": edit.judgement.scope,
+            "hallucination": edit.judgement.hallucination,
+            "note": edit.note,
             "edits": len(label.history),
             "updated_at": label.updated_at,
             "counts": label in counting,
@@ -87,19 +81,13 @@ def _label_cells(row: Mapping[str, Any]) -> Sequence[Any]:
         row["iteration"],
         row["actor"],
         role,
-        _or_dash(row["correctness"]),
-        _or_dash(row["scope_judgement"]),
-        _or_dash(row["hallucination"]),
+        row["correctness"],
+        row["scope_judgement"],
+        row["hallucination"],
         row["edits"],
         row["updated_at"][:16].replace("T", " "),
         cut(" ".join(row["note"].split()), _NOTE_WIDTH),
     )
-
-
-def _or_dash(value: object) -> str:
-    if value is None:
-        return "-"
-    return str(value)
 
 
 def candidates(
@@ -119,7 +107,8 @@ def candidates(
     values = [score.without(HUMAN_LABEL) for score, _ in scores]
     waiting = []
     for position, (score, task_id) in enumerate(scores):
-        if _is_labelled(labels.get(score.iteration, ()), actor):
+        people = {label.actor for label in labels.get(score.iteration, ())}
+        if people and actor in (None, *people):
             continue
 
         value = values[position]
@@ -144,13 +133,6 @@ def candidates(
 def _candidate_order(candidate: Mapping[str, Any]) -> tuple[float, float, int]:
     distance = round(candidate["distance"], _DISTANCE_DIGITS)
     return -distance, candidate["coverage"], candidate["iteration"]
-
-
-def _is_labelled(labels: Iterable[LabelRecord], actor: str | None) -> bool:
-    for label in labels:
-        if label.role != READONLY and actor in (None, label.actor):
-            return True
-    return False
 
 
 def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore, OnTerminal, lines_of, one_line
+from helpers.labels import SOUND
 
 from rubric import newest_version
 from scoring.cli.output import Warnings
@@ -198,7 +199,7 @@ class TestChoice:
     @pytest.mark.usefixtures("project")
     def test_is_made_among_labels_too(self, da_score: DaScore) -> None:
         for n in (3, 9):
-            assert da_score("label", n, "--correctness", "3", "--as", "ann").status == 0
+            assert da_score("label", n, *SOUND, "--as", "ann").status == 0
         assert [one["iteration"] for one in da_score("label", "list", "--json").json] == [3, 9]
         assert [
             one["iteration"] for one in da_score("label", "list", "--json", "--last", "2").json
@@ -318,22 +319,19 @@ def test_the_key_fact_stands_beside_a_detail(da_score: DaScore) -> None:
     assert "load: fail" not in da_score("iteration", "5").out
 
 
-def test_all_test_flags_of_schema_2_are_claims_from_3_0_0_on(
+def test_all_test_flags_of_schema_2_are_claims_under_3_1_0_alone(
     da_score: DaScore, project: Path
 ) -> None:
     entry = project / LOG / "iter-3.yaml"
     entry.write_text(
         "schema_version: 2\niteration: 3\ntask_id: redirect\nimpl: {tests_total_pass: true}\n"
     )
-    old, new = (
-        {
-            row["signal"]: row
-            for row in da_score("explain", "3", "--rubric", v, "--json").json["signals"]
-        }
-        for v in ("2.1.0", "3.0.0")
-    )
-    assert [(old[s]["present"], new[s]["present"]) for s in ("tests", "verifier")] == [
-        (False, True)
-    ] * 2
+    rows = {}
+    for version in ("2.1.0", "3.0.0", "3.1.0"):
+        shown = da_score("explain", "3", "--rubric", version, "--json").json
+        rows[version] = {row["signal"]: row for row in shown["signals"]}
+    for signal in ("tests", "verifier"):
+        assert [row[signal]["present"] for row in rows.values()] == [False, False, False]
+    old, new = rows["2.1.0"], rows["3.1.0"]
     assert old["verifier"]["advice"] == "list verifiers with a status in the entry"
     assert new["tests"]["sources"] == [f"impl.tests_total_pass at {LOG}/iter-3.yaml:4"]

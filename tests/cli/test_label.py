@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 from helpers.commands import COMMAND, DaScore, Outcome, one_line
-from helpers.labels import edit, label, write
+from helpers.labels import SOUND, edit, label, write
 from helpers.privileges import no_privileges
 
 from scoring.demo import Demo
@@ -30,7 +30,7 @@ from scoring.files import exclusive_lock
 from scoring.jobs.label_file import NewLabel, add_labels
 
 ANN = ("--as", "ann")
-READONLY = {"role": "readonly"}
+SOUND_JUDGEMENT = Judgement(3, "on-target", "none")
 CONTROL_C = "\x03"
 
 
@@ -92,15 +92,15 @@ class TestWritten:
     def test_a_second_label_is_an_edit_that_keeps_what_is_not_given(
         self, da_score: DaScore, log: Path
     ) -> None:
-        da_score("label", 5, *ANN, "--correctness", "1", "--note", "hm")
+        da_score("label", 5, *ANN, *SOUND, "--note", "hm")
         da_score("label", 5, *ANN, "--scope", "breach")
-        da_score("label", 5, *ANN, "--correctness", "3", "--note", "")
+        da_score("label", 5, *ANN, "--correctness", "1", "--note", "")
         (found,) = labels_in(log)
-        said = [(one.get("free_text"), one["structured"]) for one in found["history"]]
+        said = [(one.get("free_text"), *one["structured"].values()) for one in found["history"]]
         assert said == [
-            ("hm", {"correctness": 1}),
-            ("hm", {"correctness": 1, "scope_judgement": "breach"}),
-            (None, {"correctness": 3, "scope_judgement": "breach"}),
+            ("hm", 3, "on-target", "none"),
+            ("hm", 3, "breach", "none"),
+            (None, 1, "breach", "none"),
         ]
         assert found["updated_at"] == found["history"][-1]["timestamp"] > found["created_at"]
 
@@ -108,11 +108,11 @@ class TestWritten:
         self, da_score: DaScore, log: Path
     ) -> None:
         for name in ("ann", "bob", "Ann"):
-            found = da_score("label", "--as", name, "--correctness", "1", "5", "--json").json
+            found = da_score("label", "--as", name, *SOUND, "5", "--json").json
             assert (found["iteration"], found["actor"], found["correctness"], found["counts"]) == (
                 5,
                 name,
-                1,
+                3,
                 True,
             )
         assert [one["actor"] for one in labels_in(log)] == ["ann", "bob", "Ann"]
@@ -131,15 +131,15 @@ class TestWritten:
 
     def test_a_note_in_4000_bytes_fits(self, da_score: DaScore, log: Path) -> None:
         note = "ä" * 2000
-        assert da_score("label", 5, *ANN, "--note", note).status == 0
+        assert da_score("label", 5, *ANN, *SOUND, "--note", note).status == 0
         assert labels_in(log)[0]["history"][0]["free_text"] == note
 
     @pytest.mark.parametrize(
         "name", ["12", "true", "a: b # c", "'q\"", "- x", "Zoë", "null", "2026-01-01"]
     )
     def test_any_name_reads_back_as_it_is(self, da_score: DaScore, log: Path, name: str) -> None:
-        for value in ("1", "2"):
-            assert da_score("label", 5, "--as", name, "--correctness", value).status == 0
+        for more in (SOUND, ("--correctness", "2")):
+            assert da_score("label", 5, "--as", name, *more).status == 0
         (found,) = labels_in(log)
         assert (found["actor"], len(found["history"])) == (name, 2)
 
@@ -151,7 +151,7 @@ class TestActor:
         monkeypatch.setenv("USER", "dan")
         Path(os.environ["HOME"], ".gitconfig").write_text("[user]\n\tname = Greta Git\n")
         try:
-            da_score("label", 5, "--correctness", "1")
+            da_score("label", 5, *SOUND)
         finally:
             Path(os.environ["HOME"], ".gitconfig").unlink()
         assert labels_in(log)[0]["actor"] == "Greta Git"
@@ -160,14 +160,14 @@ class TestActor:
         self, da_score: DaScore, log: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv("USER", raising=False)
-        found = da_score("label", 5, "--correctness", "1")
+        found = da_score("label", 5, *SOUND)
         assert (found.status, "--as NAME" in one_line(found), nothing_written(log)) == (
             2,
             True,
             True,
         )
         monkeypatch.setenv("USER", "dan")
-        da_score("label", 5, "--correctness", "1")
+        da_score("label", 5, *SOUND)
         assert labels_in(log)[0]["actor"] == "dan"
 
 
@@ -209,6 +209,18 @@ class TestRefused:
                 "no entry for iteration 99",
                 id="an iteration that is not",
             ),
+            pytest.param(
+                (5, "--correctness", "3"),
+                1,
+                "the first label of ann needs scope and hallucination too",
+                id="a first label that judges one thing alone",
+            ),
+            pytest.param(
+                (5, "--note", "hm"),
+                1,
+                "needs correctness and scope and hallucination too",
+                id="a first label that is a note alone",
+            ),
             pytest.param((5, "--correctness", "4"), 2, "--correctness", id="too correct"),
             pytest.param((5, "--scope", "wide"), 2, "--scope", id="an unknown scope"),
             pytest.param(
@@ -232,10 +244,12 @@ class TestRefused:
         found = da_score("label", *map(str, arguments), *name)
         assert (found.status, said in one_line(found), nothing_written(log)) == (status, True, True)
 
-    SHARED = (
-        b"- {actor: eve, history: &h [{structured: {correctness: 1}}]}\n"
-        b"- {actor: ann, history: *h}\n"
-    )
+    SHARED = b"""\
+- {id: e, iteration: 5, actor: eve, role: admin, schema_version: 1.0.0, history: &h [
+    {actor: eve, role: admin, structured: &s {correctness: 1, scope_judgement: breach,
+    hallucination: none}}]}
+- {id: a, iteration: 5, actor: ann, role: admin, schema_version: 1.0.0, history: *h}
+"""
 
     @pytest.mark.parametrize(
         ("more", "end", "said"),
@@ -247,7 +261,6 @@ class TestRefused:
                 id="of another major version",
             ),
             pytest.param({"iteration": 6}, b"", "is of iteration 6", id="of another iteration"),
-            pytest.param(READONLY, b"", "has the role readonly", id="where one may only read"),
             pytest.param({}, SHARED, "aliases", id="in which two labels share a history"),
             pytest.param({}, b"---\nanother: 1\n", "nothing is added to it", id="of two documents"),
             *(
@@ -264,13 +277,10 @@ class TestRefused:
     def test_a_file_is_not_written(
         self, da_score: DaScore, log: Path, more: dict[str, Any], end: bytes, said: str
     ) -> None:
-        first = (
-            label("ann", edit(1), role="readonly") if more == READONLY else label("bob", edit(1))
-        )
-        path = write(log, first, **({} if more == READONLY else more))
+        path = write(log, label("bob", edit(1)), **more)
         before = path.read_bytes() + end
         path.write_bytes(before)
-        found = da_score("label", 5, *ANN, "--correctness", "1")
+        found = da_score("label", 5, *ANN, *SOUND)
         assert (found.status, said in one_line(found), path.read_bytes()) == (1, True, before)
 
     def test_a_folder_that_takes_no_files(self, demo: Demo) -> None:
@@ -279,7 +289,7 @@ class TestRefused:
             no_privileges(),
             pytest.raises(WriteError) as caught,
         ):
-            add_labels(folder, [NewLabel(5, "ann", Judgement(1))])
+            add_labels(folder, [NewLabel(5, "ann", SOUND_JUDGEMENT)])
         assert str(caught.value) == f"{folder}/iter-5.labels.yaml: cannot write: permission denied"
 
 
@@ -309,17 +319,22 @@ labels:
   actor: bob          # Bob
   mood: 'fine'
   role: reviewer
+  iteration: 5
+  schema_version: 1.0.0
   updated_at: 2026-03-01T12:00:00.120Z
   history:
   # his first
-  - {actor: bob, timestamp: 2026-03-01T12:00:00Z, structured: {correctness: 2, certainty: high}}  #1
+  - actor: bob
+    role: reviewer
+    timestamp: 2026-03-01T12:00:00Z
+    structured: {correctness: 2, scope_judgement: partial, hallucination: none, certainty: high}  #1
 # the end
 """
 
     def added_to(self, da_score: DaScore, log: Path, text: str, name: str) -> str:
         path = log / "iter-5.labels.yaml"
         path.write_bytes(text.encode())
-        assert da_score("label", 5, "--as", name, "--correctness", "1").status == 0
+        assert da_score("label", 5, "--as", name, *SOUND, "--correctness", "1").status == 0
         return path.read_bytes().decode()
 
     @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
@@ -337,7 +352,7 @@ labels:
         path.write_bytes(b"\xef\xbb\xbf" + text.encode() + b"...\n")
         path.chmod(0o640)
 
-        assert da_score("label", 5, "--as", "ann", "--correctness", "1").status == 0
+        assert da_score("label", 5, "--as", "ann", *SOUND).status == 0
 
         after = path.read_bytes()
         assert after.startswith(b"\xef\xbb\xbf# Labels of iteration 5.\n")
@@ -357,26 +372,32 @@ labels:
 
     @pytest.mark.parametrize(
         "labels",
-        ["labels: []", "labels:", "labels: ~", "", "labels: [{actor: bob, history: []}]"],
-        ids=repr,
+        [
+            "labels: []",
+            "labels:",
+            "labels: ~",
+            "",
+            f"labels: {json.dumps([label('bob', edit(2))])}",
+        ],
+        ids=["an empty list", "nothing", "null", "no key", "a flow"],
     )
     def test_may_have_left_an_empty_list_or_a_flow(
         self, da_score: DaScore, log: Path, labels: str
     ) -> None:
         self.added_to(da_score, log, f"iteration: 5\nschema_version: 1.0.0\n{labels}\n", "ann")
         content = yaml.safe_load((log / "iter-5.labels.yaml").read_text())
-        assert content["labels"][-1]["history"][0]["structured"] == {"correctness": 1}
+        assert content["labels"][-1]["history"][0]["structured"]["correctness"] == 1
 
     def test_may_indent_and_begin_as_they_like_and_leave_a_null(
         self, da_score: DaScore, log: Path
     ) -> None:
         text = (
             "---\niteration: 5\nschema_version: 1.0.0\n"
-            "labels:\n    -   ~\n    -   word\n    -   actor: bob\n"
+            f"labels:\n    -   ~\n    -   {json.dumps(label('bob', edit(2)))}\n"
         )
-        after = self.added_to(da_score, log, text + "        history: []\n", "bob")
+        after = self.added_to(da_score, log, text, "bob")
         assert after.startswith("---\niteration: 5\n")
-        assert len(yaml.safe_load(after)["labels"][2]["history"]) == 1
+        assert len(yaml.safe_load(after)["labels"][1]["history"]) == 2
 
 
 class TestAtOnce:
@@ -387,7 +408,8 @@ from scoring.evidence.labels import Judgement
 from scoring.jobs.label_file import NewLabel, add_labels
 sys.stdin.readline()
 for n in range(6):
-    labels = [NewLabel(5, who, Judgement(n % 4)) for who in (sys.argv[2], "all")]
+    judgement = Judgement(n % 4, "partial", "none")
+    labels = [NewLabel(5, who, judgement) for who in (sys.argv[2], "all")]
     add_labels(Path(sys.argv[1]), labels)
 """
 
@@ -417,7 +439,7 @@ for n in range(6):
         (log / "iter-6.labels.yaml").mkdir()
         monkeypatch.setattr("scoring.jobs.label_file.read_file", self.nothing_at_6)
         with pytest.raises(WriteError):
-            add_labels(log, [NewLabel(n, "ann", Judgement(1)) for n in (4, 5, 6)])
+            add_labels(log, [NewLabel(n, "ann", SOUND_JUDGEMENT) for n in (4, 5, 6)])
         assert not (log / "iter-4.labels.yaml").exists()
         assert (log / "iter-5.labels.yaml").read_bytes() == before
 
@@ -440,9 +462,9 @@ class TestImport:
     def test_of_a_table(self, da_score: DaScore, log: Path, tmp_path: Path) -> None:
         rows = (
             (4, "ann", 3, "on-target", "none", "two\nlines"),
-            (5, "", "", "partial", "", ""),
+            (5, "", 1, "partial", "none", ""),
         )
-        path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "", "", ""))
+        path = self.csv(tmp_path, self.HEAD, *rows, (5, "eve", 0, "breach", "major", ""))
         found = da_score("label", "import", path, "--as", "bob")
         assert (found.status, found.out) == (0, "Imported 3 labels into 2 files\n")
         assert labels_in(log, 4)[0]["history"][0]["free_text"] == "two\nlines"
@@ -458,6 +480,7 @@ class TestImport:
                 "actor": "ann",
                 "correctness": 3,
                 "scope_judgement": "on_target",
+                "hallucination": "none",
                 "note": None,
             },
             {"iteration": 5, "actor": "ann", "free_text": "more"},
@@ -468,7 +491,17 @@ class TestImport:
         assert labels_in(log)[0]["history"][-1]["structured"] == {
             "correctness": 3,
             "scope_judgement": "on-target",
+            "hallucination": "none",
         }
+
+    def test_of_a_first_label_that_is_not_whole_takes_none(
+        self, da_score: DaScore, log: Path, tmp_path: Path
+    ) -> None:
+        rows = (4, "ann", 3, "on-target", "none"), (5, "bob", 1)
+        found = da_score("label", "import", self.csv(tmp_path, self.HEAD, *rows), *ANN)
+        assert found.status == 1
+        assert "iteration 5: the first label of bob needs scope and hallucination too" in found.err
+        assert nothing_written(log)
 
     @pytest.mark.parametrize(
         ("row", "said"),
@@ -549,7 +582,7 @@ class TestLost:
         self, da_score: DaScore, project: Path
     ) -> None:
         path = project / ".agents/active/iteration-log/iter-5.labels.yaml"
-        add_labels(path.parent, [NewLabel(5, "ann", Judgement(0))])
+        add_labels(path.parent, [NewLabel(5, "ann", Judgement(0, "breach", "major"))])
         assert da_score("run", "--rubric", "3.0.0").err == ""
         path.unlink()
         said = da_score("run", "--rubric", "3.0.0").err
@@ -559,32 +592,29 @@ class TestLost:
 
 class TestShown:
     def test_a_list(self, da_score: DaScore, log: Path) -> None:
-        write(
-            log,
-            label("ann", edit(3, "partial")),
-            label("bob", edit(free_text="a\x1bb"), role="readonly"),
-        )
+        write(log, label("ann", edit(3, "partial")), label("bob", edit(0, free_text="a\x1bb")))
         found = da_score("label", "list")
         assert (found.status, found.err) == (0, "")
-        assert re.search(r"^5 +ann +reviewer +3 +partial +- +1 +2026-03-01 12:00$", found.out, re.M)
+        row = r"^5 +ann +reviewer +3 +partial +none +1 +2026-03-01 12:00"
+        assert re.search(row, found.out, re.M)
         assert "\x1b" not in found.out
-        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, False]
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [True, True]
 
     def test_a_list_says_what_an_override_replaces_and_what_cannot_be_read(
         self, da_score: DaScore, log: Path
     ) -> None:
-        for last, counts in ((edit(), [True, True]), (edit(0), [False, True])):
-            write(log, label("ann", edit(3)), label("eve", last, role="admin", admin_override=True))
-            assert [row["counts"] for row in da_score("label", "list", "--json").json] == counts
-        write(log, label("ann", edit(3)), schema_version="3.0")
+        override = label("eve", edit(0), role="admin", admin_override=True)
+        write(log, label("ann", edit(3)), override)
+        assert [row["counts"] for row in da_score("label", "list", "--json").json] == [False, True]
+        write(log, label("ann", edit(3)), label("bob", edit(3), role=""))
         found = da_score("label", "list")
-        assert (found.status, "schema version 3.0" in found.err) == (0, True)
+        assert (found.status, "role is missing" in found.err) == (0, True)
 
     @pytest.mark.usefixtures("project")
     def test_next_is_the_one_that_stands_out(self, da_score: DaScore) -> None:
         found = da_score("label", "next", "--json").json
         assert (found["iteration"], found["waiting"], found["total"]) == (2, 9, 9)
-        da_score("label", 2, *ANN, "--correctness", "1")
+        da_score("label", 2, *ANN, *SOUND)
         assert da_score("label", "next", "--json").json["iteration"] != 2
         assert da_score("label", "next", "--json", "--as", "bob").json["iteration"] == 2
         assert "Iteration 2 (choose-alphabet)" in da_score("label", "next", "--as", "bob").out
@@ -596,7 +626,8 @@ class TestShown:
             for n in range(1, 10)
             for name in ("ann", "bob")
         ]
-        add_labels(log, [NewLabel(n, name, Judgement(value, "partial")) for n, name, value in both])
+        labels = [NewLabel(n, name, Judgement(value, "partial", "none")) for n, name, value in both]
+        add_labels(log, labels)
         found = da_score("label", "agreement", "--json").json
         assert (found["iterations"], found["actors"], found["draws"]) == (9, ["ann", "bob"], 2000)
         assert found["alpha"]["correctness"]["value"] < 0
@@ -661,10 +692,11 @@ class TestOnATerminal:
         return status, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
     def test_shows_the_change_and_the_breakdown_and_asks(self, project: Path) -> None:
-        status, shown = self.talk("2", "par", "", "fine so far")
+        status, shown = self.talk("2", "par", "", "no", "fine so far")
         (found,) = labels_in(project / ".agents/active/iteration-log")
         assert status == 0
-        assert found["history"][0]["structured"] == {"correctness": 2, "scope_judgement": "partial"}
+        assert list(found["history"][0]["structured"].values()) == [2, "partial", "none"]
+        assert "One of none, minor, major" in shown
         assert found["history"][0]["free_text"] == "fine so far"
         assert re.search(r"^diff --git ", shown, re.M)
         assert "correction_pressure" in shown
@@ -675,15 +707,12 @@ class TestOnATerminal:
         )
 
     def test_asks_again_when_an_answer_is_none(self, project: Path) -> None:
-        status, shown = self.talk("7", "3", "", "", "")
+        status, shown = self.talk("7", "3", "on", "none", "")
         assert (status, "One of 0, 1, 2, 3" in shown) == (0, True)
-        assert labels_in(project / ".agents/active/iteration-log")[0]["history"][0][
-            "structured"
-        ] == {"correctness": 3}
+        (found,) = labels_in(project / ".agents/active/iteration-log")
+        assert list(found["history"][0]["structured"].values()) == [3, "on-target", "none"]
 
-    @pytest.mark.parametrize(
-        ("answers", "status"), [(["", "", "", ""], 0), (["2", CONTROL_C], 130)]
-    )
+    @pytest.mark.parametrize(("answers", "status"), [([""], 0), (["2", CONTROL_C], 130)])
     def test_writes_nothing_when_nothing_is_said_or_it_is_interrupted(
         self, project: Path, answers: list[str], status: int
     ) -> None:

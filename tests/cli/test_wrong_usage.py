@@ -6,7 +6,10 @@ import pytest
 from helpers.commands import DaScore, one_line
 from helpers.projects import LOG
 
-RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecycle"]
+RECORD = [
+    *["hook", "record", "3", "--sentinel", "s", "--rule", "gate.r", "--result", "advise"],
+    "--lifecycle",
+]
 
 
 @pytest.mark.usefixtures("scored")
@@ -30,7 +33,7 @@ RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecyc
         (["export"], "several tables need a directory"),
         (["export", "--tables", "nope"], "--tables: 'nope' is not a table"),
         (["query", " "], "query: there is no SQL"),
-        ([*RECORD, "sunrise"], "--lifecycle sunrise: its intervention class is not known"),
+        ([*RECORD, "sunrise"], "Invalid value for '--lifecycle': 'sunrise' is not one of"),
         (["meeting", "run", "--state", "x", "--option", "B"], "--option goes with --answer yes"),
         (
             ["check", "--min-score", "x"],
@@ -46,7 +49,7 @@ RECORD = ["hook", "record", "3", "--rule", "r", "--result", "advise", "--lifecyc
         ),
         (
             ["hook", "record", "x", *RECORD[3:], "stop"],
-            "Invalid value for 'N': 'x' is not a valid whole number. (see",
+            "Invalid value for '[N]': 'x' is not a valid whole number. (see",
         ),
         (
             ["meeting", "schema"],

@@ -7,13 +7,24 @@ import yaml
 
 NOON = "2026-03-01T12:00:00Z"
 
+SOUND = ("--correctness", "3", "--scope", "on-target", "--hallucination", "none")
+"""Options of ``da-score label`` for a first label."""
+
+
+SCOPES = ("breach", "partial", "partial", "on-target")
+HALLUCINATIONS = ("major", "minor", "minor", "none")
+"""What goes with a correctness from 0 to 3 where a test does not say."""
+
 
 def edit(
-    correctness: Any = None, scope: Any = None, hallucination: Any = None, **more: Any
+    correctness: int, scope: str | None = None, hallucination: str | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Return one edit of a label, with the values that are given."""
-    values = {"correctness": correctness, "scope_judgement": scope, "hallucination": hallucination}
-    structured = {name: value for name, value in values.items() if value is not None}
+    """Return one edit of a label: 3 is worth 1, and 0 is worth 0."""
+    structured = {
+        "correctness": correctness,
+        "scope_judgement": scope or SCOPES[correctness],
+        "hallucination": hallucination or HALLUCINATIONS[correctness],
+    }
     return {"actor": "x", "role": "reviewer", "timestamp": NOON, "structured": structured} | more
 
 

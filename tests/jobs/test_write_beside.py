@@ -12,7 +12,10 @@ from helpers.deliberations import document, outputs, round_line, write_json
 from scoring.demo import Demo
 from scoring.evidence.entry_files import hook_facts, hook_records
 
-RECORD = ("--rule", "tests.run-first", "--result", "advise", "--lifecycle", "stop")
+RECORD = (
+    *("--sentinel", "loop-worker-7"),
+    *("--rule", "tests.run-first", "--result", "advise", "--lifecycle", "stop"),
+)
 
 
 def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
@@ -29,6 +32,61 @@ def test_a_record_is_added_and_counts(here: Demo, da_score: DaScore) -> None:
     )
     assert (record.correlation_id, record.platform, record.ts[-1]) == ("c1", "codex", "Z")
     assert "advise: tests.run-first" in da_score("iteration", "1", "--no-cache").out
+    for recompute in ((), ("--recompute",)):
+        shown = da_score("iteration", "1", "--json", *recompute).json
+        assert shown["hook_outcome_sources"] == [
+            {
+                "sentinel_id": "loop-worker-7",
+                "rule_id": "tests.run-first",
+                "result": "advise",
+                "lifecycle_point": "stop",
+                "intervention_class": "remediate_at_stop",
+                "correlation_id": "c1",
+            }
+        ]
+    assert "hook_outcome_sources" not in da_score("iteration", "2", "--json").json
+
+
+def test_a_record_is_added_once(here: Demo, da_score: DaScore) -> None:
+    path = here.iter_log_dir / "iter-1.hook-outcomes.yaml"
+    assert da_score("hook", "record", "1", *RECORD).out.endswith(": recorded\n")
+    before = path.read_bytes()
+    again = da_score("hook", "record", "1", *RECORD, "--result", "allow", "--json").json
+    assert (again["is_recorded"], path.read_bytes()) == (False, before)
+
+    others = [
+        ("--sentinel", "loop-worker-8"),
+        ("--rule", "tests.run-last"),
+        ("--lifecycle", "subagent_stop"),
+        ("--class", "prevent_before_action"),
+    ]
+    for other in others:
+        assert da_score("hook", "record", "1", *RECORD, *other).out.endswith(": recorded\n")
+    assert len(hook_records(path.read_bytes())) == 5
+
+
+def test_the_newest_iteration_and_the_sentinel_are_what_is_not_named(
+    here: Demo, da_score: DaScore
+) -> None:
+    path = here.iter_log_dir / "iter-9.hook-outcomes.yaml"
+    known = hook_records(path.read_bytes())
+    assert Path(da_score("hook", "record", *RECORD, "--json").json["path"]).name == path.name
+    *others, added = hook_records(path.read_bytes())
+    assert (others, added.correlation_id) == (known, "loop-worker-7")
+    (*_, written) = yaml.safe_load(path.read_text())["records"]
+    assert written["schema_version"] == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_without_an_iteration_nothing_is_recorded_and_nothing_fails(
+    da_score: DaScore, tmp_path: Path
+) -> None:
+    log = tmp_path / "empty"
+    log.mkdir()
+    done = da_score("hook", "record", *RECORD, "--iter-log-dir", log)
+    assert (done.status, done.out) == (0, "")
+    assert "has no entry, so nothing was recorded" in done.err
+    assert not list(log.iterdir())
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lines as on Unix", "lines as on Windows"])
@@ -111,7 +169,13 @@ def test_what_others_wrote_still_says_the_same(here: Demo, da_score: DaScore, co
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param(["--rule", " "], "a hook outcome needs the rule", id="no rule"),
+        pytest.param(["--rule", " "], 'the rule " " must name its gate', id="no rule"),
+        pytest.param(["--rule", "no-tests"], "as iteration-close.R1.1 does", id="a rule alone"),
+        pytest.param(["--sentinel", " "], "needs the id of the run of its gate", id="no gate"),
+        pytest.param(["--lifecycle", "start"], "--lifecycle", id="an unknown moment"),
+        pytest.param(["--class", "advice"], "--class", id="an unknown class"),
+        pytest.param(["--skill", "mine"], "--skill", id="an unknown skill"),
+        pytest.param(["--platform", "emacs"], "--platform", id="an unknown platform"),
         pytest.param(["--iter-log-dir", "nowhere"], "nowhere: no such directory", id="no log"),
     ],
 )

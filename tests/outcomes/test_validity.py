@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
+from helpers.labels import SOUND
 from helpers.repos import START, Repo
 
 from scoring.outcomes.cases import Case
@@ -389,7 +390,7 @@ class TestCommands:
 
     def test_validate_by_what_people_said(self, da_score: DaScore) -> None:
         for n in range(1, 9):
-            done = da_score("label", str(n), "--as", "a", "--correctness", str(n % 4))
+            done = da_score("label", str(n), "--as", "a", *SOUND, "--correctness", str(n % 4))
             assert done.status == 0, done.err
         found = da_score("validate", "--outcome", "label", "--rubric", "3.0.0", "--json").json
         assert (found["measure"], found["n"], found["verdict"]) == ("spearman", 7, "too few")

@@ -31,6 +31,10 @@ def breakdown(score: Score) -> dict[str, tuple[float, float, float]]:
     }
 
 
+def test_a_rubric_without_bands_names_none() -> None:
+    assert replace(VALID, bands=()).band(0.5) == ""
+
+
 def test_the_weights_of_absent_signals_go_to_the_present_ones() -> None:
     """The digits are those of the reference."""
     score = default_rubric().score(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from helpers.forks import begin, end, run
+from helpers.labels import SOUND
 from helpers.repos import Repo
 
 from scoring.log.load import load_iteration_log
@@ -28,13 +29,15 @@ FIELDS = "impl.retries", "impl.summary", "task_id", "branch", "agent.model"
 WRITERS: dict[str, Callable[[int], list[str]]] = {
     "entry new": lambda _: ["entry", "new"],
     "entry set": lambda n: ["entry", "set", "1", FIELDS[n], "7"],
-    "label": lambda n: ["label", "1", "--as", f"ann{n}", "--correctness", "3"],
+    "label": lambda n: ["label", "1", "--as", f"ann{n}", *SOUND],
     "hook record": lambda n: [
         "hook",
         "record",
         "1",
+        "--sentinel",
+        "run-1",
         "--rule",
-        f"r{n}",
+        f"gate.r{n}",
         "--result",
         "advise",
         "--lifecycle",
@@ -161,7 +164,7 @@ def test_of_five_at_once_all_is_there(work: Repo, command: str) -> None:
         assert {label["actor"] for label in labels} == {f"ann{n}" for n in range(5)}
     elif command == "hook record":
         found = yaml.safe_load((log / "iter-1.hook-outcomes.yaml").read_text())["records"]
-        assert {one["rule_id"] for one in found} == {f"r{n}" for n in range(5)}
+        assert {one["rule_id"] for one in found} == {f"gate.r{n}" for n in range(5)}
     else:
         check_whole(work, alone, alone)
         assert max(counts.values()) == 1
