@@ -21,16 +21,21 @@ from scoring.cli.options import (
 from scoring.cli.output import reply, warn, without_numbers
 from scoring.cli.reading import log_view
 from scoring.errors import OptionError, SettingsError, WriteError
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources, rules_of
-from scoring.examine import LogView
+from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
 from scoring.text import counted, printable, spans
 from scoring.views.gates import GATES, Verdict, check, demands
 from scoring.views.gates.build_reports import junit, markdown
+from scoring.views.work_rows import WorkRow, work_of
 
 EXIT_FAILED = 3
+
+_DEFAULT_GATES = {"no_unresolved_commits": True, "no_over_claims": True}
+"""What is checked where no gate is named: it holds for a log that ``init`` made."""
 
 _DECLARATIONS: Mapping[str, Mapping[str, Any]] = {
     "flag": {"is_flag": True},
@@ -59,6 +64,11 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--trust-checkpoints", is_flag=True, help="With --trusted: take checkpoints in git too."
 )
+@click.option(
+    "--base",
+    metavar="REV",
+    help="Gates on work: only units with a commit that REV has not, as the base of a pull request.",
+)
 @click.option("--allow-empty", is_flag=True, help="A gate that has nothing to look at holds.")
 @click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
 @click.option(
@@ -78,6 +88,7 @@ def command(
     selection: Selection,
     trusted: bool,
     trust_checkpoints: bool,
+    base: str | None,
     allow_empty: bool,
     recompute: bool,
     junit_file: Path | None,
@@ -89,13 +100,17 @@ def command(
     Says which gate does not hold, and why. Scores are computed from the evidence that is here. A
     sidecar with a higher score fails. Where its evidence is gone, a sidecar counts as it is, with
     a note that it is unverified. Every gate looks at every iteration; --min-mean and --max-drop
-    also look at the mean. A gate that has nothing to look at does not hold.
+    also look at the mean, and --max-reverted, --max-taken-back, --max-lost-cost and
+    --no-failing-tests at the units of work. A gate that has nothing to look at does not hold.
+    Without a gate, commits and claims of entries are checked, where there are any.
 
     With --trusted a pull request contributes nothing but entries and commits: settings come from
     options and variables, transcripts from the default folders, and the rubric is a released one.
     """
     summary_file = _summary_file() if github_summary else None
-    _require_a_gate(gates)
+    if not _names_a_gate(gates):
+        gates |= _DEFAULT_GATES
+        allow_empty = True
     settings = prepared_settings(options, files=not trusted)
     if trusted:
         _refuse_untrusted(settings, gates)
@@ -108,7 +123,14 @@ def command(
     view = log_view(settings, recompute or trusted, selection)
     if trusted:
         view = _trusted_view(view, trust_checkpoints)
-    verdict = check(view.examine(), demands(gates, view), selection.last, allow_empty)
+    preloaded: list[PreloadedEvidence] = []
+
+    def work() -> list[WorkRow]:
+        rows = work_of(view, preloaded[0] if preloaded else None)
+        return _beyond(base, rows, settings.repo_dir) if base is not None else rows
+
+    examined = view.examine(preloaded.append)
+    verdict = check(examined, demands(gates, view), selection.last, allow_empty, work)
 
     log = str(settings.iter_log_dir)
     if junit_file is not None:
@@ -137,14 +159,29 @@ def _summary_file() -> Path:
     return Path(name)
 
 
-def _require_a_gate(gates: Mapping[str, Any]) -> None:
-    for gate in GATES:
-        for option in gate.options:
-            if gates[option.key] is not None and gates[option.key] is not False:
-                return
-    raise click.UsageError(
-        "nothing to check; give a gate such as --min-score 0.5 or --no-over-claims"
-    )
+def _names_a_gate(gates: Mapping[str, Any]) -> bool:
+    return any(value is not None and value is not False for value in gates.values())
+
+
+def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]:
+    """Return the work with a commit that a revision does not have.
+
+    Raises:
+        OptionError: the revision is not a commit here.
+    """
+    repository = GitRepository(repo_dir)
+    sha = repository.resolve([base])[base]
+    if sha is None:
+        raise OptionError(
+            f"--base {base!r} is not a commit of {repo_dir}; fetch it, or name another"
+        )
+
+    beyond = set(repository.run("rev-list", "HEAD", f"^{sha}").decode().split())
+    return [
+        row
+        for row in rows
+        if row.unit.commit in beyond or (row.unit.landing and row.unit.landing.sha in beyond)
+    ]
 
 
 def _refuse_untrusted(settings: Settings, gates: Mapping[str, Any]) -> None:
@@ -234,7 +271,7 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
 def _failure_lines(verdict: Verdict) -> list[str]:
     lines = []
     for failure in verdict.failures:
-        subject = "all iterations"
+        subject = failure.whole
         if failure.iteration is not None:
             subject = f"iteration {failure.iteration}"
         lines.append(f"FAIL  {subject}: {failure.gate}: {printable(failure.reason)}")

@@ -63,6 +63,7 @@ def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
     files = work.files
 
     written = written_lines(files, parts.of_lines, range(len(parts.sessions)))
+    words = written_lines(files, parts.of_lines, _without_commit(measured, parts), words=True)
     missing = missing_sub_agents(files, parts.of_lines, parts.of_units)
     with_unknown_lines = _parts_with_unknown_lines(work, parts.of_lines, written)
 
@@ -94,8 +95,18 @@ def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
 
         for part in group:
             _add_written(unit.written, written.pop(part), work)
+            _add_written(unit.words, words.pop(part, {}), work)
         unit.missing_subagents = missing[index]
         unit.is_whole = not missing[index] and with_unknown_lines.isdisjoint(group)
+
+
+def _without_commit(units: Sequence[Unit], parts: _Parts) -> list[int]:
+    """Return the parts of the units of which git has no commit: what they became, lines say."""
+    without: list[int] = []
+    for unit, group in zip(units, parts.of_units, strict=True):
+        if unit.is_known_by_lines:
+            without += group
+    return without
 
 
 def _minutes_of_work(times: Sequence[int]) -> float:

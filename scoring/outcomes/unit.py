@@ -62,9 +62,11 @@ class Unit:
         ended: when it ended, in nanoseconds since 1970.
         state: what became of it.
         written: the lines that its edits left in files of the repository.
+        words: words that its edits left there, where git has no commit of it.
         is_whole: whether these are all that it wrote.
         is_young: whether the horizon after it has not ended yet.
         lines_there: how many written lines the trunk has a horizon later, or today.
+        may_be_there: whether work without such lines may be there: rewritten, or off the trunk.
         defective: whether it was undone or fixed later; None where that is not known.
         outcome: the worst outcome of its iterations.
         missing_subagents: sub-agents that it started and that left no transcript here.
@@ -86,9 +88,11 @@ class Unit:
     ended: int | None = None
     state: State = "unclear"
     written: WrittenLines = field(default_factory=dict)
+    words: WrittenLines = field(default_factory=dict)
     is_whole: bool = True
     is_young: bool = True
     lines_there: int | None = None
+    may_be_there: bool = False
     defective: bool | None = None
     outcome: Outcome | None = None
     missing_subagents: int = 0
@@ -108,6 +112,11 @@ class Unit:
     def iteration(self) -> int | None:
         """The lowest iteration that it is of."""
         return self.first_entry.iteration if self.first_entry else None
+
+    @property
+    def is_known_by_lines(self) -> bool:
+        """Whether git has no commit of it, so that its lines alone say what became of it."""
+        return self.kind == "rest" or not (self.landing and self.landing.sha)
 
     @property
     def last_passed(self) -> bool | None:

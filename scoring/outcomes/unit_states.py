@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from scoring.evidence.attribution.written import Written, held_lines
-from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
+from scoring.evidence.attribution.written import Rewritten, Written, are_rewritten, held_lines
+from scoring.evidence.git.authorship import AttributedHistory, TrunkPaths, WrittenCommit
 from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, clamp_ns
@@ -92,6 +92,49 @@ def follow_lines(
     counts = held_lines(repository, asked, paths.names, paths.moves)
     for unit, count in zip(writing, counts, strict=True):
         unit.lines_there = count
+        unit.is_whole = unit.is_whole and not _writes_into(unit, paths.submodules)
+    _doubt_losses(writing, git, repository, rules, paths)
+
+
+def _writes_into(unit: Unit, submodules: Collection[str]) -> bool:
+    """Return whether a unit wrote files of repositories in this one, which no trunk here has."""
+    if not submodules:
+        return False
+    paths = [f"/{folder}/{path}" for folder, path in unit.written]
+    return any(f"/{name}/" in path for name in submodules for path in paths)
+
+
+def _doubt_losses(
+    units: Iterable[Unit],
+    git: AttributedHistory,
+    repository: GitRepository,
+    rules: OutcomeRules,
+    paths: TrunkPaths,
+) -> None:
+    """Note which units may be there of which the trunk has no line.
+
+    A formatter may have rewritten them, or another line of development has them.
+    """
+    gone = []
+    for unit in units:
+        if unit.is_known_by_lines and unit.is_whole and unit.lines_there == 0:
+            gone.append(unit)
+    if not gone:
+        return
+
+    asked = []
+    for unit in gone:
+        began = unit.counted.began if unit.counted else None
+        old = git.trunk_at((began or 0) // NS)
+        asked.append(Rewritten(old, git.trunk_at(_end_of_horizon(unit, git, rules)), unit.words))
+    for unit, rewritten in zip(gone, are_rewritten(repository, asked, paths.names), strict=True):
+        unit.may_be_there = rewritten
+
+    since = (git.tip_time or 0) - int(rules.horizon_days * DAY)
+    for tip, files in git.files_elsewhere(since).items():
+        counts = held_lines(repository, [Written(tip, unit.written) for unit in gone], files, ())
+        for unit, count in zip(gone, counts, strict=True):
+            unit.may_be_there = unit.may_be_there or count != 0
 
 
 def _end_of_horizon(unit: Unit, git: AttributedHistory, rules: OutcomeRules) -> float:
@@ -135,12 +178,10 @@ def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
     if landing and landing.taken_back_by:
         return "taken_back"
 
-    # Its lines decide only where git has no commit of it.
-    decided_by_lines = unit.kind == "rest" or not (landing and landing.sha)
     lines_there = unit.lines_there
     if landing and landing.landed:
         return "landed"
-    if decided_by_lines and lines_there and lines_there * 2 >= unit.written_here:
+    if unit.is_known_by_lines and lines_there and lines_there * 2 >= unit.written_here:
         return "landed"
 
     if is_young or (landing and landing.sha in moving):
@@ -148,6 +189,6 @@ def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
 
     if landing and landing.found_by == NOT_LANDED:
         return "lost"
-    if decided_by_lines and unit.is_whole and lines_there == 0:
+    if unit.is_known_by_lines and unit.is_whole and lines_there == 0 and not unit.may_be_there:
         return "lost"
     return "unclear"

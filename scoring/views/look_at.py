@@ -88,6 +88,18 @@ def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
     return passed_at
 
 
+def failing_tests(rows: Sequence[WorkRow]) -> list[WorkRow]:
+    """Return the work, landed or open, whose last test run failed and that no later run mended."""
+    passed_at = _last_passes(rows)
+    return [
+        row
+        for row in rows
+        if row.unit.state in ("landed", "open")
+        and row.unit.last_passed is False
+        and not _passed_later(row.unit, passed_at)
+    ]
+
+
 def _passed_later(unit: Unit, passed_at: Mapping[object, int]) -> bool:
     ended = unit.ended or 0
     return any(passed_at.get(session, 0) > ended for session in unit.lines)

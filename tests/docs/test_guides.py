@@ -108,7 +108,7 @@ class TestGates:
             "--junit",
             "--github-summary",
         }
-        others |= {"--trusted", "--trust-checkpoints", "--allow-empty"}
+        others |= {"--trusted", "--trust-checkpoints", "--allow-empty", "--base"}
         shared = options_of("explain")
         assert rows == options_of("check") - shared - others
 

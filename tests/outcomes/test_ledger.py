@@ -106,6 +106,58 @@ def test_a_rest_is_what_became_of_its_lines(
     assert found["summary"][state] == found["summary"]["units"] == 1
 
 
+SHADES = "".join(f"shade{n} = 'dark colour {n}000'\n" for n in range(8))
+
+
+@cases(
+    "made_of_it, state",
+    {
+        "a formatter": (SHADES.replace("'", '"'), "unclear"),
+        "a formatter, in part": ("".join(SHADES.splitlines(True)[:3]).replace("'", '"'), "lost"),
+        "others, of the words that were there": ("dark = colour\nshade0 = 1\n", "lost"),
+    },
+)
+def test_a_rest_that_was_reformatted_is_unclear(
+    history: History, work: Work, made_of_it: str, state: str
+) -> None:
+    writes(history.session("s1"), 100, 1, "src/a.py", SHADES)
+    history.commit(2 * DAY, "By hand", files={"src/a.py": made_of_it})
+    history.commit(30 * DAY, "Later")
+    assert state_of(work(), "rest") == state
+
+
+@cases(
+    "branch, state",
+    {
+        "a branch that moves": ("feature", "unclear"),
+        "a release line": ("release/1.0", "unclear"),
+        "a branch that rests": ("old", "lost"),
+    },
+)
+def test_a_rest_that_another_branch_has_is_not_lost(
+    history: History, work: Work, branch: str, state: str
+) -> None:
+    writes(history.session("s1"), 100, 1, "src/a.py")
+    history.commit(30 * DAY, "Later")
+    history.write()
+    repo = Repo.at(history.repo)
+    repo.git("checkout", "-q", "-b", branch, "main~1")
+    day = 25 if branch == "feature" else 1
+    repo.commit({"src/a.py": TEXT}, "By hand", time=START + day * DAY)
+    repo.git("checkout", "-q", "main")
+    assert state_of(work(), "rest") == state
+
+
+def test_what_was_written_into_a_submodule_is_not_lost(history: History, work: Work) -> None:
+    writes(history.session("s1"), 100, 1, "sub/a.py")
+    history.commit(1 * DAY, "Base")
+    history.write()
+    repo = Repo.at(history.repo)
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    repo.git("commit", "-q", "-m", "A submodule", time=START + 30 * DAY)
+    assert state_of(work(), "rest") == "unclear"
+
+
 HALF = "".join(TEXT.splitlines(True)[:4])
 
 

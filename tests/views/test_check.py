@@ -234,13 +234,17 @@ class TestCommand:
         found = da_score("check", "--min-score", "0.3", "--json")
         data = json.loads(found.out)
         assert (found.status, data["passed"]) == (3, False)
-        limits = ("min_band", "min_mean", "min_coverage", "min_low", "max_drop", "baseline", "last")
+        limits = (
+            *("min_band", "min_mean", "min_coverage", "min_low", "max_drop", "baseline", "last"),
+            *("max_reverted", "max_taken_back", "max_lost_cost"),
+        )
         switches = (
             "no_over_claims",
             "no_unscored",
             "no_unresolved_commits",
             "no_stale",
             "require_verified",
+            "no_failing_tests",
         )
         assert data["gates"] == {"min_score": 0.3} | dict.fromkeys(limits) | dict.fromkeys(
             switches, False
@@ -319,7 +323,6 @@ class TestCommand:
                 "no iter-N.score.yaml is committed there",
             ),
             (["--min-score", "0.1", "--github-summary"], 1, "GITHUB_STEP_SUMMARY names no file"),
-            ([], 2, "nothing to check; give a gate"),
         ],
     )
     def test_mistakes_are_said_in_a_line(

@@ -8,86 +8,126 @@ from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.line_history import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.edits import apply_change
+from scoring.evidence.transcripts.edits import apply_change, is_word, word_hashes
 from scoring.evidence.transcripts.events import LinesWritten
-from scoring.evidence.transcripts.streams import File
+from scoring.evidence.transcripts.streams import File, part_of
+from scoring.text import composed
 
 LinesAdded: TypeAlias = Callable[[Collection[str]], Mapping[str, Mapping[FileLine, int]]]
-"""Says how often commits add each significant line."""
-WrittenLines: TypeAlias = "dict[tuple[str, str], array[int]]"
-"""Lines with their counts, by the session's folder and the path that it wrote."""
+"""Returns how often commits add each significant line, by their SHAs."""
+
+WrittenFile: TypeAlias = tuple[str, str]
+"""The folder of the session, and the path that it wrote."""
+
+WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
+"""The hashes of the lines that are left of what was written to each file."""
+
+_LEAST_WORDS = 5  # by which work is found again that has no line as it was written
+_MOST_OF_WORDS = 0.8
 
 
 def written_lines(
-    files: Iterable[File], parts: Sequence[int], wanted: Collection[int]
+    files: Iterable[File], parts: Sequence[int], wanted: Collection[int], *, words: bool = False
 ) -> dict[int, WrittenLines]:
-    """Return the lines written in some parts that are left at the end of each, by number."""
-    found: dict[int, WrittenLines] = {part: {} for part in wanted}
+    """Return the lines written in some parts that are left at the end of each.
+
+    Args:
+        files: the transcripts.
+        parts: the part of each line; -1: none.
+        wanted: the parts in question.
+        words: whether their words are returned, in place of the lines.
+
+    Returns:
+        The lines by part.
+    """
+    changes: dict[int, WrittenLines] = {part: {} for part in wanted}
     for file in files if wanted else ():
         for event in file.events.of(LinesWritten):
-            n = file.at(event.line)
-            if n >= 0 and file.fresh[n] and (part := parts[file.ids[n]]) in found:
-                key = file.events.spans[event.span].cwd, file.events.texts[event.path]
-                found[part].setdefault(key, array("q")).extend(event.hashes)
-    for of_it, key in ((one, key) for one in found.values() for key in one):
-        left = Counter[int]()
-        apply_change(left, of_it[key])
-        of_it[key] = array("q", left.elements())
-    return found
+            part = part_of(file, parts, event.line)
+            if part in changes:
+                key = (file.events.spans[event.span].cwd, file.events.texts[event.path])
+                kept = (line for line in event.hashes if is_word(line) == words)
+                changes[part].setdefault(key, array("q")).extend(kept)
+
+    for lines_of_part in changes.values():
+        for key, hashes in lines_of_part.items():
+            left = Counter[int]()
+            apply_change(left, hashes)
+            lines_of_part[key] = array("q", left.elements())
+    return changes
 
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:
-    """Return the share of a commit's added lines that were written, above 0 to 1, or None."""
+    """Return the share of a commit's added lines that were written.
+
+    Args:
+        added: how often the commit adds each significant line.
+        written: what was written, by file.
+
+    Returns:
+        A share above 0 up to 1; None where none of the lines is known to be written.
+    """
     names = _by_last_part({name for name, _ in added})
-    known = {
-        name: Counter(lines)
-        for name, lines in _by_file(names, (o for w in written for o in w.items())).items()
-    }
-    whole = sum(added.values())
-    there = sum(
-        min(count, known[name][line]) for (name, line), count in added.items() if name in known
-    )
-    return there / whole if there else None
+    lines_of = {name: Counter(lines) for name, lines in _by_file(names, written).items()}
+
+    written_count = 0
+    for (name, line), count in added.items():
+        if name in lines_of:
+            written_count += min(count, lines_of[name][line])
+    return written_count / sum(added.values()) if written_count else None
 
 
 def _by_last_part(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
+    by_last_part: dict[str, list[str]] = {}
     for name in sorted(names, key=len):
-        found.setdefault(posixpath.basename(name), []).append(name)
-    return found
+        by_last_part.setdefault(composed(posixpath.basename(name)), []).append(name)
+    return by_last_part
 
 
 def _by_file(
-    names: Mapping[str, Sequence[str]], written: Iterable[tuple[tuple[str, str], "array[int]"]]
+    names: Mapping[str, Sequence[str]], written: Iterable[WrittenLines]
 ) -> "dict[str, array[int]]":
-    """Return lines that were written by the longest name of a file that fits where they were."""
-    found: dict[str, array[int]] = {}
-    for (folder, path), lines in written:
-        if fitting := [
-            name for name in names.get(posixpath.basename(path), ()) if _is_file(name, path, folder)
-        ]:
-            found.setdefault(fitting[-1], array("q")).extend(lines)
-    return found
+    """Return written lines by the file that has them: the longest name that fits the path."""
+    lines_of: dict[str, array[int]] = {}
+    for lines_written in written:
+        for (folder, path), lines in lines_written.items():
+            folder, path = composed(folder), composed(path)
+            candidates = names.get(posixpath.basename(path), ())
+            fitting = [name for name in candidates if _is_file(composed(name), path, folder)]
+            if fitting:
+                lines_of.setdefault(fitting[-1], array("q")).extend(lines)
+    return lines_of
 
 
 def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> bool:
-    """Whether a path written in a folder of the repository is in it, existing or deleted."""
-    return (
-        not posixpath.isabs(path)
-        or path.startswith(f"{folder}/")
-        or in_repository(posixpath.dirname(path))
-    )
+    """Return whether a path written in a folder of the repository is in the repository.
+
+    Args:
+        folder: the folder.
+        path: the path, of a file that may be gone.
+        in_repository: returns whether a folder is in the repository.
+    """
+    if not posixpath.isabs(path) or path.startswith(f"{folder}/"):
+        return True
+    return in_repository(posixpath.dirname(path))
 
 
 def _is_file(name: str, path: str, folder: str) -> bool:
-    """Whether a path written in a folder is a file of the repository of that folder."""
+    """Return whether a path written in a folder is a file of the repository of that folder."""
+    if path == name:
+        return True
     whole = posixpath.join(folder, path)
     root = whole.removesuffix(f"/{name}")
-    return path == name or (whole != root and f"{folder}/".startswith(f"{root}/"))
+    return whole != root and f"{folder}/".startswith(f"{root}/")
 
 
 class Written(NamedTuple):
-    """The commit of the trunk in which lines are looked for, and the lines as they were written."""
+    """Lines that are looked for in a commit.
+
+    Attributes:
+        commit: the commit of the trunk.
+        lines: the lines, as they were written.
+    """
 
     commit: str
     lines: WrittenLines
@@ -98,40 +138,109 @@ def held_lines(
     asked: Sequence[Written],
     names: Iterable[str],
     moves: Iterable[tuple[str, str]],
-) -> list[int]:
-    """Return how many of some lines commits hold, by file and text.
+) -> list[int | None]:
+    """Return how many of some lines commits have, by file and text.
 
-    ``names`` are files, each with all that it moved to.
+    That is None where the content of one of the files is not in this clone.
+
+    Args:
+        repository: the repository.
+        asked: the lines in question.
+        names: all paths that the trunk had.
+        moves: the old and the new path of each file that it renamed.
     """
-    alike: dict[str, set[str]] = {}
-    for was, path in moves:
-        group = alike.get(was, {was}) | alike.get(path, {path})
-        alike |= dict.fromkeys(group, group)
+    paths_of = _same_files(moves)
     known = _by_last_part(names)
-    wanted = [_by_file(known, one.lines.items()) for one in asked]
-    places = [
-        (f"{one.commit}:{other}", n, name)
-        for n, (one, files) in enumerate(zip(asked, wanted, strict=True))
-        for name in files
-        for other in alike.get(name, (name,))
-    ]
-    contents = repository.blob_ids(place for place, _, _ in places)
-    asking: dict[str, list[tuple[int, str]]] = {}
-    for place, n, name in places:
-        if place in contents:
-            asking.setdefault(contents[place], []).append((n, name))
-    there: dict[tuple[int, str], Counter[int]] = {}
+    wanted = [_by_file(known, [request.lines]) for request in asked]
+
+    files_at: dict[str, list[tuple[int, str]]] = {}  # where in git each file of a request may be
+    for index, request in enumerate(asked):
+        for name in wanted[index]:
+            for path in paths_of.get(name, (name,)):
+                files_at.setdefault(f"{request.commit}:{path}", []).append((index, name))
+
+    unread: set[int] = set()
+    files_of_blob: dict[str, list[tuple[int, str]]] = {}
+    blobs = repository.blob_ids(files_at)
+    for location, blob in blobs.items():
+        files_of_blob.setdefault(blob, []).extend(files_at[location])
+    for location in repository.without_content(set(files_at) - blobs.keys()):
+        unread.update(index for index, _ in files_at[location])
+
+    counts: dict[tuple[int, str], Counter[int]] = {}
     with repository.objects() as content:
-        for oid, those in asking.items():
-            lines = Counter(map(line_hash, b"".join(content(oid)).split(b"\n")))
-            for key in those:
-                there.setdefault(key, Counter()).update(
-                    {line: lines[line] for line in wanted[key[0]][key[1]]}
-                )
-    return [
-        sum(
-            (Counter(lines) & there.get((n, name), Counter())).total()
-            for name, lines in files.items()
-        )
-        for n, files in enumerate(wanted)
-    ]
+        for blob, files in files_of_blob.items():
+            lines = Counter(map(line_hash, b"".join(content(blob)).split(b"\n")))
+            for index, name in files:
+                present = counts.setdefault((index, name), Counter())
+                present.update({line: lines[line] for line in wanted[index][name]})
+
+    held: list[int | None] = []
+    for index, files_wanted in enumerate(wanted):
+        if index in unread:
+            held.append(None)
+            continue
+        total = 0
+        for name, hashes in files_wanted.items():
+            total += (Counter(hashes) & counts.get((index, name), Counter())).total()
+        held.append(total)
+    return held
+
+
+def _same_files(moves: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Return for each renamed file all the paths that it had."""
+    paths_of: dict[str, set[str]] = {}
+    for old, new in moves:
+        paths = paths_of.get(old, {old}) | paths_of.get(new, {new})
+        paths_of.update(dict.fromkeys(paths, paths))
+    return paths_of
+
+
+class Rewritten(NamedTuple):
+    """Words that are looked for between two commits of the trunk.
+
+    Attributes:
+        old: the commit before the work began; "" where there was none.
+        new: the commit in which they are looked for.
+        words: the words, as they were written.
+    """
+
+    old: str
+    new: str
+    words: WrittenLines
+
+
+def are_rewritten(
+    repository: GitRepository, asked: Sequence[Rewritten], names: Iterable[str]
+) -> list[bool]:
+    """Return whether the words of some work came into the same files, as after a formatter.
+
+    Words that a file had before are left out. At least five have to be left, and four fifths of
+    them have to be there.
+
+    Args:
+        repository: the repository.
+        asked: the words in question.
+        names: all paths that the trunk had.
+    """
+    known = _by_last_part(names)
+    wanted = [_by_file(known, [request.words]) for request in asked]
+    files: set[str] = set()
+    for request, words_of in zip(asked, wanted, strict=True):
+        files.update(f"{commit}:{name}" for name in words_of for commit in request[:2] if commit)
+
+    words_at: dict[str, set[int]] = {}
+    with repository.objects() as content:
+        for location, blob in repository.blob_ids(files).items():
+            words_at[location] = word_hashes(b"".join(content(blob)).decode("utf-8", "replace"))
+
+    answers = []
+    for request, words_of in zip(asked, wanted, strict=True):
+        added = 0
+        present = 0
+        for name, words in words_of.items():
+            new = set(words) - words_at.get(f"{request.old}:{name}", set())
+            added += len(new)
+            present += len(new & words_at.get(f"{request.new}:{name}", set()))
+        answers.append(added >= _LEAST_WORDS and present >= _MOST_OF_WORDS * added)
+    return answers

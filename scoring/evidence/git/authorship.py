@@ -48,9 +48,10 @@ _NUMSTAT = (
     "--diff-merges=first-parent",
 )
 _AUTHORS = ("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%an%x00%ae")
-_LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree", "--name-only")
+_LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _BINARY = "-"
+_MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk has not
 
 # A branch on which a recording tool keeps its own data.
 _RECORDING_BRANCH = re.compile("refs/(?:heads|remotes/.*)/entire/")
@@ -117,10 +118,12 @@ class TrunkPaths(NamedTuple):
     Attributes:
         names: all paths that the trunk has, or changed since then.
         moves: the old and the new path of each file that it renamed.
+        submodules: the folders that are repositories of their own.
     """
 
     names: set[str]
     moves: list[tuple[str, str]]
+    submodules: set[str]
 
 
 def _with_first_parent(sha: str, parents: Sequence[str]) -> CommitPair:
@@ -479,17 +482,18 @@ class AttributedHistory(TrunkHistory):
         Args:
             since: the branches have a tip from this time or later, in seconds since 1970.
         """
-        tips = set(self._work_branches().values()) - self._walk.keys()
-
-        live = []
-        for sha, commit in self._commits(tips).items():
-            if (commit.time or 0) >= since:
-                live.append(sha)
+        live = self._live_tips(since)
         if not live or not self.trunk.commit:
             return set()
 
         answer = self._repository.run("rev-list", *live, f"^{self.trunk.commit}")
         return set(as_text(answer).split())
+
+    def _live_tips(self, since: int) -> list[str]:
+        """Return the tips of branches off the trunk that are from a time or later."""
+        tips = set(self._work_branches().values()) - self._walk.keys()
+        commits = self._commits(sorted(tips))
+        return [sha for sha, commit in commits.items() if (commit.time or 0) >= since]
 
     # Times of the trunk
 
@@ -631,10 +635,27 @@ class AttributedHistory(TrunkHistory):
                 if change.status == "R":
                     moves.append((change.old_path, change.path))
 
+        submodules = set()
         if self.trunk.commit:
-            listing = as_text(self._repository.run(*_LIST_FILES, self.trunk.commit))
-            names.update(listing.split("\0")[:-1])
-        return TrunkPaths(names, moves)
+            for entry in self._repository.run(*_LIST_FILES, self.trunk.commit).split(b"\0")[:-1]:
+                about, _, path = as_text(entry).partition("\t")
+                names.add(path)
+                if " commit " in about:
+                    submodules.add(path)
+        return TrunkPaths(names, moves, submodules)
+
+    def files_elsewhere(self, since: int) -> dict[str, list[str]]:
+        """Return the files of releases, other remotes and branches that still move, by their tips.
+
+        Args:
+            since: branches have a tip from this time or later, in seconds since 1970.
+        """
+        tips = dict.fromkeys([*self._live_tips(since), *self._held.tips])
+        files = {}
+        for tip in islice(tips, _MOST_TIPS):
+            listing = self._repository.run(*_LIST_FILES, "--name-only", tip)
+            files[tip] = as_text(listing).split("\0")[:-1]
+        return files
 
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""

@@ -145,6 +145,11 @@ class HeldWork:
             return _held_by(holder, landing, found_by=RELEASED)
         return _held_by(holder, landing, unknown=Unknown.HELD)
 
+    @property
+    def tips(self) -> list[str]:
+        """The newest commits of the releases and other remotes, as far as the trunk lacks them."""
+        return [holder.tip for holder in self._holders if holder.tip in self._held]
+
     @cached_property
     def _held(self) -> dict[str, CommitOffTrunk]:
         return commits_held(self._repository, self._holders, self._trunk)

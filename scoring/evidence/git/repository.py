@@ -1,6 +1,7 @@
 """A git work tree, and the questions about names, branches and objects that several modules ask."""
 
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -280,10 +281,10 @@ class GitRepository(Git):
                     ) from e
         return contents
 
-    def blob_ids(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the object ids of files, each named as ``commit:path``.
+    def blob_ids(self, names: Iterable[str], kind: str = "blob") -> dict[str, str]:
+        """Return the object ids of files, each named as ``commit:path``; of folders as "tree".
 
-        Files that are missing are left out.
+        Those that are missing are left out.
         """
         wanted = [name for name in dict.fromkeys(names) if _is_safe(name)]
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
@@ -291,9 +292,30 @@ class GitRepository(Git):
         ids = {}
         for name, line in zip(wanted, as_text(answer.stdout).split("\n")[:-1], strict=False):
             oid, *about = line.rsplit(" ", 2)
-            if about[:1] == ["blob"]:
+            if about[:1] == [kind]:
                 ids[name] = oid
         return ids
+
+    def without_content(self, names: Iterable[str]) -> set[str]:
+        """Return the files, named as ``commit:path``, whose content is not in this clone.
+
+        A file that its commit does not have is not one of them.
+        """
+        folders: dict[str, list[str]] = {}
+        for name in names:
+            commit, _, path = name.partition(":")
+            folders.setdefault(f"{commit}:{posixpath.dirname(path)}", []).append(name)
+
+        listed = set()
+        trees = self.blob_ids(folders, kind="tree")
+        with self.objects() as read_object:
+            for folder, tree in trees.items():
+                entries = b"".join(read_object(tree))
+                for name in folders[folder]:
+                    file_name = posixpath.basename(name.partition(":")[2])
+                    if b" %b\0" % file_name.encode("utf-8", "surrogateescape") in entries:
+                        listed.add(name)
+        return listed
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int] | None:
         """Return the sizes of objects in bytes, by their full ids.

@@ -21,7 +21,7 @@ from scoring.frozen import Frozen
 from scoring.store import Store
 
 DAY = 86_400
-_STAMP = b"what undid work, 1"
+_STAMP = b"what undid work, 2"
 
 
 class TrunkWork(Frozen, frozen=True):
@@ -200,4 +200,6 @@ class WorkOnTrunk:
 
     @cached_property
     def _undoing(self) -> UndoneWork:
-        return UndoneWork(self._history, self._graph, self._commits, self._counts, self._horizon)
+        return UndoneWork(
+            self._history, self._graph, self._commits, self._counts, self._horizon, self._end_of
+        )

@@ -4,7 +4,7 @@ The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
 ``docs/VALIDITY.md``, "Taken back".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -65,6 +65,7 @@ class UndoneWork:
         commits: Mapping[str, Commit],
         counts: Counts,
         horizon: int,
+        end_of: Callable[[str], str | None],
     ) -> None:
         """Take what git knows of a trunk.
 
@@ -75,12 +76,15 @@ class UndoneWork:
             counts: says of a path whether it is code.
             horizon: seconds within which a commit may take work back without saying so, and
                 within which work that was taken back may come back.
+            end_of: gives the commit of the mainline that ends the horizon of a commit of the trunk;
+                None where the trunk is not that old.
         """
         self._history = history
         self._graph = graph
         self._commits = commits
         self._counts = counts
         self._horizon = horizon
+        self._end_of = end_of
 
     def find(self, works: Sequence[LandedWork]) -> list[Undone]:
         """Return what became of each of some works. GitError: the trunk cannot be read."""
@@ -100,23 +104,16 @@ class UndoneWork:
 
     def _taken_again(self, commits: Sequence[str], returns: int) -> dict[str, Undone]:
         """Return what became of commits that brought work back, by their SHAs."""
-        followed = [FollowedWork(commit, (commit,), self._end_of(commit)) for commit in commits]
+        tip = self._graph.mainline[0]
+        followed = [
+            FollowedWork(commit, (commit,), self._end_of(commit) or tip) for commit in commits
+        ]
         known = dict(fates(self._history, self._graph, followed, self._counts))
         works = [
             LandedWork(commit, "", work.until, known.get(index))
             for index, (commit, work) in enumerate(zip(commits, followed, strict=True))
         ]
         return dict(zip(commits, self._find(works, returns), strict=True))
-
-    def _end_of(self, commit: str) -> str:
-        """Return the commit of the mainline that was its tip a horizon after a commit."""
-        end = self._time(commit) + self._horizon
-        mainline = self._graph.mainline
-        first = self._graph.introduced[commit]
-        for index in range(first, -1, -1):
-            if self._time(mainline[index]) > end:
-                return mainline[min(index + 1, first)]
-        return mainline[0]
 
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
         """Return whether a commit newer than another one says that it takes some work back."""

@@ -305,7 +305,8 @@ def judge(
     code = inversion(work, candidate.patch, counts)
     if candidate.names_work and _inverts_half(work, all_text, candidate.patch):
         return Judged("s", all_text, code)
-    if not candidate.within_horizon or not _is_taken(fate, candidate, all_text, code):
+    is_taken = candidate.within_horizon and _is_taken(fate, candidate, all_text, code)
+    if not is_taken or not _undoes_every_file(work, candidate.patch, all_text):
         return Judged(None, all_text, code)
 
     rule: Rule | None = None
@@ -344,6 +345,25 @@ def _is_taken(
     if fate.taken_by.get(candidate.commit, 0) < _WHOLE * fate.added:
         return False
     return code.is_whole and all_text.share >= _HALF
+
+
+def _undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:
+    """Return whether at least half of the work is undone in each file that it changed.
+
+    Else a commit that only tidies up after some work, as it deletes a script for debugging, would
+    pass for its revert. Lock files and the like do not count.
+    """
+    touched = {file.old_path for file in other}
+    for file in work:
+        if _SIDE_FILES.search(file.path) or file.same_content:
+            continue
+
+        lines = len([*file.added(), *file.removed()])
+        undone = all_text.taken.get(file.path, Counter()).total()
+        undone += all_text.restored.get(file.old_path, Counter()).total()
+        if undone * 2 < lines or not (lines or file.path in touched):
+            return False
+    return True
 
 
 def _is_put_back(work: Patch, other: Patch, counts: Counts) -> bool:

@@ -7,15 +7,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import Final, TypeAlias
+from zlib import crc32
 
 from scoring.evidence.git.line_history import line_hash
 
 Hashes: TypeAlias = tuple[int, ...]
-"""Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does.
+"""Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does, and words.
 
-The hash of a line that is taken away is negative.
+A formatter changes lines, and leaves their words. The hash of a line, or of a word, that is taken
+away is negative.
 """
+
+WORD_HASH: Final = 1 << 32
+"""Hashes from here on are of words, and those below it of lines."""
+
+_WORD = re.compile(r"[^\W_]{4,}")
+_MOST_WORDS = 64
+"""How many words of a text are kept: those with the least hashes, so that it does not matter which
+text they are in."""
 
 _MOST_DOCUMENTS = 50
 """How many here-documents of one command are read."""
@@ -77,7 +87,18 @@ def _without(lines: Iterable[int], others: Iterable[int]) -> list[int]:
 
 def _hashes_of(text: str) -> list[int]:
     hashes = [line_hash(line) for line in text.encode("utf-8", "replace").split(b"\n")]
-    return [line for line in hashes if line]
+    words = sorted(word_hashes(text))
+    return [*filter(None, hashes), *words[:_MOST_WORDS]]
+
+
+def word_hashes(text: str) -> set[int]:
+    """Return the hashes of the different words of at least four letters or digits in a text."""
+    return {WORD_HASH + crc32(word.encode("utf-8", "replace")) for word in _WORD.findall(text)}
+
+
+def is_word(line_or_word: int) -> bool:
+    """Return whether a hash is that of a word, added or taken away."""
+    return abs(line_or_word) >= WORD_HASH
 
 
 def paths_patched(patch: str) -> list[str]:

@@ -197,8 +197,8 @@ class LinesWritten(Event, frozen=True):
 
     Attributes:
         path: the index of the path in ``texts``.
-        hashes: a hash of each line that the edit adds, and the negative hash of each line that it
-            takes away.
+        hashes: a hash of each line, and of some words, that the edit adds, and the negative hash of
+            each that it takes away.
     """
 
     path: int

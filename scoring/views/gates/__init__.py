@@ -4,7 +4,7 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file here, and its 
 :data:`GATES`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,8 +12,9 @@ from rubric import BAND_INSUFFICIENT
 from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
 from scoring.sidecars.states import State
-from scoring.views.gates import drops, evidence_gates, score_gates
+from scoring.views.gates import drops, evidence_gates, score_gates, work_gates
 from scoring.views.gates.gate import Demand, Gate, mean_score
+from scoring.views.work_rows import WorkRow
 
 GATES: list[Gate] = [
     score_gates.MIN_SCORE,
@@ -27,6 +28,10 @@ GATES: list[Gate] = [
     evidence_gates.NO_UNRESOLVED_COMMITS,
     evidence_gates.NO_STALE,
     evidence_gates.REQUIRE_VERIFIED,
+    work_gates.MAX_REVERTED,
+    work_gates.MAX_TAKEN_BACK,
+    work_gates.MAX_LOST_COST,
+    work_gates.NO_FAILING_TESTS,
 ]
 """Every gate, in the order of the help."""
 
@@ -40,6 +45,7 @@ class Failure(NamedTuple):
     gate: str
     iteration: int | None
     reason: str
+    whole: str = "all iterations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +157,9 @@ def check(
     made: Sequence[Demand],
     last: int | None = None,
     allow_empty: bool = False,
+    work: Callable[[], Sequence[WorkRow]] = tuple,
 ) -> Verdict:
-    """Check iterations by the score that the evidence gives.
+    """Check iterations by the score that the evidence gives, and what became of the work.
 
     Where evidence is gone, the score of the sidecar counts, and that is noted. A sidecar with a
     higher score than the evidence gives fails.
@@ -161,19 +168,31 @@ def check(
         examined: the iterations, in order.
         made: the demands.
         last: how many of the newest iterations were chosen, for the verdict to state.
-        allow_empty: whether a demand passes that finds nothing to check.
+        allow_empty: whether a demand passes where it finds nothing to check, in an iteration or in
+            the log as a whole.
+        work: returns the work, for the gates that look at it; asked after the iterations.
 
     Raises:
         SettingsError: a drop is demanded, and no score compares with the baseline.
     """
     verdict = Verdict(_demanded_data(made) | {"last": last})
-    without_subject = list(made)
+    on_work = [demand for demand in made if demand.gate.work_reasons is not None]
+    without_subject = [demand for demand in made if demand.gate.work_reasons is None]
     for iteration in examined:
         counting = iteration.by_evidence
-        verdict.iterations.append(_checked(counting, made))
+        asked = made
+        if allow_empty:
+            asked = [demand for demand in made if demand.gate.looks_at(demand.value, counting)]
+        verdict.iterations.append(_checked(counting, asked))
         without_subject = [
             demand for demand in without_subject if not demand.gate.looks_at(demand.value, counting)
         ]
+
+    if on_work:
+        rows = [row for row in work() if row.unit.kind != "talk"]
+        verdict.whole += _failures_of_work(on_work, rows)
+        if not rows:
+            without_subject += on_work
 
     scores = [checked.score for checked in verdict.iterations]
     for gate, value in made:
@@ -185,6 +204,13 @@ def check(
             reason = f"{gate.nothing_found} for --{gate.name}; --allow-empty lets that pass"
             verdict.whole.append(Failure(gate.name, None, reason))
     return verdict
+
+
+def _failures_of_work(on_work: Iterable[Demand], rows: Sequence[WorkRow]) -> Iterator[Failure]:
+    for gate, value in on_work:
+        if gate.work_reasons is not None:
+            for reason in gate.work_reasons(value, rows):
+                yield Failure(gate.name, None, reason, whole="the work")
 
 
 def _demanded_data(made: Sequence[Demand]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from rubric import BAND_INSUFFICIENT
 from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
+from scoring.views.work_rows import WorkRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class GateOption:
 
 IterationReasons: TypeAlias = Callable[[Any, ExaminedIteration], Iterator[str]]
 LogReasons: TypeAlias = Callable[[Any, Sequence[PersistedScore]], Iterator[str]]
+WorkReasons: TypeAlias = Callable[[Any, Sequence[WorkRow]], Iterator[str]]
 
 
 def _no_reasons(_: Any, __: ExaminedIteration) -> Iterator[str]:
@@ -63,6 +65,8 @@ class Gate:
         options: the options that ask for it; the first one names it.
         reasons: yields sentences that say why an iteration fails; none if it passes.
         log_reasons: yields sentences that say why the log fails, given all its scores in order.
+        work_reasons: yields sentences that say why the work fails, given its units; None for a gate
+            that does not look at them.
         looks_at: returns whether an iteration has anything that the gate checks.
         nothing_found: what is said where no iteration has anything that the gate checks.
         notes: yields what is worth saying of an iteration, whether it passes or not.
@@ -74,6 +78,7 @@ class Gate:
     options: tuple[GateOption, ...]
     reasons: IterationReasons = _no_reasons
     log_reasons: LogReasons = _no_log_reasons
+    work_reasons: WorkReasons | None = None
     looks_at: Callable[[Any, ExaminedIteration], bool] = _every_iteration
     nothing_found: str = "there is no iteration"
     notes: IterationReasons = _no_reasons

@@ -1,17 +1,18 @@
 """What undid landed work, on real histories: reverts, silent removals, and returns."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from helpers.repos import Repo
+from helpers.repos import Files, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.fates import FollowedWork, fates
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.undoing import LandedWork, UndoneWork
-from scoring.evidence.git.undone import Undone
+from scoring.evidence.git.undone import PartlyReverted, Undone
 from scoring.evidence.scopes import is_code
 
 HOUR = 3_600
@@ -35,10 +36,12 @@ def undone(repo: Repo, work: str) -> Undone:
     history = AttributedHistory(repo.path, [])
     repository, commits, graph = history.walked()
     lines = LineHistory(repository)
-    followed = FollowedWork(work, (work,), graph.mainline[0])
+    end_of = partial(history.end_of, horizon_days=HORIZON / DAY)
+    until = end_of(work) or graph.mainline[0]
+    followed = FollowedWork(work, (work,), until)
     fate = dict(fates(lines, graph, [followed], is_code))[0]
-    found = UndoneWork(lines, graph, commits, is_code, HORIZON)
-    return found.find([LandedWork(work, "", graph.mainline[0], fate)])[0]
+    found = UndoneWork(lines, graph, commits, is_code, HORIZON, end_of)
+    return found.find([LandedWork(work, "", until, fate)])[0]
 
 
 class Scene(NamedTuple):
@@ -199,6 +202,126 @@ def removal_of_removal(folder: Path) -> Scene:
     return Scene(repo, work, repo.commit({"b.py": functions("old")}, "feat: bee"))
 
 
+def moved_with_a_gap(folder: Path) -> Scene:
+    """The work is taken out, and a commit in between had put a copy elsewhere before."""
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"lib/alpha.py": functions("alpha")}, "chore: a copy in lib")
+    repo.commit({"alpha.py": None}, "chore: use the one in lib")
+    return Scene(repo, work)
+
+
+def partly(lines: int) -> Callable[[Path], Scene]:
+    """Return a history in which a revert that says so leaves all but some of 20 lines."""
+
+    def build(folder: Path) -> Scene:
+        repo = start(folder)
+        work = repo.commit({"alpha.py": part("alpha", 0, 20)}, "feat: alpha")
+        left = {"alpha.py": part("alpha", lines, 20)}
+        return Scene(repo, work, repo.commit(left, f"Revert alpha\n\nThis reverts commit {work}."))
+
+    return build
+
+
+def in_two_commits(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha"), "beta.py": functions("beta")}, "feat")
+    repo.commit({"alpha.py": None}, "no alpha")
+    repo.commit({"beta.py": None}, "no beta")
+    return Scene(repo, work)
+
+
+def replaced_in_a_merge(folder: Path) -> Scene:
+    """A merge conflicts with the work, and who resolves it keeps the lines of the other side."""
+    repo = start(folder)
+    repo.branch("side")
+    repo.commit({"b.py": functions("other"), "c.py": functions("side")}, "feat: side")
+    repo.checkout("master")
+    work = repo.commit({"b.py": functions("old") + functions("alpha")}, "feat: alpha")
+    repo.git("merge", "-q", "--no-ff", "-X", "theirs", "-m", "Merge side", "side")
+    repo.commit({"b.py": functions("other")}, "docs: notes")
+    repo.git("reset", "-q", "--soft", "HEAD~1")
+    repo.git("commit", "-q", "--amend", "--no-edit", time=repo.clock + HOUR)
+    return Scene(repo, work, repo.head())
+
+
+def stale_merge(folder: Path) -> Scene:
+    """A merge brings a branch, and the tree of the time before two commits of the trunk."""
+    repo = start(folder)
+    base = repo.head()
+    repo.branch("side")
+    repo.commit({"probe.py": functions("probe")}, "feat: probe")
+    repo.checkout("master")
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"beta.py": functions("beta")}, "feat: beta")
+    repo.merge("side")
+    repo.git("checkout", "-q", base, "--", ".")
+    repo.git("rm", "-q", "alpha.py", "beta.py")
+    repo.git("commit", "-q", "--amend", "--no-edit", time=repo.clock + HOUR)
+    return Scene(repo, work, repo.head())
+
+
+def changes(*later: Files, subject: str = "go on") -> Callable[[Path], Scene]:
+    """Return a history in which commits without a word follow on the file ``alpha.py``."""
+
+    def build(folder: Path) -> Scene:
+        repo, work = with_work(folder)
+        for files in later:
+            repo.commit(files, subject)
+        return Scene(repo, work)
+
+    return build
+
+
+def renamed_directory(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"lib/alpha.py": functions("alpha")}, "feat: alpha")
+    repo.git("mv", "lib", "core")
+    repo.commit(message="chore: lib is core")
+    return Scene(repo, work)
+
+
+def only_lock_files_and_snapshots(folder: Path) -> Scene:
+    repo = start(folder)
+    files = {"package-lock.json": functions("lock"), "a.test.snap": functions("snap")}
+    work = repo.commit(files, "chore: bump")
+    repo.commit({"package-lock.json": "{}\n", "a.test.snap": "none\n"}, "chore: bump again")
+    return Scene(repo, work)
+
+
+def dropped_a_month_later(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    repo.clock += 30 * DAY
+    takes_back(repo, "slim down")
+    repo.commit({"notes.md": "more\n"}, "docs: more")
+    return Scene(repo, work)
+
+
+def reverted_on_a_release_branch(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    repo.branch("release/1.0")
+    repo.revert(work)
+    repo.checkout("master")
+    repo.commit({"notes.md": "more\n"}, "docs: more")
+    return Scene(repo, work)
+
+
+def only_the_script_for_debugging(folder: Path) -> Scene:
+    """The work fixes a line and adds a long script, which alone is deleted again."""
+    repo = start(folder)
+    work = repo.commit({"a.py": "x = 2\n", "debug.py": functions("debug", 20)}, "fix: x")
+    repo.commit({"debug.py": None}, "chore: no debugging")
+    return Scene(repo, work)
+
+
+def without_the_change_of_white_space(folder: Path) -> Scene:
+    """The work indents a block, and adds a test that alone is deleted again."""
+    repo = start(folder, other="if x:\n    pass\nrun()\n")
+    work = repo.commit({"a.py": "if x:\n    pass\n    run()\n", "t.py": functions("t")}, "fix: run")
+    repo.commit({"t.py": None}, "chore: no test")
+    return Scene(repo, work)
+
+
 REVERTED = {
     "without-words": inverse("tidy"),
     "gits-own-words": inverse('Revert "feat: alpha (#71)"\n\nThis reverts commit SHA.'),
@@ -218,10 +341,34 @@ REVERTED = {
     "cherry-picked": cherry_picked_revert,
     "plain-removal-that-is-exact": plain_removal,
     "removed-lines-are-back": removal_of_removal,
+    "sixty-percent": partly(12),
+    "ninety-five-percent": partly(19),
 }
 TAKEN_BACK = {
     "stale-squash-of-one": stale_squash_of_one,
     "stale-squash-of-two": stale_squash_of_two,
+    "stale-merge": stale_merge,
+}
+STANDS = {
+    "moved-with-a-gap": moved_with_a_gap,
+    "replaced-in-a-merge": replaced_in_a_merge,
+    "in-two-commits": in_two_commits,
+    "replaced-in-place": changes({"alpha.py": functions("better"), "a.py": "x = 3\ny = 3\n"}),
+    "replaced-by-another-file": changes(
+        {"alpha.py": None, "better.py": functions("alpha_0"), "a.py": "x = 3\n"}
+    ),
+    "replaced-wholly": changes({"alpha.py": "import better\n"}, {"alpha.py": functions("new")}),
+    "moved-file": changes({"alpha.py": None, "lib/alpha.py": functions("alpha")}),
+    "split-file": changes(
+        {"alpha.py": None, "one.py": part("alpha", 0, 8), "two.py": part("alpha", 8, 16)}
+    ),
+    "reformatted": changes({"alpha.py": functions("alpha").replace("'", '"')}),
+    "renamed-directory": renamed_directory,
+    "lock-files-and-snapshots": only_lock_files_and_snapshots,
+    "dropped-a-month-later": dropped_a_month_later,
+    "reverted-on-a-release-branch": reverted_on_a_release_branch,
+    "only-the-script-for-debugging": only_the_script_for_debugging,
+    "without-the-change-of-white-space": without_the_change_of_white_space,
 }
 CAME_BACK = {
     "revert-of-a-revert": reverted_and_reverted(2),
@@ -255,6 +402,19 @@ def test_came_back(name: str, tmp_path: Path) -> None:
     assert found.state == "landed"
     assert found.came_back is not None
     assert (found.came_back.by, found.came_back.back_in) == (scene.by, scene.back_in)
+
+
+@pytest.mark.parametrize("name", STANDS)
+def test_stands(name: str, tmp_path: Path) -> None:
+    scene = STANDS[name](tmp_path)
+    assert undone(scene.repo, scene.work) == Undone()
+
+
+def test_is_partly_reverted(tmp_path: Path) -> None:
+    scene = partly(6)(tmp_path)
+    found = undone(scene.repo, scene.work)
+    assert found.state == "landed"
+    assert found.partly_reverted == PartlyReverted(by=scene.by or "", lines=6, of=20)
 
 
 def test_lost_in_a_merge(tmp_path: Path) -> None:

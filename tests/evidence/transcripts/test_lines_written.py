@@ -2,6 +2,7 @@
 
 import json
 from array import array
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.git.line_history import line_hash
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.evidence.transcripts.edits import lines_added, lines_of_documents, lines_patched
+from scoring.evidence.transcripts.edits import (
+    is_word,
+    lines_added,
+    lines_of_documents,
+    lines_patched,
+    word_hashes,
+)
 from scoring.evidence.transcripts.events import LinesWritten
 
 OLD, NEW, MORE = "print(one)", "print(two)", "print(three)"
@@ -27,6 +34,18 @@ def hashes(*lines: str) -> tuple[int, ...]:
 
 def gone(*lines: str) -> tuple[int, ...]:
     return tuple(-line for line in hashes(*lines))
+
+
+def without_words(changed: Iterable[int]) -> tuple[int, ...]:
+    return tuple(line for line in changed if not is_word(line))
+
+
+def test_an_edit_adds_words_too() -> None:
+    (line,) = hashes("shade = 'dark red'")
+    added = lines_added("shade = 'dark red'", "shade = 'blue'")
+    assert without_words(added)[1:] == (line,)
+    words = [word for word in added if is_word(word)]
+    assert words == [-word for word in word_hashes("blue")] + sorted(word_hashes("dark"))
 
 
 @cases(
@@ -45,7 +64,7 @@ def gone(*lines: str) -> tuple[int, ...]:
     },
 )
 def test_an_edit_adds(new: str, old: str, lines: tuple[int, ...]) -> None:
-    assert lines_added(new, old) == lines
+    assert without_words(lines_added(new, old)) == lines
 
 
 def test_a_patch_adds_lines_to_several_files() -> None:
@@ -63,7 +82,8 @@ def test_a_patch_adds_lines_to_several_files() -> None:
 +{NEW}
 *** Delete File: src/gone.py
 *** End Patch"""
-    assert lines_patched(patch) == {"src/new.py": hashes(NEW, MORE), "src/moved.py": hashes(NEW)}
+    changed = {path: without_words(lines) for path, lines in lines_patched(patch).items()}
+    assert changed == {"src/new.py": hashes(NEW, MORE), "src/moved.py": hashes(NEW)}
 
 
 @cases(
@@ -85,7 +105,8 @@ def test_a_patch_adds_lines_to_several_files() -> None:
     },
 )
 def test_a_here_document_is_written(command: str, found: dict[str, tuple[int, ...]]) -> None:
-    assert lines_of_documents(command, ["a.py", "src/a.py", "a", "sub/x"]) == found
+    lines = lines_of_documents(command, ["a.py", "src/a.py", "a", "sub/x"])
+    assert {path: without_words(changed) for path, changed in lines.items()} == found
 
 
 def call(
@@ -193,7 +214,7 @@ def test_readers_note_the_lines_that_are_written(
     reader.block(as_bytes(lines))
     (events,) = reader.events().values()
     written = events.of(LinesWritten)
-    assert [edit.hashes for edit in written] == wrote
+    assert [without_words(edit.hashes) for edit in written] == wrote
     assert all(events.texts[edit.path].endswith("a.py") for edit in written)
 
 

@@ -1,0 +1,139 @@
+"""Gates on what became of the work: reverted, taken back, lost, and with tests that failed."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from scoring.errors import OptionError
+from scoring.examine import LogView
+from scoring.text import and_more, counted, printable, short
+from scoring.views.gates.gate import Gate, GateOption
+from scoring.views.look_at import failing_tests
+from scoring.views.shares import DECIDED
+from scoring.views.spending_text import cost_text
+from scoring.views.work_rows import WorkRow, in_state, total_cost
+
+_NO_UNIT = "there is no unit of work"
+_MOST_NAMED = 3  # units in one reason
+
+
+class Limit(NamedTuple):
+    """At most so much: a number, or a share of the work that is decided.
+
+    Attributes:
+        text: how it was given, such as ``2`` or ``10%``.
+        number: the number, or the share from 0 to 1.
+        is_share: whether it is a share.
+    """
+
+    text: str
+    number: float
+    is_share: bool
+
+
+def _limit(option: str, text: str, _: LogView) -> Limit:
+    is_share = text.endswith("%")
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = -1
+    if not 0 <= number < float("inf") or (is_share and number > 100):
+        raise OptionError(
+            f"--{option} {text!r} must be a number such as 2, or a share of the work such as 10%"
+        )
+    return Limit(text, number / 100 if is_share else number, is_share)
+
+
+def _units(rows: Sequence[WorkRow]) -> str:
+    """Return the subjects of some units, each with its commit and the one that undid it."""
+    names = []
+    for row in rows:
+        name = printable(row.unit.subject or row.unit.unit)
+        if row.unit.commit:
+            name += f" ({short(row.unit.commit)})"
+        taken_back = row.values["taken_back"]
+        if taken_back:
+            name += f" by {short(taken_back['by'])}"
+        names.append(name)
+    return f"{', '.join(names[:_MOST_NAMED])}{and_more(names, _MOST_NAMED)}"
+
+
+def _too_many(state: str, advice: str, most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
+    """Yield why too many units are in a state."""
+    in_this_state = in_state(rows, state)
+    decided = sum(row.unit.state in DECIDED for row in rows)
+    count: float = len(in_this_state)
+    if most.is_share:
+        count = count / decided if decided else 0.0
+    if count > most.number:
+        words = counted(len(in_this_state), "unit was", "units were")
+        yield (
+            f"{words} {state.replace('_', ' ')}, of {decided} decided, and at most {most.text} may "
+            f"be: {_units(in_this_state)}; {advice}"
+        )
+
+
+def _most_in_state(state: str, name: str, text: str, advice: str) -> Gate:
+    """Return a gate on how many units are in a state."""
+    return Gate(
+        options=(GateOption(name, text, "N|P%", "text"),),
+        work_reasons=partial(_too_many, state, advice),
+        nothing_found=_NO_UNIT,
+        demanded=partial(_limit, name),
+        as_data=lambda most: (most.text,),
+    )
+
+
+MAX_REVERTED = _most_in_state(
+    state="reverted",
+    name="max-reverted",
+    text="At most N units, or P% of them, were reverted.",
+    advice="say in the next change why it will stay, or choose later work with --since",
+)
+MAX_TAKEN_BACK = _most_in_state(
+    state="taken_back",
+    name="max-taken-back",
+    text="At most N units, or P% of them, were taken back without a word.",
+    advice="bring back what was not meant to go: git show on both commits has the lines",
+)
+
+
+def _lost_cost(most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
+    lost = in_state(rows, "lost")
+    cost = total_cost(lost) or 0.0
+    limit = most.number
+    if most.is_share:
+        limit *= total_cost(rows) or 0.0
+    if cost > limit:
+        dearest = sorted(lost, key=lambda row: -(row.cost or 0))
+        yield (
+            f"{counted(len(lost), 'unit')} that came to nothing cost {cost_text(cost)}, "
+            f"and at most {most.text} may: {_units(dearest)}; "
+            "land what is worth it, or choose later work with --since"
+        )
+
+
+MAX_LOST_COST = Gate(
+    options=(
+        GateOption("max-lost-cost", "What came to nothing cost at most $X, or P%.", "X|P%", "text"),
+    ),
+    work_reasons=_lost_cost,
+    nothing_found=_NO_UNIT,
+    demanded=partial(_limit, "max-lost-cost"),
+    as_data=lambda most: (most.text,),
+)
+
+
+def _failing_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
+    for row in failing_tests(rows):
+        yield (
+            f"the last test run of {_units([row])} failed; run the tests in that session until "
+            "they pass, and commit what it took"
+        )
+
+
+NO_FAILING_TESTS = Gate(
+    options=(GateOption("no-failing-tests", "No work has a last test run that failed."),),
+    work_reasons=_failing_tests,
+    nothing_found=_NO_UNIT,
+)

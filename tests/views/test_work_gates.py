@@ -1,0 +1,109 @@
+"""Gates of ``check`` on what became of the work."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import Outcome
+from helpers.harness_lines import cases
+from helpers.histories import DAY, TEXT, History, writes
+from helpers.repos import Repo
+
+Check = Callable[..., Outcome]
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    """Three units a month ago: one was reverted, one came to nothing, one landed untested."""
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    for n in (1, 2):
+        session = made.session(f"s{n}")
+        text = TEXT.replace("made", f"made{n}")
+        writes(session, 1000 * n, 10 * n, f"src/{n}.py", text)
+        session.run(1000 * n + 10, 10 * n + 1, "pytest", f"{n} failed in 0.1s", failed=True)
+        mark = made.commit(1000 * n + 50, f"Step {n}", files={f"src/{n}.py": text})
+        session.commits(1000 * n + 50, 10 * n + 2, mark, f"Step {n}")
+        made.entry(mark, f"Step {n}", f"s{n}")
+    made.commit(DAY, "Takes it out", files={"src/1.py": ""})
+    writes(made.session("s3"), 5000, 5, "src/3.py")
+    made.commit(30 * DAY, "Later")
+    made.write()
+    return made
+
+
+@pytest.fixture
+def check(history: History, da_score: Any) -> Check:
+    def ran(*options: str) -> Outcome:
+        places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+        found: Outcome = da_score("check", *places, "--rubric", "3.1.0", "--no-cache", *options)
+        return found
+
+    return ran
+
+
+@cases(
+    "gate, why",
+    {
+        "reverted": (
+            ["--max-reverted", "0"],
+            "1 unit was reverted, of 3 decided, and at most 0 may be: Step 1 (",
+        ),
+        "reverted, as a share": (
+            ["--max-reverted", "30%"],
+            "1 unit was reverted, of 3 decided, and at most 30% may be: Step 1 (",
+        ),
+        "lost": (
+            ["--max-lost-cost", "0"],
+            "1 unit that came to nothing cost <$0.01, and at most 0 may",
+        ),
+        "failing tests": (["--no-failing-tests"], "the last test run of Step 2 ("),
+    },
+)
+def test_fails(check: Check, gate: list[str], why: str) -> None:
+    found = check(*gate)
+    assert found.status == 3
+    assert f"FAIL  the work: {gate[0].removeprefix('--')}: {why}" in found.out
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        ["--max-reverted", "1"],
+        ["--max-reverted", "40%"],
+        ["--max-taken-back", "0"],
+        ["--max-lost-cost", "1"],
+        ["--no-failing-tests", "--max-reverted", "0", "--since", "2027-01-01", "--allow-empty"],
+    ],
+    ids=" ".join,
+)
+def test_holds(check: Check, gate: list[str]) -> None:
+    assert check(*gate).status == 0
+
+
+def test_only_of_a_pull_request(check: Check, history: History) -> None:
+    repo = Repo.at(history.repo)
+    base = repo.head()
+    assert "there is no unit of work" in check("--no-failing-tests", "--base", base).out
+    assert check("--no-failing-tests", "--base", base, "--allow-empty").status == 0
+    assert check("--no-failing-tests", "--base", f"{base}~3").status == 3
+    found = check("--no-failing-tests", "--base", "nothing")
+    assert (found.status, "--base 'nothing' is not a commit of" in found.err) == (2, True)
+
+
+@pytest.mark.parametrize("given", ["-1", "some", "101%", "nan"])
+def test_a_limit_is_a_number_or_a_share(check: Check, given: str) -> None:
+    found = check("--max-reverted", given)
+    assert (found.status, "must be a number such as 2" in found.err) == (2, True)
+
+
+def test_without_a_gate_a_new_log_holds(check: Check, history: History, da_score: Any) -> None:
+    """What is checked then holds for entries that claim nothing, as ``derive`` writes them."""
+    for path in history.log.glob("iter-*"):
+        path.unlink()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    assert check().status == 0
+    assert da_score("derive", *places).status == 0
+    assert check().status == 0
+    assert check("--trusted").status == 0
