@@ -28,9 +28,9 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
     """Explain in plain words why an iteration has its score.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its
-    last iteration). Says which signals voted and where each was read, what would have raised the
-    score, and how claims compare with what was observed. Explains the score of the sidecar, if
-    there is one. Writes nothing.
+    last iteration). Says what the score is made of and where each part was read, what would have
+    raised the score, and how claims compare with what was observed. Explains the score of the
+    sidecar, if there is one. Writes nothing.
     """
     number = iteration_named(iteration, settings)
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)

@@ -55,7 +55,7 @@ def _lines(explanation: Explanation, terminal: bool, meaning: Meaning | None) ->
 
     if became and not meaning:
         yield ""
-        yield "What became of it, which has no part in the score"
+        yield "What became of it (this does not change the score)"
         yield f"  {became}"
 
 
@@ -111,8 +111,8 @@ def _origin(explanation: Explanation) -> str:
 
 def _coverage(explanation: Explanation) -> str:
     coverage = explanation.examined.score.coverage
-    signals = f"{coverage.present} of {coverage.total} signals"
-    return f"{signals} voted, with {coverage.weight * 100:.1f} % of the rubric's weight."
+    signals = f"{coverage.present} of {coverage.total} signals have evidence"
+    return f"{signals}, with {coverage.weight * 100:.1f} % of the rubric's weight."
 
 
 def _about_evidence(explanation: Explanation) -> Iterator[str]:
@@ -143,9 +143,9 @@ def _votes(explanation: Explanation, terminal: bool) -> Iterator[str]:
         return
 
     yield ""
-    yield "What voted"
+    yield "What the score is made of"
     for signal in explanation.voted:
-        yield f"  {_vote(signal)}"
+        yield f"  {_part_of_score(signal)}"
         fact = ""
         if signal.fact and terminal:
             fact = f"{signal.fact} · "
@@ -154,12 +154,12 @@ def _votes(explanation: Explanation, terminal: bool) -> Iterator[str]:
         yield from (f"    from {source}" for source in signal.sources)
 
 
-def _vote(signal: ExplainedSignal) -> str:
-    vote = f"{signal.label}: {signal.sub_score:.3f} of 1"
-    adds = f"it adds {signal.contribution:.3f} to the score"
+def _part_of_score(signal: ExplainedSignal) -> str:
+    share = f"{signal.effective_weight * 100:.1f} % of the score"
+    adds = f"it adds {signal.contribution:.3f}"
     if signal.cost and signal.cost >= WORTH_SAYING:
-        adds += f", {signal.cost:.3f} less than it could"
-    return f"{vote}; with {signal.effective_weight * 100:.1f} % of the vote {adds}"
+        adds += f" and could have added {signal.effective_weight:.3f}"
+    return f"{signal.label}: {signal.sub_score:.3f} of 1, times {share}: {adds}"
 
 
 def _silent_signals(explanation: Explanation) -> Iterator[str]:
@@ -167,9 +167,11 @@ def _silent_signals(explanation: Explanation) -> Iterator[str]:
         return
 
     yield ""
-    yield "What did not vote"
+    yield "What has no evidence, and is left out of the score"
     for signal in explanation.silent:
-        no_part = "" if signal.applicable else "; it has no part in this iteration"
+        no_part = ""
+        if not signal.applicable:
+            no_part = "; it does not apply to this iteration"
         yield f"  {signal.label}: {signal.detail}{no_part}"
         if signal.advice and signal.applicable:
             yield f"    to change that: {signal.advice}"
@@ -181,16 +183,16 @@ def _what_would_have_raised(explanation: Explanation) -> Iterator[str]:
     for signal in explanation.raises:
         how = ""
         if not signal.present:
-            how = ", with evidence for a sub-score of 1"
+            how = ": at most, if there were evidence"
         elif signal.advice:
             how = f": {signal.advice}"
         yield f"  +{signal.could_add:.3f}  {signal.label}{how}"
 
     if not explanation.raises:
-        others = "every signal voted"
+        others = "none is without evidence"
         if any(signal.applicable for signal in explanation.silent):
-            others = "those that did not vote could only lower the score"
-        yield f"  nothing: every vote is a full 1, and {others}"
+            others = "the others could only lower the score"
+        yield f"  nothing: every signal with evidence is at 1, and {others}"
 
 
 def _claims(explanation: Explanation, observed_word: str) -> Iterator[str]:

@@ -165,8 +165,8 @@ def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Iterator[Bloc
 
     value = number(first["value"] or 0, first["value"] is not None)
     neighbours = number(first["neighbours"] or 0, first["neighbours"] is not None)
-    weight = f"{first['coverage'] * 100:.1f} % of the weight"
-    yield Line(f"Score {value} without labels, its neighbours {neighbours}; {weight} voted.")
+    weight = f"evidence for {first['coverage'] * 100:.1f} % of the weight"
+    yield Line(f"Score {value} without labels, its neighbours {neighbours}; {weight}.")
 
     verb = "waits" if len(waiting) == 1 else "wait"
     yield Line(

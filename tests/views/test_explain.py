@@ -100,16 +100,27 @@ class TestExplanation:
         assert [s.signal for s in found.raises][:2] == ["landed", "verifier"]
         assert math.isclose(found.raises[0].could_add, 0.2)
 
+    def test_says_what_each_part_adds_in_plain_words(self, demo: Demo) -> None:
+        text = explanation_text(explained(demo, 5))
+        assert "7 of 7 signals have evidence, with 100.0 % of the rubric's weight." in text
+        assert (
+            "Verifier results: 0.250 of 1, times 18.0 % of the score: "
+            "it adds 0.045 and could have added 0.180\n" in text
+        )
+        for riddle in ("vote", "rests on", "gave ", "behind"):
+            assert riddle not in text
+
     def test_of_a_full_score_says_whether_every_signal_voted(self, demo: Demo) -> None:
         found = explained(demo, 1)
         assert found.raises == []
         assert (
-            "nothing: every vote is a full 1, "
-            "and those that did not vote could only lower the score\n" in explanation_text(found)
+            "nothing: every signal with evidence is at 1, "
+            "and the others could only lower the score\n" in explanation_text(found)
         )
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
-        assert "nothing: every vote is a full 1, and every signal voted\n" in explanation_text(
-            voted
+        assert (
+            "nothing: every signal with evidence is at 1, and none is without evidence\n"
+            in explanation_text(voted)
         )
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:

@@ -369,7 +369,7 @@ def _signals(examination: Examination) -> Iterator[Finding]:
             level="note" if may_be_absent else "problem",
             what=f"{signal.signal} is absent in {absent}: {_reasons(signal)}",
             advice=signal.advice or "see the rubric's document",
-            change=f"{share * 100:.0f} % more of the weight would vote in {iterations} at most",
+            change=f"evidence for {share * 100:.0f} % more of the weight in at most {iterations}",
             gain=share * missing,
         )
 

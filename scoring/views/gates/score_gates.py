@@ -116,7 +116,7 @@ def _below_coverage(least: float, iteration: ExaminedIteration) -> Iterator[str]
     if coverage.weight < least - TOLERANCE:
         absent = [row.signal for row in score.breakdown if row.applicable and not row.present]
         yield (
-            f"only {coverage} voted, which is below {least * 100:.1f} %; "
+            f"only {coverage} had evidence, which is below {least * 100:.1f} %; "
             f"absent: {', '.join(absent)}"
         )
 
@@ -125,7 +125,7 @@ MIN_COVERAGE = Gate(
     options=(
         GateOption(
             "min-coverage",
-            "Signals with at least X of the weight voted on every score.",
+            "Every score has evidence for at least the share X of the weight.",
             "X",
             "share",
         ),
@@ -140,7 +140,7 @@ def _below_low(least: float, iteration: ExaminedIteration) -> Iterator[str]:
     score = iteration.score
     low = score.bounds.low  # 0 without a score
     if low < least - TOLERANCE:
-        yield f"its lower bound {low:.3f} is below {least:g}; {score.coverage} voted"
+        yield f"its lower bound {low:.3f} is below {least:g}; {score.coverage} had evidence"
 
 
 MIN_LOW = Gate(

@@ -56,7 +56,8 @@ def certainty(digest: Digest, compares: bool) -> Iterator[str]:
         low, high = digest.interval
         yield f"The mean is between {low:.3f} and {high:.3f}, with 95 % confidence."
     if digest.coverage is not None:
-        yield f"Evidence: on average {digest.coverage * 100:.0f} % of the rubric's weight voted."
+        weight = f"{digest.coverage * 100:.0f} % of the rubric's weight"
+        yield f"On average there is evidence for {weight}."
     if compares and digest.trend:
         trend = digest.trend
         verdict = trend.verdict[0].upper() + trend.verdict[1:]
