@@ -1,27 +1,36 @@
 """What the tokens of a model cost (``docs/TABLES.md``, "Tokens and cost").
 
-The prices are those of genai-prices. Loading that library takes a third of a second, so the rates
-that it gave are kept in the store until its price lists change.
+The prices are those of genai-prices, and where it lacks one those of ``prices.toml``. Loading that
+library takes a third of a second, so the rates that it gave are kept in the store until its price
+lists change.
 """
 
 import contextlib
 import datetime
 import os
+import re
 from collections.abc import Iterator
 from decimal import Decimal
+from fnmatch import fnmatchcase
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from time import time_ns
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, Spent
+from scoring.evidence.transcripts.facts import NS, PROMPT_STEPS, QUARTER, Spent
 from scoring.store import Store, stamp_of
 
 _SECONDS_A_DAY = 86_400
 _EPOCH_NOON = datetime.datetime(1970, 1, 1, 12, tzinfo=datetime.UTC)
-_OUTPUT_SAMPLE = 1000  # tokens of output that are priced to learn the rate of one
+_SAMPLE = 1000  # tokens of output, and searches, that are priced to learn the rate of one
+_TABLE = Path(__file__).parent / "prices.toml"
+
+_PROVIDER = re.compile(r"^.*/|^.*anthropic\.")
+_VERSION = re.compile(r"(\[.*\]|@.*|-v\d+(:\d+)?|-latest|-20\d\d-?\d\d-?\d\d)$")
+_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 class RateKey(NamedTuple):
@@ -31,40 +40,71 @@ class RateKey(NamedTuple):
         model: the name of the model.
         step: the size of the prompt, as the number of :data:`PROMPT_STEPS` that it exceeds.
         day: days since 1970, in UTC.
+        service: how it is served, as in :class:`~scoring.evidence.transcripts.events.Response`.
     """
 
     model: str
     step: int
     day: int
+    service: str
 
 
 class Rates(NamedTuple):
-    """What one token costs in US dollars, by its kind. ``cache_write_1h`` is kept for an hour."""
+    """What one token costs in US dollars, by its kind. ``cache_write_1h`` is kept for an hour.
+
+    ``web_search`` is the price of one search, which does not depend on the service.
+    """
 
     input: Decimal
     output: Decimal
     cache_read: Decimal
     cache_write: Decimal
     cache_write_1h: Decimal
+    web_search: Decimal
+
+    def times(self, factor: Decimal) -> "Rates":
+        """Return what tokens cost at a multiple of their price."""
+        return Rates(*(rate * factor for rate in self))._replace(web_search=self.web_search)
 
 
 _rates: dict[RateKey, Rates | None] = {}  # every rate that this process has looked up
 _stored_rates = msgspec.msgpack.Decoder(dict[RateKey, Rates | None])
 
 
+def model_name(spelling: str) -> str:
+    """Return the name of a model, which is one for all of its spellings.
+
+    Spellings differ in the provider, the date, and for Claude in dots: ``claude-opus-4-6`` is
+    ``anthropic/claude-opus-4.6-20260205`` too.
+    """
+    name = _PROVIDER.sub("", spelling.lower())
+    shorter = _VERSION.sub("", name)
+    while shorter and shorter != name:
+        name = shorter
+        shorter = _VERSION.sub("", name)
+
+    if name.startswith("claude"):
+        return _DOT.sub("-", name)
+    return name
+
+
 def price(spent: Spent, time: int | None = None) -> float | None:
-    """Return what tokens cost in US dollars, or None where no price of the model is known.
+    """Return what responses cost in US dollars, or None where no price is known.
 
     Args:
-        spent: the tokens of one model, of prompts of one size.
-        time: when they were used, in nanoseconds since 1970; without it, today's price.
+        spent: what they used.
+        time: when, in nanoseconds since 1970, where ``spent`` does not say it; without it, today's
+            price.
     """
     if not spent.model:
         return None
-    if time is None:
+    if spent.quarter >= 0:
+        time = spent.quarter * QUARTER
+    elif time is None:
         time = time_ns()
 
-    rates = _rates_of(spent.model, spent.step, day=time // NS // _SECONDS_A_DAY)
+    day = time // NS // _SECONDS_A_DAY
+    rates = _rates_of(spent.model, spent.step, day, spent.service)
     if rates is None:
         return None
 
@@ -74,6 +114,7 @@ def price(spent: Spent, time: int | None = None) -> float | None:
     cost += rates.cache_read * spent.cache_read_tokens
     cost += rates.cache_write * short_cache_write
     cost += rates.cache_write_1h * spent.cache_write_1h_tokens
+    cost += rates.web_search * spent.web_searches
     return float(cost)
 
 
@@ -84,11 +125,7 @@ def stored_prices(cache_dir: Path | None) -> Iterator[None]:
     Args:
         cache_dir: where the store is; None to store nothing.
     """
-    price_lists = find_spec("genai_prices")  # finds the file without loading the library
-    stamp = None
-    if price_lists and price_lists.origin:
-        stamp = stamp_of(os.stat(price_lists.origin))
-
+    stamp = _stamp_of_prices()
     with Store(cache_dir) as store:
         if not _rates:
             _load_rates(store, stamp)
@@ -100,6 +137,17 @@ def stored_prices(cache_dir: Path | None) -> Iterator[None]:
             store.put("price", "rates", stamp, msgspec.msgpack.encode(_rates))
 
 
+def _stamp_of_prices() -> bytes | None:
+    """Return what changes with the price lists and the table."""
+    price_lists = find_spec("genai_prices")  # finds the file without loading the library
+    if price_lists is None or price_lists.origin is None:
+        return None
+
+    of_lists = stamp_of(os.stat(price_lists.origin))
+    of_table = stamp_of(os.stat(_TABLE))
+    return of_lists + of_table if of_lists and of_table else None
+
+
 def _load_rates(store: Store, stamp: bytes | None) -> None:
     stored = store.get("price", "rates", stamp)
     if not stored:
@@ -109,13 +157,13 @@ def _load_rates(store: Store, stamp: bytes | None) -> None:
         _rates.update(_stored_rates.decode(stored))
 
 
-def _rates_of(model: str, step: int, day: int) -> Rates | None:
-    """Return the rates of a model under the first of its names that the price lists have."""
+def _rates_of(model: str, step: int, day: int, service: str) -> Rates | None:
+    """Return the rates of a model under the first of its names that has some."""
     without_provider = model.rpartition("/")[2]
     without_cloud = without_provider.rpartition("anthropic.")[2]
 
-    for name in dict.fromkeys((model, without_provider, without_cloud)):
-        key = RateKey(name, step, day)
+    for name in dict.fromkeys((model, without_provider, without_cloud, model_name(model))):
+        key = RateKey(name, step, day, service)
         if key not in _rates:
             _rates[key] = _look_up(key)
         if _rates[key] is not None:
@@ -124,30 +172,95 @@ def _rates_of(model: str, step: int, day: int) -> Rates | None:
 
 
 def _look_up(key: RateKey) -> Rates | None:
+    """Return the rates of the price lists, or those of the table, or None where both have none."""
+    rates = listed_rates(key)
+    if rates is not None or not key.service:
+        return rates
+
+    factor = _factor(key)
+    usual = listed_rates(key._replace(service="")) if factor else None
+    return usual.times(factor) if usual and factor else None
+
+
+def listed_rates(key: RateKey) -> Rates | None:
     """Ask the price lists for the rates of a model, or None where they do not have it."""
     from genai_prices import Usage, calc_price
+    from genai_prices.types import PriceCalculation
 
     is_largest = key.step == len(PROMPT_STEPS)
     prompt = 2 * PROMPT_STEPS[-1] if is_largest else PROMPT_STEPS[key.step]
     noon = _EPOCH_NOON + datetime.timedelta(days=key.day)
+    context = None
+    if key.service:
+        context = dict.fromkeys(("speed", "service_tier", "processing"), key.service)
 
-    def cost(**tokens: int) -> Decimal:
-        usage = Usage(input_tokens=prompt, **tokens)
-        return calc_price(usage, model_ref=key.model, genai_request_timestamp=noon).total_price
+    def calculated(**counts: int) -> PriceCalculation:
+        return calc_price(
+            Usage(input_tokens=prompt, **counts),
+            model_ref=key.model,
+            genai_request_timestamp=noon,
+            price_context=context,
+        )
 
     try:
-        uncached = cost()
-        cache_read = cost(cache_read_tokens=prompt)
-        cache_write = cost(cache_write_tokens=prompt)
-        cache_write_1h = cost(cache_write_tokens=prompt, cache_write_1h_tokens=prompt)
-        with_output = cost(output_tokens=_OUTPUT_SAMPLE)
+        plain = calculated()
+        if context and not _is_for_service(plain, context, noon):
+            return None
+        uncached = plain.total_price
+        cache_read = calculated(cache_read_tokens=prompt).total_price
+        cache_write = calculated(cache_write_tokens=prompt).total_price
+        for_an_hour = calculated(cache_write_tokens=prompt, cache_write_1h_tokens=prompt)
+        with_output = calculated(output_tokens=_SAMPLE).total_price
+        with_searches = calculated(web_searches=_SAMPLE).total_price
     except (LookupError, ValueError):
         return None
 
     return Rates(
         input=uncached / prompt,
-        output=(with_output - uncached) / _OUTPUT_SAMPLE,
+        output=(with_output - uncached) / _SAMPLE,
         cache_read=cache_read / prompt,
         cache_write=cache_write / prompt,
-        cache_write_1h=cache_write_1h / prompt,
+        cache_write_1h=for_an_hour.total_price / prompt,
+        web_search=(with_searches - uncached) / _SAMPLE,
     )
+
+
+def _is_for_service(calculation: Any, context: dict[str, str], day: datetime.datetime) -> bool:
+    """Return whether a price is that of a service. The library gives the usual one otherwise."""
+    for variant in calculation.model.price_variants or ():
+        is_active = variant.constraint is None or variant.constraint.active(day)
+        is_meant = variant.when.items() <= context.items()
+        input_price = variant.prices.input_mtok
+        if is_active and is_meant and input_price is not None:
+            return bool(calculation.model_price.input_mtok == input_price)
+    return False
+
+
+def _factor(key: RateKey) -> Decimal | None:
+    """Return by what the usual price of a model is multiplied, by the table."""
+    name = model_name(key.model)
+    for row in factors():
+        is_small = key.step < len(PROMPT_STEPS) and PROMPT_STEPS[key.step] <= row.largest_prompt
+        if key.service in row.services and is_small:
+            if any(fnmatchcase(name, pattern) for pattern in row.models):
+                return row.factor
+    return None
+
+
+class Factor(msgspec.Struct):
+    """A row of ``prices.toml``, which says what it means."""
+
+    models: list[str]
+    services: list[str]
+    factor: Decimal
+    source: str
+    checked: datetime.date
+    largest_prompt: int = 1 << 40
+
+
+@cache
+def factors() -> list[Factor]:
+    """Return the rows of ``prices.toml``."""
+    from tomllib import loads  # only responses that were served in a special way need it
+
+    return msgspec.convert(loads(_TABLE.read_text("utf-8"))["factor"], list[Factor])

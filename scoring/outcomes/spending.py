@@ -14,7 +14,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, Spent, TranscriptFacts
 from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
-from scoring.outcomes.prices import price
+from scoring.outcomes.prices import model_name, price
 
 KINDS = ("input", "output", "cache_read", "cache_write")
 """The kinds of tokens that have their own prices."""
@@ -26,6 +26,31 @@ TokensFrom: TypeAlias = Literal["transcripts", "lines", "checkpoint", "entry"]
 transcripts, as the reference counts them, where one response may be in several. ``checkpoint``:
 the totals that a checkpoint states. ``entry``: the entry, which is a claim.
 """
+
+
+class Charge(NamedTuple):
+    """What some responses used, and what that cost.
+
+    Attributes:
+        spent: what they used.
+        cost: what it cost in US dollars; None where no price is known.
+    """
+
+    spent: Spent
+    cost: float | None
+
+    @property
+    def model(self) -> str:
+        """The name of the model, in its one spelling, or "" where it is not named."""
+        return model_name(self.spent.model)
+
+    @property
+    def unpriced(self) -> str:
+        """The model of responses without a known price, and the service where it is special."""
+        spent = self.spent
+        if spent.service:
+            return f"{spent.model or 'unknown'} ({spent.service})"
+        return spent.model
 
 
 class Spending(Frozen, frozen=True, dict=True):
@@ -73,36 +98,42 @@ class Spending(Frozen, frozen=True, dict=True):
                 counts[spent.model] += _all_tokens(spent)
         return sorted(counts, key=lambda model: (-counts[model], model))
 
-    @property
-    def cost(self) -> float | None:
-        """What the tokens with a known price cost, or None where none has one."""
-        return self._cost_and_unpriced[0]
-
-    @property
-    def unpriced(self) -> list[str]:
-        """The models without a known price, sorted, or "" for tokens of an unnamed model."""
-        return self._cost_and_unpriced[1]
+    @cached_property
+    def charges(self) -> list[Charge]:
+        """What each part of ``spent`` cost. Empty where nothing has a price."""
+        if self.parts:
+            return [charge for part in self.parts for charge in part.charges]
+        if not self.has_price or self.source == "lines":  # a response counts once for each line
+            return []
+        return [Charge(spent, price(spent, self.ended)) for spent in self.spent]
 
     @cached_property
-    def _cost_and_unpriced(self) -> tuple[float | None, list[str]]:
-        if self.parts:
-            costs = [part.cost for part in self.parts]
-            unpriced = {model for part in self.parts for model in part.unpriced}
-            return _sum_of_known(costs), sorted(unpriced)
+    def cost(self) -> float | None:
+        """What the responses with a known price cost, or None where none has one."""
+        return sum_of_known(charge.cost for charge in self.charges)
 
-        if not self.has_price:
-            return None, []
-        if self.source == "lines":  # these count a response once for each of its lines
-            return None, [""]
+    @property
+    def unpriced(self) -> dict[str, int]:
+        """How many responses have no known price, by model; "" is one without a name."""
+        responses: Counter[str] = Counter()
+        for part in self.parts:
+            responses.update(part.unpriced)
+        if self.source == "lines" and not self.parts:
+            responses[""] = sum(spent.responses for spent in self.spent)
+        elif not self.parts:
+            for charge in self.charges:
+                if charge.cost is None:
+                    responses[charge.unpriced] += charge.spent.responses
+        return dict(sorted(responses.items()))
 
-        costs = []
-        unpriced = set()
-        for spent in self.spent:
-            cost = price(spent, self.ended)
-            costs.append(cost)
-            if cost is None:
-                unpriced.add(spent.model)
-        return _sum_of_known(costs), sorted(unpriced)
+    @property
+    def cost_by_model(self) -> dict[str, float]:
+        """What the responses with a known price cost, by the name of the model."""
+        costs: dict[str, float] = {}
+        for charge in self.charges:
+            if charge.cost is not None:
+                costs[charge.model] = costs.get(charge.model, 0.0) + charge.cost
+        return costs
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -112,6 +143,7 @@ class Spending(Frozen, frozen=True, dict=True):
             "tokens": self.tokens | {"total": self.total_tokens},
             "cost_usd": self.cost,
             "unpriced_models": [model or "unknown" for model in self.unpriced],
+            "unpriced_responses": sum(self.unpriced.values()),
             "duration_seconds": self.seconds,
             "shared_with": self.shared_with,
         }
@@ -126,7 +158,8 @@ def _all_tokens(spent: Spent) -> int:
     )
 
 
-def _sum_of_known(costs: Iterable[float | None]) -> float | None:
+def sum_of_known(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of the costs that are known, or None where none is."""
     known_costs = [cost for cost in costs if cost is not None]
     if not known_costs:
         return None
@@ -261,7 +294,7 @@ class Purchase(NamedTuple):
         iterations: how many they are.
         priced: how many of them have a known cost.
         landed: how many of the priced ones landed and stayed.
-        per_landed: what all priced ones cost, divided by ``landed``.
+        per_landed: what these ``landed`` ones cost, divided by their number.
         unsound: what those cost that were fixed or reverted.
         not_landed: what those cost that did not land.
     """
@@ -286,9 +319,9 @@ def purchase(works: Iterable[PaidWork]) -> Purchase:
     """Return what the tokens of some iterations bought."""
     works = list(works)
     costs = []
+    landed_costs = []
     unsound_costs = []
     not_landed_costs = []
-    landed_count = 0
     soundness_known = landing_known = False
 
     for work in works:
@@ -298,7 +331,7 @@ def purchase(works: Iterable[PaidWork]) -> Purchase:
 
         costs.append(cost)
         if work.landed:
-            landed_count += 1
+            landed_costs.append(cost)
         if work.sound is False:
             unsound_costs.append(cost)
         elif work.landed is False:
@@ -310,8 +343,8 @@ def purchase(works: Iterable[PaidWork]) -> Purchase:
         spending=together(work.spending for work in works),
         iterations=len(works),
         priced=len(costs),
-        landed=landed_count,
-        per_landed=sum(costs) / landed_count if landed_count else None,
+        landed=len(landed_costs),
+        per_landed=sum(landed_costs) / len(landed_costs) if landed_costs else None,
         unsound=sum(unsound_costs, 0.0) if soundness_known else None,
         not_landed=sum(not_landed_costs, 0.0) if landing_known else None,
     )

@@ -3,6 +3,7 @@
 A new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -238,6 +239,11 @@ def _unit_iterations(source: RowSource[Any]) -> str | None:
     return ", ".join(str(iteration) for iteration in iterations) or None
 
 
+def _cost_by_model(source: RowSource[Any]) -> str | None:
+    costs = source.content.values["cost_by_model"]
+    return json.dumps(costs) if costs else None
+
+
 _COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
     ("iterations", "used_models"): _used_models,
     ("iterations", "cost"): _cost,
@@ -247,6 +253,7 @@ _COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
     ("group", "iterations"): lambda source: len(source.content.score.iterations),
     ("group", "scored_iterations"): _scored_iterations,
     ("work", "iterations"): _unit_iterations,
+    ("work", "cost_by_model"): _cost_by_model,
 }
 """The columns that ``columns.toml`` calls computed, by table and name."""
 

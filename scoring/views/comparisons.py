@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from scoring.statistics import wilson
 from scoring.text import counted, shortened
 from scoring.views.shares import DECIDED, CountedShare, fixed_share, landed_share
-from scoring.views.work_rows import WorkRow, grouped, in_state, work_summary
+from scoring.views.work_rows import WorkGroup, WorkRow, grouped, work_summary
 
 NO_DIFFERENCE = "no difference can be told"
 
@@ -27,20 +27,22 @@ class Group(NamedTuple):
         name: its name; "" where that is not known.
         summary: its counts and costs, from :func:`work_summary`.
         priced: how many of its rows have a known cost, talk included.
-        landed_priced: how many of these landed.
     """
 
     name: str
     summary: Mapping[str, Any]
     priced: int
-    landed_priced: int
 
     @classmethod
     def of(cls, name: str, rows: Sequence[WorkRow]) -> "Group":
         """Return some work as a group."""
-        priced = [row for row in rows if row.cost is not None]
-        landed_priced = in_state(priced, "landed")
-        return cls(name, work_summary(rows), len(priced), len(landed_priced))
+        return cls.named(WorkGroup(name, list(rows), work_summary(rows)))
+
+    @classmethod
+    def named(cls, group: WorkGroup) -> "Group":
+        """Return the work of a harness, a model, a month or a repository."""
+        priced = [row for row in group.rows if row.cost is not None]
+        return cls(shortened(group.name), group.summary, len(priced))
 
     @property
     def landed(self) -> CountedShare:
@@ -51,14 +53,6 @@ class Group(NamedTuple):
     def fixed(self) -> CountedShare:
         """How much was reverted or fixed later, of the work that is old enough to judge."""
         return fixed_share(self.summary)
-
-    @property
-    def per_landed(self) -> float | None:
-        """What all the work cost for each unit that landed and has a cost, in US dollars."""
-        cost: float | None = self.summary["cost"]
-        if cost is None or not self.landed_priced:
-            return None
-        return cost / self.landed_priced
 
 
 class Comparison(NamedTuple):
@@ -77,11 +71,7 @@ class Comparison(NamedTuple):
     verdicts: list[str]
 
 
-_KINDS: dict[str, Callable[[WorkRow], str]] = {
-    "Repository": lambda row: shortened(row.values.get("repository")),
-    "Harness": lambda row: shortened(row.values["harness"]),
-    "Model": lambda row: shortened(row.values["model"]),
-}
+_KINDS = ("Repository", "Harness", "Model")
 
 
 class _ComparedShare(NamedTuple):
@@ -124,10 +114,10 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
         least: how many groups a kind has at least; a kind with fewer is left out.
     """
     compared = []
-    for kind, name_of in _KINDS.items():
+    for kind in _KINDS:
         groups = [
             group
-            for group in _groups(work, name_of)
+            for group in map(Group.named, grouped(work, kind.lower()))
             if group.summary["units"] or group.summary["cost"]
         ]
         groups.sort(key=lambda group: (not group.name, -group.summary["units"], group.name))
@@ -151,7 +141,7 @@ def months(work: Sequence[WorkRow]) -> list[Group]:
 
     Empty where no work has a time.
     """
-    groups = _groups(work, lambda row: (row.values["ended"] or "")[:7])
+    groups = list(map(Group.named, grouped(work, "month")))
     if not any(group.name for group in groups):
         return []
     return sorted(groups, key=lambda group: (not group.name, group.name))
@@ -201,10 +191,6 @@ def _harness_shares(rows: Sequence[WorkRow]) -> dict[str, float]:
     """Return the part of the work that each known harness did, 0 to 1."""
     counts = Counter(row.values["harness"] for row in rows if row.values["harness"])
     return {harness: count / counts.total() for harness, count in counts.items()}
-
-
-def _groups(work: Sequence[WorkRow], name_of: Callable[[WorkRow], str]) -> list[Group]:
-    return [Group.of(name, rows) for name, rows in grouped(work, name_of).items()]
 
 
 class _ShareInterval(NamedTuple):

@@ -1,5 +1,8 @@
 """Tokens, costs and durations as people read them."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from scoring.outcomes.spending import Spending
 
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
@@ -21,6 +24,14 @@ def cost_text(cost: float | None) -> str:
     if 0 < cost < 0.005:
         return "<$0.01"
     return f"${cost:,.2f}"
+
+
+def per_landed_text(summary: Mapping[str, Any]) -> str:
+    """Return what a landed unit cost, and of how many that is known where it is not of all."""
+    text = cost_text(summary["cost_per_landed"])
+    if 0 < summary["landed_priced"] < summary["landed"]:
+        return f"{text} of {summary['landed_priced']}"
+    return text
 
 
 def duration_text(seconds: float | None) -> str:
@@ -48,11 +59,16 @@ def price_note(spending: Spending) -> str:
     if not spending.unpriced:
         return ""
 
-    named_first = sorted(spending.unpriced, key=lambda model: (not model, model))
-    models = ", ".join(model or "an unnamed model" for model in named_first)
+    models = models_text(spending.unpriced)
     if spending.cost is None:
         return f"no price is known for {models}"
     return f"without {models}"
+
+
+def models_text(unpriced: Iterable[str]) -> str:
+    """Return models as people read them, an unnamed one ("") last."""
+    named_first = sorted(unpriced, key=lambda model: (not model, model))
+    return ", ".join(model or "an unnamed model" for model in named_first)
 
 
 def spending_lines(spending: Spending | None) -> list[str]:

@@ -23,15 +23,31 @@ _FETCHED_AT_ONCE = 1024  # rows
 
 
 class _Grouping(NamedTuple):
-    """By what a view sums up ``work``: the name of its first column, and what is in it."""
+    """By what a view sums up ``work``: the name of its first column, and what is in it.
+
+    Attributes:
+        name: the name of the first column.
+        expression: what is in it.
+        source: the units, and what they cost by ``cost_state``, which may be apart from them.
+    """
 
     name: str
     expression: str
+    source: str = "SELECT *, state AS cost_state FROM work"
 
+
+_COSTS_BY_MODEL = """
+SELECT model, state, defective, NULL AS cost, output_tokens, minutes, NULL AS cost_state FROM work
+UNION ALL
+SELECT nullif(entry.key, ''), NULL, NULL, entry.value, NULL, NULL, state FROM (
+    SELECT state, unnest(map_entries(cost_by_model::JSON::MAP(VARCHAR, DOUBLE))) AS entry FROM work
+)
+"""
+"""A unit counts for the model with most output, and each of its models has its own cost."""
 
 VIEWS = {
     "by_month": _Grouping("month", "substr(ended, 1, 7)"),
-    "by_model": _Grouping("model", "model"),
+    "by_model": _Grouping("model", "model", _COSTS_BY_MODEL),
     "by_harness": _Grouping("harness", "harness"),
 }
 """The views that sum up ``work`` (docs/TABLES.md, "Ready to plot")."""
@@ -57,10 +73,10 @@ WITH sums AS (
         count(defective) AS judged,
         count(*) FILTER (defective) AS defective,
         sum(cost) AS cost,
-        sum(cost) FILTER (state = 'lost') AS cost_lost,
+        sum(cost) FILTER (cost_state = 'lost') AS cost_lost,
         sum(output_tokens)::BIGINT AS output_tokens,
         sum(minutes) AS minutes
-    FROM work
+    FROM ($source)
     GROUP BY 1
 )
 SELECT

@@ -7,7 +7,13 @@ from scoring.text import counted
 from scoring.views.comparisons import Group, comparisons, months, trend
 from scoring.views.look_at import look_at_page
 from scoring.views.shares import CountedShare
-from scoring.views.spending_text import cost_text, duration_text, tokens_text
+from scoring.views.spending_text import (
+    cost_text,
+    duration_text,
+    models_text,
+    per_landed_text,
+    tokens_text,
+)
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
 from scoring.views.work_rows import STATES, WorkRow, in_state, total_cost
 
@@ -116,16 +122,22 @@ def _cost_lines(work: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
         return
 
     text = f"It cost {cost_text(cost)}"
-    if work.per_landed is not None:
+    landed_priced = work.summary["landed_priced"]
+    if landed_priced:
         landed = "the landed unit"
-        if work.landed_priced > 1:
-            landed = f"each of {work.landed_priced} landed units"
-        text += f", {cost_text(work.per_landed)} for {landed} with a known cost"
+        if landed_priced > 1:
+            landed = f"each of {landed_priced} landed units"
+        text += f", {cost_text(work.summary['cost_per_landed'])} for {landed} with a known cost"
     unknown = len(rows) - work.priced
     if unknown:
         yield f"{text}; the cost of {counted(unknown, 'other')} is not known."
     else:
         yield f"{text}."
+
+    unpriced = work.summary["unpriced"]
+    if unpriced:
+        responses = counted(sum(unpriced.values()), "response has", "responses have")
+        yield f"{responses} no known price: {models_text(unpriced)}."
 
     parts = list(_costs_without_landing(work, rows))
     if parts:
@@ -203,7 +215,7 @@ def _by_row(kind: str, group: Group) -> Sequence[AnyCell]:
         group.summary["unclear"],
         _share_cell(group.fixed),
         cost_text(group.summary["cost"]),
-        cost_text(group.per_landed),
+        per_landed_text(group.summary),
     )
 
 

@@ -1,8 +1,9 @@
 """All of the work of a repository, as data (``docs/VALIDITY.md``, "All of the work")."""
 
 import datetime
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from scoring.evidence.transcripts.facts import NS
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.outcomes.ledger import ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
-from scoring.outcomes.prices import stored_prices
+from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import State, Unit
 from scoring.sidecars.provenance import time_stamp
@@ -125,9 +126,12 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
     harness, session = unit.session or (None, None)
     name, address = unit.author
 
-    cost = spending_of_unit(unit).cost
+    spending = spending_of_unit(unit)
+    cost = spending.cost
+    cost_by_model = spending.cost_by_model
     if unit.kind == "talk" and counted and not (counted.turns or counted.spent):
         cost = 0.0  # without a response, nothing was billed
+        cost_by_model = {"": cost}
 
     values = {
         "unit": unit.unit,
@@ -140,12 +144,14 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         "subject": unit.subject,
         "session_id": session,
         "harness": harness,
-        "model": (counted.model or None) if counted else None,
+        "model": model_name(counted.model) or None if counted else None,
         "author": name or address or None,
         "began": _to_the_second(counted.began if counted else None),
         "ended": _to_the_second(unit.ended),
         "tokens": tokens_of(unit, hide_cache_writes),
         "cost": cost,
+        "cost_by_model": cost_by_model,
+        "unpriced": dict(spending.unpriced),
         "calls": counted.tool_calls if counted else None,
         "minutes": unit.minutes,
         "lines_written": unit.lines_written,
@@ -217,6 +223,8 @@ def tokens_of(unit: Unit, hide_cache_writes: Collection[str]) -> dict[str, int |
     if every_harness_states_writes and tokens["input"] is not None:
         # The responses say it more exactly, also of one for which nothing was written.
         tokens["input"] = sum(spent.input_tokens for spent in counted.spent)
+        tokens["output"] = sum(spent.output_tokens for spent in counted.spent)
+        tokens["cache_read"] = sum(spent.cache_read_tokens for spent in counted.spent)
         tokens["cache_creation"] = sum(spent.cache_write_tokens for spent in counted.spent)
     return tokens
 
@@ -233,6 +241,11 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
     states = Counter(row.unit.state for row in rows)
     judged = [row.unit.defective for row in rows if row.unit.defective is not None]
     to_nothing = [row for row in rows if row.unit.state in CAME_TO_NOTHING]
+    landed_priced = [row for row in in_state(rows, "landed") if row.cost is not None]
+    cost_landed = total_cost(landed_priced) if landed_priced else None
+    unpriced: Counter[str] = Counter()
+    for row in rows:
+        unpriced.update(row.values.get("unpriced") or {})
 
     return {
         "units": sum(states[state] for state in STATES),
@@ -241,6 +254,9 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "defective": sum(judged),
         "cost": total_cost(rows),
         "cost_landed": total_cost(in_state(rows, "landed")),
+        "landed_priced": len(landed_priced),
+        "cost_per_landed": cost_landed / len(landed_priced) if cost_landed is not None else None,
+        "unpriced": dict(sorted(unpriced.items())),
         "cost_lost": total_cost(in_state(rows, "lost")),
         "cost_talk": total_cost(in_state(rows, "talk")),
         "came_to_nothing": {
@@ -268,52 +284,73 @@ def total_cost(rows: Sequence[WorkRow]) -> float | None:
     return None
 
 
-def _harness_of(row: WorkRow) -> str:
-    return row.values["harness"] or "unknown"
+class WorkGroup(NamedTuple):
+    """The work of one harness, model, month or repository.
+
+    Attributes:
+        name: its name; "" where that is not known.
+        rows: its units.
+        summary: their counts and costs, from :func:`work_summary`. The cost of a model is what
+            its own responses cost, in all units: a unit counts for the model with most output.
+    """
+
+    name: str
+    rows: list[WorkRow]
+    summary: dict[str, Any]
 
 
-def _model_of(row: WorkRow) -> str:
-    return row.values["model"] or "unknown"
+def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
+    """Return some work by ``repository``, ``harness``, ``model`` or ``month``, by name."""
+    groups: dict[str, list[WorkRow]] = {}
+    costs: dict[str, float] = {}
+    for row in rows:
+        groups.setdefault(_name_in(grouping, row), []).append(row)
+        if grouping == "model":
+            for model, cost in _cost_by_model(row).items():
+                groups.setdefault(model, [])
+                costs[model] = costs.get(model, 0.0) + cost
+
+    found = []
+    for name, group in sorted(groups.items(), key=lambda item: item[0] or "unknown"):
+        summary = work_summary(group)
+        if grouping == "model":
+            summary["cost"] = costs.get(name)
+        found.append(WorkGroup(name, group, summary))
+    return found
 
 
-def _month_of(row: WorkRow) -> str:
-    return (row.values["ended"] or "unknown")[:7]
+def _name_in(grouping: str, row: WorkRow) -> str:
+    if grouping == "month":
+        return (row.values["ended"] or "")[:7]
+    return row.values.get(grouping) or ""
 
 
-_GROUPINGS: dict[str, Callable[[WorkRow], str]] = {
-    "harness": _harness_of,
-    "model": _model_of,
-    "month": _month_of,
-}
+def _cost_by_model(row: WorkRow) -> dict[str, float]:
+    """Return what the models of a unit cost. A fleet may only know the one with most output."""
+    kept = row.values.get("cost_by_model")
+    costs: dict[str, float] = json.loads(kept) if isinstance(kept, str) else kept or {}
+    if not costs and row.cost is not None:
+        return {_name_in("model", row): row.cost}
+    return costs
 
 
 def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
     """Return the work by harness, model and month, for JSON."""
-    return {
-        grouping: list(_group_payloads(rows, name_of)) for grouping, name_of in _GROUPINGS.items()
-    }
+    groupings = ("harness", "model", "month")
+    return {grouping: list(_group_payloads(rows, grouping)) for grouping in groupings}
 
 
-def grouped(rows: Iterable[WorkRow], name_of: Callable[[WorkRow], str]) -> dict[str, list[WorkRow]]:
-    """Return some work by the name that ``name_of`` gives each row."""
-    groups: dict[str, list[WorkRow]] = {}
-    for row in rows:
-        groups.setdefault(name_of(row), []).append(row)
-    return groups
-
-
-def _group_payloads(
-    rows: Sequence[WorkRow], name_of: Callable[[WorkRow], str]
-) -> Iterator[dict[str, Any]]:
-    for name, group in sorted(grouped(rows, name_of).items()):
-        summary = work_summary(group)
+def _group_payloads(rows: Sequence[WorkRow], grouping: str) -> Iterator[dict[str, Any]]:
+    for name, _, summary in grouped(rows, grouping):
         keys = ("units", *STATES, "judged", "defective")
         landed = landed_share(summary)
         yield {
-            "name": name,
+            "name": name or "unknown",
             **{key: summary[key] for key in keys},
             "decided": landed.whole,
             "landed_share": landed.as_dict(),
             "defective_share": fixed_share(summary).as_dict(),
             "cost": summary["cost"],
+            "landed_priced": summary["landed_priced"],
+            "cost_per_landed": summary["cost_per_landed"],
         }

@@ -24,7 +24,7 @@ from scoring.views.report.commit_links import commit_page, commit_pages, where_i
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration, TranscriptLines, Vote
 from scoring.views.shares import CountedShare
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, grouped
 
 SONNET = "claude-sonnet-4-5"
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -123,7 +123,8 @@ class TestComparisons:
             (1, 2),
             (1, 1),
         )
-        assert (sonnet.per_landed, gpt.per_landed) == (3.0, None)
+        costs = [one.summary["cost_per_landed"] for one in (sonnet, gpt)]
+        assert costs == [2.0, None]
         assert str(sonnet.landed) == "1 of 2 (50 %, 9–91 %)"
         assert model.verdicts == [
             f"Landed: {NO_DIFFERENCE} (too few: 2 and 1).",
@@ -174,16 +175,19 @@ class TestComparisons:
         (models,) = comparisons(work)
         assert (models.groups[0].name, len(models.groups), models.more) == ("m29", 15, 15)
 
-    def test_a_cost_is_divided_by_the_landed_units_that_have_one(self) -> None:
+    def test_a_landed_unit_costs_what_those_with_a_known_cost_do(self) -> None:
         (month,) = months(
             [piece("landed", 3.0), piece("landed"), piece("lost", 1.0), piece("talk", 2.0)]
         )
-        assert (month.summary["cost"], month.priced, month.landed_priced, month.per_landed) == (
-            6.0,
-            3,
-            1,
-            6.0,
-        )
+        summary = month.summary
+        assert (summary["cost"], month.priced) == (6.0, 3)
+        assert (summary["landed_priced"], summary["cost_per_landed"]) == (1, 3.0)
+
+    def test_each_model_has_what_it_cost_itself(self) -> None:
+        both = piece("landed", 3.0, model="b", cost_by_model={"a": 2.0, "b": 1.0})
+        small, large = (group.summary for group in grouped([both, piece("open", 4.0)], "model")[:2])
+        assert (small["units"], small["cost"]) == (0, 2.0)
+        assert (large["units"], large["cost"], large["cost_per_landed"]) == (1, 1.0, 3.0)
 
 
 class TestTime:
@@ -240,7 +244,7 @@ def test_iterations_without_a_unit_are_in_the_table_too() -> None:
 
 
 class TestPurchase:
-    def test_what_came_to_nothing_is_in_what_a_landed_one_costs(self) -> None:
+    def test_what_came_to_nothing_is_not_in_what_a_landed_one_costs(self) -> None:
         fates = [(True, True), (True, False), (False, None)]
         found = purchase(
             [
@@ -249,7 +253,7 @@ class TestPurchase:
             ]
         )
         costs = (found.cost, found.per_landed, found.unsound, found.not_landed)
-        assert costs == pytest.approx((9.0, 4.5, 3.0, 4.5))
+        assert costs == pytest.approx((9.0, 2.25, 3.0, 4.5))
 
     @pytest.mark.parametrize(
         "spending",
@@ -343,7 +347,7 @@ class TestPage:
         assert "$2.50 in all, known for 2 of 3 pieces of work, with talk that led to none." in shown
         assert "<dd>$2.50 <small>known for 2 of 3, talk included</small></dd>" in shown
         assert "<dd>$1.00 <small>1 unit</small></dd>" in shown
-        assert "<dd>$2.50 <small>1 of 2 have a cost</small></dd>" in shown
+        assert "<dd>$1.50 <small>1 of 2 have a cost</small></dd>" in shown
         assert "Of 0 " not in shown
 
     @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from scoring.evidence.harnesses.harness import MODEL_LIMIT, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
 from scoring.evidence.transcripts.edits import Hashes, lines_added
 from scoring.evidence.transcripts.events import (
+    BilledApart,
     Call,
     CallResult,
     LineSpan,
@@ -29,7 +30,7 @@ from scoring.evidence.transcripts.events import (
     TranscriptEvents,
     key_of,
 )
-from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.facts import special_service, timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
 
 SYNTHETIC = "API error or other words of the harness"
@@ -66,10 +67,25 @@ class _Usage(msgspec.Struct, gc=False):
     cache_read_input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
     cache_creation: RawField = UNSET
+    speed: RawField = UNSET
+    service_tier: RawField = UNSET
+    server_tool_use: RawField = UNSET
+    iterations: RawField = UNSET
 
 
 class _Creation(msgspec.Struct, gc=False):
     ephemeral_1h_input_tokens: Count | None = None
+
+
+class _ServerTools(msgspec.Struct, gc=False):
+    web_search_requests: Count | None = None
+
+
+class _Iteration(_Usage, gc=False):
+    """A step of a response. The tokens of the response are the sum of those of type ``message``."""
+
+    type: str | None = None
+    model: str | None = None
 
 
 class _Item(msgspec.Struct, gc=False):
@@ -156,6 +172,8 @@ class _Edit(_Replacement, gc=False):
         return tuple(hashes)
 
 
+_server_tools_decoder = msgspec.json.Decoder(_ServerTools)
+_iterations_decoder = msgspec.json.Decoder(list[_Iteration])
 _creation_decoder = msgspec.json.Decoder(_Creation)
 _progress_decoder = msgspec.json.Decoder(_Progress)
 _edit_decoder = msgspec.json.Decoder(_Edit)
@@ -457,10 +475,10 @@ def _items_of(message: _Message) -> list[_Item]:
 
 def _response_of(place: _LinePlace, line: _Line, message: _Message, usage: _Usage) -> Response:
     """Return the copy of a response that a line holds."""
-    written = usage.cache_creation_input_tokens or 0
-    for_an_hour = 0
-    if usage.cache_creation is not UNSET:
-        for_an_hour = min(_for_an_hour(bytes(usage.cache_creation)), written)
+    services = (text_in(value_of(usage.speed)), text_in(value_of(usage.service_tier)))
+    server_tools = _ServerTools()
+    if usage.server_tool_use is not UNSET:
+        server_tools = value_of(usage.server_tool_use, _server_tools_decoder, server_tools)
 
     return Response(
         place.span,
@@ -473,9 +491,38 @@ def _response_of(place: _LinePlace, line: _Line, message: _Message, usage: _Usag
         output=usage.output_tokens or 0,
         input=usage.input_tokens or 0,
         cache_reads=usage.cache_read_input_tokens or 0,
-        cache_writes=written,
-        cache_writes_1h=for_an_hour,
+        cache_writes=usage.cache_creation_input_tokens or 0,
+        cache_writes_1h=_for_an_hour(usage),
+        service=special_service(*services),
+        web_searches=server_tools.web_search_requests or 0,
+        apart=_billed_apart(usage.iterations, message.model),
     )
+
+
+def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart, ...]:
+    """Return the steps of a response that its own tokens leave out.
+
+    These are the steps of another model, an advisor, and summaries of what came before.
+    """
+    if iterations is UNSET or iterations == b"null":
+        return ()
+
+    apart = []
+    steps: list[_Iteration] = value_of(iterations, _iterations_decoder, [])
+    for step in steps:
+        is_other_model = step.model is not None and step.model != model
+        if is_other_model or step.type == "compaction":
+            apart.append(
+                BilledApart(
+                    model=(step.model or "")[:MODEL_LIMIT],
+                    output=step.output_tokens or 0,
+                    input=step.input_tokens or 0,
+                    cache_reads=step.cache_read_input_tokens or 0,
+                    cache_writes=step.cache_creation_input_tokens or 0,
+                    cache_writes_1h=_for_an_hour(step),
+                )
+            )
+    return tuple(apart)
 
 
 def _tokens_of(response: Response) -> "tuple[int, ...]":
@@ -486,15 +533,23 @@ def _tokens_of(response: Response) -> "tuple[int, ...]":
         response.cache_reads,
         response.cache_writes,
         response.cache_writes_1h,
+        response.web_searches,
+        len(response.apart),
     )
 
 
-@lru_cache(256)  # lines of one response say the same
-def _for_an_hour(creation: bytes) -> int:
+def _for_an_hour(usage: _Usage) -> int:
     """Return how many of the tokens written to the cache are kept for an hour.
 
     Return 0 where that is not stated.
     """
+    if usage.cache_creation is UNSET:
+        return 0
+    return min(_stated_hour(bytes(usage.cache_creation)), usage.cache_creation_input_tokens or 0)
+
+
+@lru_cache(256)  # lines of one response say the same
+def _stated_hour(creation: bytes) -> int:
     if b"1h" not in creation:
         return 0
     tokens: _Creation = value_of(creation, _creation_decoder, _Creation())

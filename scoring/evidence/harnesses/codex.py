@@ -58,7 +58,7 @@ from scoring.evidence.transcripts.events import (
     TranscriptEvents,
     key_of,
 )
-from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.facts import special_service, timestamp_ns
 from scoring.evidence.transcripts.observing import AddedLines, Observations
 
 ARCHIVE = "archived_sessions"
@@ -98,6 +98,7 @@ class CodexReader(JsonReader):
         self._spans: list[LineSpan] = [LineSpan()]
         self._covers: list[list[int]] = [[]]
         self._folder = ""
+        self._service = ""
 
         self._opens = False
         self._is_started_by_agent = False
@@ -187,7 +188,10 @@ class CodexReader(JsonReader):
         elif kind in ("function_call", "local_shell_call"):
             self._take_call(number, payload)
         elif line.type in ("session_meta", "turn_context"):
+            self._take_service(field_value(payload.service_tier))
             self._take_context(number, time, line, payload)
+        elif kind == "thread_settings_applied":
+            self._take_service(member(field_value(payload.thread_settings), "service_tier"))
         elif kind == "message":
             self._take_message(payload)
         elif kind == "user_message" and not self._is_started_by_agent:
@@ -274,6 +278,11 @@ class CodexReader(JsonReader):
 
     # Tokens.
 
+    def _take_service(self, tier: object) -> None:
+        """Take the tier in which what follows is served. A line that names none changes nothing."""
+        if isinstance(tier, str):
+            self._service = special_service(tier)
+
     def _take_token_count(self, number: int, info: CodexInfo | None) -> None:
         if info is None:
             return
@@ -282,7 +291,9 @@ class CodexReader(JsonReader):
         if totals is None and last is None:  # an event about rate limits alone
             return
 
-        count = TokenCount(len(self._spans) - 1, number, totals, last, self._goes_on_from_file)
+        span = len(self._spans) - 1
+        continues = self._goes_on_from_file
+        count = TokenCount(span, number, totals, last, continues, self._service)
         self.counted[TokenCount].append(count)
         self._goes_on_from_file = False
 

@@ -34,11 +34,13 @@ class TokenCount(Event, frozen=True):
         totals: the totals of the session so far; None where it states none.
         last: what the last response used; None where that is not stated.
         continues: whether it is the first count of a file that goes on from another one.
+        service: as in :class:`~scoring.evidence.transcripts.events.Response`.
     """
 
     totals: TokenNumbers | None
     last: TokenNumbers | None
     continues: bool = False
+    service: str = ""
 
 
 class CountedTurn(Event, frozen=True):
@@ -50,6 +52,8 @@ class CountedTurn(Event, frozen=True):
         input: tokens of input, with cached ones.
         cache_reads: tokens of input that were read from the cache.
         cache_writes: tokens of input that were written to the cache.
+        service: as in :class:`~scoring.evidence.transcripts.events.Response`.
+        states_writes: whether the transcript states what was written to the cache.
     """
 
     counts_before: int
@@ -57,6 +61,8 @@ class CountedTurn(Event, frozen=True):
     input: int
     cache_reads: int
     cache_writes: int
+    service: str = ""
+    states_writes: bool = False
 
     @property
     def repeats(self) -> bool:
@@ -181,4 +187,6 @@ def _turn_of(step: _Step, index: int, count: TokenCount) -> CountedTurn:
         input=given,
         cache_reads=cached,
         cache_writes=written,
+        service=count.service,
+        states_writes=stated.cache_writes >= 0,
     )

@@ -59,6 +59,8 @@ class CodexPayload(msgspec.Struct, gc=False):
     reason: RawField = UNSET
     git: RawField = UNSET
     model: RawField = UNSET
+    thread_settings: RawField = UNSET
+    service_tier: RawField = UNSET
     role: RawField = UNSET
     content: RawField = UNSET
 

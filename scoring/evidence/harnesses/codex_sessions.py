@@ -323,7 +323,15 @@ class CodexCounter(TranscriptCounter):
             if turn.repeats or not end.is_before(turn):
                 self._tally.drop(time)  # a replay repeats what the parent has counted
             else:
-                tokens = TurnTokens(turn.output, turn.input, turn.cache_reads, turn.cache_writes)
+                tokens = TurnTokens(
+                    turn.output,
+                    turn.input,
+                    turn.cache_reads,
+                    turn.cache_writes,
+                    states_writes=turn.states_writes,
+                    service=turn.service,
+                    quarter=file.clock.quarter(turn.line),
+                )
                 self._tally.turn(time, tokens, models[turn.span])
 
     def _count_calls(self, file: _CountedFile, end: _ReplayEnd) -> None:

@@ -10,6 +10,7 @@ from scoring.evidence.transcripts.events import (
     Response,
     TranscriptEvents,
 )
+from scoring.evidence.transcripts.facts import QUARTER
 from scoring.evidence.transcripts.tally import Tally
 
 ELSEWHERE = "work in another folder"
@@ -31,16 +32,23 @@ class LineClock(NamedTuple):
     Attributes:
         of_line: returns when the line of a number counts; None where it does not.
         of_response: returns when a response counts; None where it does not.
+        written: returns when a line was written, in nanoseconds since 1970; None: not known.
     """
 
     of_line: Callable[[int], int | None]
     of_response: Callable[[Response], int | None]
+    written: Callable[[int], int | None]
+
+    def quarter(self, line: int) -> int:
+        """Return the quarter of an hour in which a line was written; -1 where it is not known."""
+        time = self.written(line)
+        return -1 if time is None else time // QUARTER
 
     @classmethod
     def by_time(cls, events: TranscriptEvents) -> "LineClock":
         """Return the clock by which lines count when they were written."""
         times = {line.number: line.time for line in events.lines}
-        return cls(times.get, lambda response: times.get(response.line))
+        return cls(times.get, lambda response: times.get(response.line), times.get)
 
 
 class CountedHarness(Protocol):
@@ -132,7 +140,8 @@ class TranscriptCounter:
         for response in events.of(Response):
             time = clock.of_response(response)
             if time is not None and counts[response.span]:
-                self._tally.note_response(time, response, models[response.span])
+                quarter = clock.quarter(response.line)
+                self._tally.note_response(time, response, models[response.span], quarter)
         for call in events.of(Call):
             time = clock.of_line(call.line)
             if time is not None and counts[call.span]:

@@ -96,7 +96,7 @@ def count_lines(
             continue
         counter = counters[file.harness.name]
         places = _places(file, parts, nowhere)
-        clock = _clock_of(places, file.harness.name, last_parts)
+        clock = _clock_of(file, places, last_parts)
         counter.add(number, _countable(file.events, places), clock, True)
         if file in alone:
             counter.finish()
@@ -141,9 +141,10 @@ def _places(file: File, parts: Sequence[int], nowhere: int) -> Sequence[int]:
     return places
 
 
-def _clock_of(places: Sequence[int], harness: str, last_parts: LastParts) -> LineClock:
+def _clock_of(file: File, places: Sequence[int], last_parts: LastParts) -> LineClock:
     """Return the clock by which the lines of a file count at places."""
     count = len(places)
+    harness = file.harness.name
 
     def of_line(number: int) -> int | None:
         return (places[number] or None) if number < count else None
@@ -154,7 +155,11 @@ def _clock_of(places: Sequence[int], harness: str, last_parts: LastParts) -> Lin
             return None
         return last_parts.get((harness, response.id, response.request), place - 1) + 1
 
-    return LineClock(of_line, of_response)
+    def written(number: int) -> int | None:
+        index = file.at(number)
+        return file.times[index] if index >= 0 else None
+
+    return LineClock(of_line, of_response, written)
 
 
 def _countable(events: TranscriptEvents, places: Sequence[int]) -> TranscriptEvents:

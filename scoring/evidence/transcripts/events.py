@@ -55,6 +55,26 @@ class TokensStated(IntEnum):
     ALL = 3
 
 
+class BilledApart(NamedTuple):
+    """Tokens that were used for a response, and that its own numbers of tokens leave out.
+
+    Attributes:
+        model: the model that used them, such as an advisor; "": that of the response.
+        output: tokens of output.
+        input: tokens of input that were neither read from the cache nor written to it.
+        cache_reads: tokens that were read from the cache.
+        cache_writes: tokens that were written to the cache.
+        cache_writes_1h: those of ``cache_writes`` that are kept for an hour.
+    """
+
+    model: str
+    output: int
+    input: int
+    cache_reads: int
+    cache_writes: int
+    cache_writes_1h: int
+
+
 class Response(Event, frozen=True):
     """One copy, or several, of a response of a model.
 
@@ -70,6 +90,9 @@ class Response(Event, frozen=True):
         cache_reads: tokens that were read from the cache.
         cache_writes: tokens that were written to the cache.
         cache_writes_1h: those of ``cache_writes`` that are kept for an hour.
+        service: how it was served where that has a price of its own, such as ``fast``, or "".
+        web_searches: how many searches of the web the provider made for it.
+        apart: what was used for it beside these tokens.
     """
 
     id: int
@@ -82,6 +105,9 @@ class Response(Event, frozen=True):
     cache_reads: int = 0
     cache_writes: int = 0
     cache_writes_1h: int = 0
+    service: str = ""
+    web_searches: int = 0
+    apart: tuple[BilledApart, ...] = ()
 
 
 class StatedTotals(Event, frozen=True):

@@ -133,8 +133,19 @@ NO_STEP = -1
 """In place of a step: the responses state no more than their output."""
 
 
+STANDARD_SERVICES = frozenset(("", "standard", "default", "auto"))
+"""The services that have the usual prices."""
+
+
+def special_service(*services: str) -> str:
+    """Return by which name responses are priced that were served in some ways, or "" as usual."""
+    return "+".join(name for name in services if name not in STANDARD_SERVICES)
+
+
 class Spent(NamedTuple):
-    """The tokens of the responses of one model, for prompts of one size. No token counts twice.
+    """What the responses of one model used in a quarter of an hour. No token counts twice.
+
+    They have prompts of one size, and were served in one way.
 
     Attributes:
         model: the name of the model; "": not named.
@@ -145,6 +156,9 @@ class Spent(NamedTuple):
         cache_read_tokens: tokens that were read from the cache.
         cache_write_tokens: tokens that were written to the cache.
         cache_write_1h_tokens: those of the written tokens that are kept for an hour.
+        quarter: when, in quarters of an hour since 1970, in UTC; -1: not known.
+        service: how they were served, as in :class:`~.events.Response`.
+        web_searches: how many searches of the web the provider made.
     """
 
     model: str
@@ -155,6 +169,9 @@ class Spent(NamedTuple):
     cache_read_tokens: int
     cache_write_tokens: int
     cache_write_1h_tokens: int = 0
+    quarter: int = -1
+    service: str = ""
+    web_searches: int = 0
 
 
 class TranscriptFacts(Frozen, frozen=True):
@@ -527,6 +544,9 @@ class TranscriptSurvey(Frozen, frozen=True):
 
 NS = 1_000_000_000
 """Nanoseconds in a second."""
+
+QUARTER = 15 * 60 * NS
+"""A quarter of an hour. In every time zone a day begins with one."""
 
 NS_MAX = 2**63 - 1
 """The latest time, and its negative the earliest.

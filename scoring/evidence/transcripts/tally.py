@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from scoring.evidence.transcripts.events import Response, TokensStated
+from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     CALLED,
     COVERED,
@@ -30,7 +30,13 @@ from scoring.text import wrap64
 
 
 class TurnTokens(NamedTuple):
-    """The tokens of one response, as in :class:`~.events.Response`."""
+    """What one response used, as in :class:`~.events.Response`.
+
+    Attributes:
+        quarter: when, as in :class:`~.facts.Spent`.
+        states_writes: whether ``cache_writes``, as a part of an input that holds what was read
+            from the cache, is what the transcript states.
+    """
 
     output: int = 0
     input: int = 0
@@ -38,10 +44,15 @@ class TurnTokens(NamedTuple):
     cache_writes: int = 0
     cache_writes_1h: int = 0
     stated: TokensStated = TokensStated.ALL
+    service: str = ""
+    web_searches: int = 0
+    apart: tuple[BilledApart, ...] = ()
+    quarter: int = -1
+    states_writes: bool = False
 
     @classmethod
-    def of(cls, response: Response) -> "TurnTokens":
-        """Return the tokens that a response states."""
+    def of(cls, response: Response, quarter: int) -> "TurnTokens":
+        """Return what a response states that was written in a quarter of an hour."""
         return cls(
             response.output,
             response.input,
@@ -49,6 +60,10 @@ class TurnTokens(NamedTuple):
             response.cache_writes,
             response.cache_writes_1h,
             response.stated,
+            response.service,
+            response.web_searches,
+            response.apart,
+            quarter,
         )
 
 
@@ -74,7 +89,8 @@ class _ResponseCopies(NamedTuple):
     model: int
 
     @classmethod
-    def of(cls, time: int, response: Response, model: int) -> "_ResponseCopies":
+    def of(cls, noted: "_NotedResponse") -> "_ResponseCopies":
+        response = noted.response
         main = not response.side_chain
         output = -1 if response.stated == TokensStated.NOTHING else response.output
         rank = (
@@ -85,10 +101,12 @@ class _ResponseCopies(NamedTuple):
             response.cache_writes,
             response.stated,
             response.cache_writes_1h,
-            model,
+            response.web_searches,
+            len(response.apart),
+            noted.model,
         )
-        tokens = TurnTokens.of(response)
-        return cls(response.request, main, time, response.copies, rank, tokens, model)
+        tokens = TurnTokens.of(response, noted.quarter)
+        return cls(response.request, main, noted.time, response.copies, rank, tokens, noted.model)
 
     def with_copy(self, other: "_ResponseCopies") -> "_ResponseCopies":
         """Return what is known from both."""
@@ -99,7 +117,7 @@ class _ResponseCopies(NamedTuple):
             time=min(self.time, other.time),
             copies=self.copies + other.copies,
             rank=best.rank,
-            tokens=best.tokens,
+            tokens=best.tokens._replace(quarter=min(self.tokens.quarter, other.tokens.quarter)),
             model=best.model,
         )
 
@@ -131,8 +149,17 @@ class _Sums(msgspec.Struct):
         self.flags |= other.flags
 
 
+class _Charged(NamedTuple):
+    """What the price of tokens depends on, as in :class:`~.facts.Spent`; ``model`` is a number."""
+
+    model: int
+    step: int
+    quarter: int
+    service: str
+
+
 class _Spending(msgspec.Struct):
-    """The tokens of a model in one slice, in fields as of :class:`~.facts.Spent`."""
+    """What was used at one price in one slice, in fields as of :class:`~.facts.Spent`."""
 
     responses: int = 0
     input_tokens: int = 0
@@ -140,6 +167,7 @@ class _Spending(msgspec.Struct):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cache_write_1h_tokens: int = 0
+    web_searches: int = 0
 
     def add(self, other: "_Spending") -> None:
         self.responses += other.responses
@@ -148,6 +176,7 @@ class _Spending(msgspec.Struct):
         self.cache_read_tokens += other.cache_read_tokens
         self.cache_write_tokens += other.cache_write_tokens
         self.cache_write_1h_tokens += other.cache_write_1h_tokens
+        self.web_searches += other.web_searches
 
 
 class _NotedCall(NamedTuple):
@@ -167,12 +196,13 @@ class _NotedResult(NamedTuple):
 
 
 class _NotedResponse(NamedTuple):
-    """A copy of a response: its time, its key, what it says, and the number of its model."""
+    """A copy of a response: its time, its key, what it says, its model's number, its quarter."""
 
     time: int
     key: int
     response: Response
     model: int
+    quarter: int
 
 
 _Noted = TypeVar("_Noted", _NotedCall, _NotedResult, _NotedResponse)
@@ -201,16 +231,16 @@ class Tally:
         self._sums: defaultdict[int, _Sums] = defaultdict(_Sums)
         self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         self._times: dict[int, tuple[int, int] | None] = {}
-        self._spent: defaultdict[int, dict[tuple[int, int], _Spending]] = defaultdict(dict)
+        self._spent: defaultdict[int, dict[_Charged, _Spending]] = defaultdict(dict)
         self._models: dict[str, int] = {"": 0}
 
     def model(self, name: str) -> int:
         """Return the number of a model, or 0 for one without a name."""
         return self._models.setdefault(name, len(self._models))
 
-    def note_response(self, time: int, response: Response, model: int) -> None:
-        """Note a copy of a response, with the number of its model."""
-        self._responses.append(_NotedResponse(time, response.id, response, model))
+    def note_response(self, time: int, response: Response, model: int, quarter: int) -> None:
+        """Note a copy of a response, with the number of its model, and when it was written."""
+        self._responses.append(_NotedResponse(time, response.id, response, model, quarter))
 
     def note_call(self, time: int, key: int, shows: int) -> None:
         """Note a copy of a call, with the bits that it shows."""
@@ -247,7 +277,8 @@ class Tally:
             sums.unmeasured += 1
             sums.output_tokens += tokens.output
             spending = _Spending(responses=1, output_tokens=tokens.output)
-            self._spend(slice_index, (model, NO_STEP), spending)
+            charged = _Charged(model, NO_STEP, tokens.quarter, tokens.service)
+            self._spend(slice_index, charged, spending)
             return
 
         sums.input_tokens += tokens.input
@@ -262,13 +293,41 @@ class Tally:
             cache_read_tokens=tokens.cache_reads,
             cache_write_tokens=tokens.cache_writes,
             cache_write_1h_tokens=tokens.cache_writes_1h,
+            web_searches=tokens.web_searches,
         )
         prompt = tokens.input + tokens.cache_reads + tokens.cache_writes
         if self.input_holds_cached or tokens.stated == TokensStated.WITHOUT_CACHE_WRITES:
             prompt = tokens.input
-            spending.input_tokens = max(tokens.input - tokens.cache_reads, 0)
-            spending.cache_write_tokens = 0
-        self._spend(slice_index, (model, bisect_left(PROMPT_STEPS, prompt)), spending)
+            if not tokens.states_writes:
+                spending.cache_write_tokens = 0
+            in_cache = tokens.cache_reads + spending.cache_write_tokens
+            spending.input_tokens = max(tokens.input - in_cache, 0)
+        step = bisect_left(PROMPT_STEPS, prompt)
+        self._spend(slice_index, _Charged(model, step, tokens.quarter, tokens.service), spending)
+        for apart in tokens.apart:
+            self._spend_apart(slice_index, model, tokens, apart)
+
+    def _spend_apart(
+        self, slice_index: int, model: int, tokens: TurnTokens, apart: BilledApart
+    ) -> None:
+        """Add what was used beside the tokens of a response.
+
+        Another model serves as usual, whatever the service of the response was.
+        """
+        service = tokens.service
+        if apart.model:
+            model = self.model(apart.model)
+            service = ""
+
+        step = bisect_left(PROMPT_STEPS, apart.input + apart.cache_reads + apart.cache_writes)
+        spending = _Spending(
+            input_tokens=apart.input,
+            output_tokens=apart.output,
+            cache_read_tokens=apart.cache_reads,
+            cache_write_tokens=apart.cache_writes,
+            cache_write_1h_tokens=apart.cache_writes_1h,
+        )
+        self._spend(slice_index, _Charged(model, step, tokens.quarter, service), spending)
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, at the time of what it repeats."""
@@ -349,8 +408,8 @@ class Tally:
         return _hull(self._times.get(index) for index in range(first, last))
 
     def spent(self, first: int, last: int) -> list[Spent]:
-        """Return the tokens in these slices, by model and by the size of the prompt."""
-        totals: defaultdict[tuple[int, int], _Spending] = defaultdict(_Spending)
+        """Return what was used in these slices, apart where it may have prices of its own."""
+        totals: defaultdict[_Charged, _Spending] = defaultdict(_Spending)
         for index in range(first, last):
             if index in self._spent:
                 for key, spending in self._spent[index].items():
@@ -358,17 +417,22 @@ class Tally:
 
         names = list(self._models)
         spent = []
-        for (model, step), total in totals.items():
+        for charged, total in totals.items():
             counts = [min(count, NS_MAX) for count in msgspec.structs.astuple(total)]
-            spent.append(Spent(names[model], step, *counts))
+            at_price = Spent(names[charged.model], charged.step, *counts[:-1])
+            spent.append(
+                at_price._replace(
+                    quarter=charged.quarter, service=charged.service, web_searches=counts[-1]
+                )
+            )
         return spent
 
     def _slice(self, time: int) -> int:
         """Return the index of the slice in which a time lies."""
         return bisect_left(self._bounds, time)
 
-    def _spend(self, slice_index: int, key: tuple[int, int], spending: _Spending) -> None:
-        """Add tokens of a model and a size of the prompt to a slice."""
+    def _spend(self, slice_index: int, key: _Charged, spending: _Spending) -> None:
+        """Add what was used at one price to a slice."""
         totals = self._spent[slice_index]
         if key in totals:
             totals[key].add(spending)
@@ -404,7 +468,7 @@ def _distinct(copies: Iterable[_NotedResponse]) -> list[_ResponseCopies]:
     """
     by_request: dict[int, _ResponseCopies] = {}
     for noted in copies:
-        copy = _ResponseCopies.of(noted.time, noted.response, noted.model)
+        copy = _ResponseCopies.of(noted)
         request = noted.response.request
         if request in by_request:
             copy = by_request[request].with_copy(copy)

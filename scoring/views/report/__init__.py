@@ -17,7 +17,12 @@ from scoring.views.report.digest import Digest
 from scoring.views.report.page_data import page_data
 from scoring.views.report.report_text import certainty
 from scoring.views.report.reported import DETAIL
-from scoring.views.spending_text import cost_text, duration_text, price_note
+from scoring.views.spending_text import (
+    cost_text,
+    duration_text,
+    per_landed_text,
+    price_note,
+)
 from scoring.views.table import band_text, number
 from scoring.views.validity_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.work_pages import STATE_WORDS, by_state
@@ -99,6 +104,7 @@ def _functions(digest: Digest) -> dict[str, Any]:
         "number": lambda value: number(value or 0, value is not None),
         "percent": lambda share: f"{share * 100:.0f} %",
         "cost": cost_text,
+        "per_landed": per_landed_text,
         "duration": duration_text,
         "plural": counted,
         "label": band_text,
