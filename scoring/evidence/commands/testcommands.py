@@ -8,6 +8,7 @@ from scoring.evidence.commands.exit_status import ExitProof, commands_required_b
 from scoring.evidence.commands.run_folders import folder_of, script_of
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.shown_output import ShownOutput, readers_of, shown_output
+from scoring.evidence.commands.tested_code import tests_other_code
 from scoring.evidence.commands.tool_table import SCRIPT_TOOL, ToolTable, program_name
 
 OWN_COMMANDS = "test-commands"
@@ -44,6 +45,8 @@ class TestCommand(NamedTuple):
             print anything.
         repeats_failed: whether it runs tests again where the run before it failed.
         shown: what the output of the line says about its test runs.
+        other_code: whether its last test run tests other code than the work, or an earlier one.
+        is_wrapped: whether another program starts the last one.
     """
 
     tool: str
@@ -57,6 +60,8 @@ class TestCommand(NamedTuple):
     hooks: Literal["", "before", "after"] = ""
     repeats_failed: bool = False
     shown: ShownOutput = _ANY_OUTPUT
+    other_code: Literal["", "earlier", "last"] = ""
+    is_wrapped: bool = False
 
 
 def find_test_command(
@@ -83,22 +88,41 @@ def find_test_command(
     last_index = max(tools)
     last = commands[last_index]
     required = commands_required_by(commands, last_index)
+    folders = {
+        index: folder_of(commands, index, table.folders, is_script=tool == SCRIPT_TOOL)
+        for index, tool in tools.items()
+    }
 
     return TestCommand(
         tool=tools[last_index],
         label=_label(last.words),
         proof=exit_proof(commands, last_index, table.harmless),
         tools=tuple(dict.fromkeys(tools.values())),
-        folder=folder_of(
-            commands, last_index, table.folders, is_script=tools[last_index] == SCRIPT_TOOL
-        ),
+        folder=folders[last_index],
         other_tools=_tools_of_others(commands, tools, table),
         readers=tuple(reader.words for reader in readers_of(commands, last_index)),
         after_cd=any(command.words[:1] in (("cd",), ("pushd",)) for command in required),
         hooks=_hooks_in(commands, first_index, table),
         repeats_failed=len(tools) > 1 and last.connector == "||",
         shown=shown_output(commands, tools, line),
+        other_code=_run_of_other_code(commands, folders),
+        is_wrapped=bool(last.starters),
     )
+
+
+def _run_of_other_code(
+    commands: Sequence[ShellCommand], folders: Mapping[int, str | None]
+) -> Literal["", "earlier", "last"]:
+    """Return which test run tests other code than the work, by the folders of the runs."""
+    if not any(command.words[:1] == ("git",) for command in commands):
+        return ""
+
+    last_index = max(folders)
+    if tests_other_code(commands, last_index, folders[last_index]):
+        return "last"
+    if any(tests_other_code(commands, index, folder) for index, folder in folders.items()):
+        return "earlier"
+    return ""
 
 
 def _tools_by_index(

@@ -77,6 +77,8 @@ def verdict_of(
     succeeded = failed is False
     if not succeeded and table.refused.match(text):
         return None
+    if command is not None and command.other_code == "last":
+        return _UNKNOWN
 
     shown = _Output(text, command, table)
     tools = _tools_that_may_report(command, text, table)
@@ -87,13 +89,13 @@ def verdict_of(
 
     if command is None:
         return failure or success or _UNKNOWN
-    if not failure and not success and command.after_cd and _CD_FAILED.search(text):
+    if not failure and not success and _was_not_reached(shown, command):
         return None
 
     by_status = _by_status(shown, command, tools, None if ended_early else failed)
     is_contradictory = failure is not None and success is not None
     may_be_of_others = command.hooks != "" or command.repeats_failed
-    if command.hooks == "before" or (is_contradictory and may_be_of_others):
+    if command.other_code or command.hooks == "before" or (is_contradictory and may_be_of_others):
         return by_status
 
     verdict = failure or success or by_status
@@ -105,6 +107,13 @@ def verdict_of(
 def _plain_text(output: str) -> str:
     text = _TERMINAL_CODE.sub("", output) if "\x1b" in output else output
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _was_not_reached(output: _Output, command: TestCommand) -> bool:
+    """Return whether the ``cd`` before the tests failed, or what should start them did."""
+    if command.after_cd and _CD_FAILED.search(output.text):
+        return True
+    return command.is_wrapped and any_form_in(output.table.no_wrapper, output.text)
 
 
 def _tools_that_may_report(

@@ -23,6 +23,9 @@ _LATEST = "latest"
 """A usual word that has "test" in it and means something else."""
 
 _EXECUTABLE_SUFFIXES = (".exe", ".cmd", ".bat", ".phar", ".sh")
+_SCRIPT_SUFFIXES = ("js", "mjs", "cjs")
+_MAIN_MODULE = "__main__.py"
+_NODE_PACKAGES = "node_modules"
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$")
 _NUMBER_IN_PATTERN = re.compile(r"(\\d|\[\\d\.\])([+*])(?![+?])")
 
@@ -180,6 +183,7 @@ class ToolTable(NamedTuple):
         may_run: finds a text that every command line with a test run has.
         refused: matches the beginning of the result of a command that was refused.
         unstarted: lines that say that a program, or what it should run, does not exist.
+        no_wrapper: lines by which a program that should start the tests says that it did not.
         ended: lines that say that a command was ended too early.
         harmless: programs that do not fail, or say so.
         folders: options with the folder in which a tool runs.
@@ -195,6 +199,7 @@ class ToolTable(NamedTuple):
     may_run: re.Pattern[str]
     refused: re.Pattern[str]
     unstarted: tuple[SummaryForm, ...]
+    no_wrapper: tuple[SummaryForm, ...]
     ended: tuple[SummaryForm, ...]
     harmless: frozenset[str]
     folders: frozenset[str]
@@ -214,14 +219,40 @@ class ToolTable(NamedTuple):
 
         Empty where it begins with no carrier, or nothing follows.
         """
-        carriers = self.carriers.get(program_name(words[0]), ())
+        carriers = self.carriers.get(program_name(words[0]), [])
         length = max((carrier.length_in(words) for carrier in carriers), default=0)
         if length == 0:
             return ()
 
+        valued_options = carriers[0].valued_options  # those of the program
         while length < len(words) and _is_option(words[length]):
-            length += 1
-        return words[length:]
+            length += 2 if words[length] in valued_options else 1
+        return self._as_runner(words[length:])
+
+    def _as_runner(self, words: Sequence[str]) -> Sequence[str]:
+        """Return a command whose first word is the script of a test tool as one of the tool.
+
+        ``node_modules/mocha/bin/mocha.js`` is ``mocha``, and ``pytest/__main__.py`` is ``python -m
+        pytest``.
+        """
+        if not words:
+            return words
+
+        *folders, name = words[0].replace("\\", "/").split("/")
+        if name == _MAIN_MODULE and folders:
+            return ("python", "-m", folders[-1], *words[1:])
+
+        stem, _, suffix = name.rpartition(".")
+        if suffix not in _SCRIPT_SUFFIXES:
+            return words
+        if any(not start.words for start, _ in self.starts.get(stem, ())):
+            return (stem, *words[1:])
+        if _NODE_PACKAGES in folders[:-1]:
+            last = len(folders) - 1 - folders[::-1].index(_NODE_PACKAGES)
+            package = folders[last + 1].removeprefix("@")
+            if package in self.starts:
+                return (package, *words[1:])
+        return words
 
     def is_test_script(self, path: str, argument: str) -> bool:
         """Return whether a script runs tests, by its path and its first argument."""
@@ -269,6 +300,7 @@ def tool_table() -> ToolTable:
         may_run=_common_texts(start_texts),
         refused=_any_of(data["refused"]),
         unstarted=_forms(data["unstarted"]),
+        no_wrapper=_forms(data["no_wrapper"]),
         ended=_forms(data["ended"]),
         harmless=frozenset(data["harmless"]),
         folders=frozenset(data["folders"]),

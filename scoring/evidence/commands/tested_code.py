@@ -1,0 +1,150 @@
+"""Whether a test run tests other code than the work: a stash, an older commit, another work tree.
+
+``docs/TEST_TOOLS.md``, "The verdict", has the rules.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from scoring.evidence.commands.programs import git_subcommand_index, is_option
+from scoring.evidence.commands.shell_command import ShellCommand
+
+_OLDER = re.compile(
+    r"[0-9a-f]{7,64}|v?\d+(?:\.\d+)+|.*(?:[~^]|@\{).*|(?:refs/remotes/)?(?:origin|upstream)/.*",
+    re.IGNORECASE,
+)
+"""A revision that is spelled as a commit of before: a SHA, a version, a parent, a remote branch."""
+
+_PREVIOUS_BRANCH = ("-", "@{-1}")
+_CURRENT_COMMIT = ("HEAD", "@")
+_UNSTASH = ("pop", "apply", "branch")
+_KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
+_NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
+_DETACH = frozenset({"--detach", "-d"})
+
+_WORDS_WITH_REVISION = 3
+"""How many operands ``git worktree add PATH REVISION`` has."""
+
+
+class _GitCall(NamedTuple):
+    """A command of git in the folder of its line.
+
+    Attributes:
+        position: which command of the line it is.
+        subcommand: such as ``checkout``.
+        arguments: the words after that.
+    """
+
+    position: int
+    subcommand: str
+    arguments: tuple[str, ...]
+
+    @property
+    def operands(self) -> list[str]:
+        """The arguments before ``--`` that are neither options nor the name of a new branch."""
+        operands: list[str] = []
+        previous = ""
+        for word in self.arguments:
+            if word == "--":
+                break
+            if previous not in _NEW_BRANCH and (word == "-" or not is_option(word)):
+                operands.append(word)
+            previous = word
+        return operands
+
+
+def tests_other_code(commands: Sequence[ShellCommand], index: int, folder: str | None) -> bool:
+    """Return whether the commands before a test run put other code in the place of the work.
+
+    Args:
+        commands: all commands of the line.
+        index: which of them is the test run.
+        folder: the folder that it runs in.
+    """
+    calls = list(_git_calls(commands))
+    returns_later = any(call.position > index and _changes_branch(call) for call in calls)
+
+    is_stashed = False
+    is_older = False
+    is_other_tree = False
+    for call in calls:
+        if call.position > index:
+            break
+
+        if call.subcommand == "stash":
+            is_stashed = _is_stashed_after(call, is_stashed)
+        elif call.subcommand in ("checkout", "switch", "restore"):
+            is_older = _is_older_after(call, is_older, returns_later=returns_later)
+        elif call.subcommand == "worktree" and folder is not None:
+            is_other_tree = is_other_tree or _adds_other_tree(call, folder)
+    return is_stashed or is_older or is_other_tree
+
+
+def _git_calls(commands: Sequence[ShellCommand]) -> Iterator[_GitCall]:
+    for index, command in enumerate(commands):
+        words = command.words
+        if words[:1] != ("git",):
+            continue
+
+        position = git_subcommand_index(words)
+        if position < len(words) and "-C" not in words[:position]:
+            yield _GitCall(index, words[position], words[position + 1 :])
+
+
+def _is_stashed_after(call: _GitCall, before: bool) -> bool:
+    action = call.arguments[0] if call.arguments else "push"
+    if action in _UNSTASH:
+        return False
+    if action in _KEEP_STASH:
+        return before
+    return True
+
+
+def _changes_branch(call: _GitCall) -> bool:
+    return call.subcommand in ("checkout", "switch") and bool(call.operands)
+
+
+def _is_older_after(call: _GitCall, before: bool, *, returns_later: bool) -> bool:
+    """Return whether older code is checked out after a command.
+
+    A branch counts as older where the line leaves it again.
+    """
+    if call.subcommand == "restore":
+        return _restores_older(call.arguments)
+    if not call.operands:
+        return before
+
+    revision = call.operands[0]
+    if revision in _PREVIOUS_BRANCH:
+        return False
+    if revision in _CURRENT_COMMIT:
+        return before and "--" not in call.arguments
+
+    is_detached = not _DETACH.isdisjoint(call.arguments)
+    return is_detached or returns_later or _OLDER.fullmatch(revision) is not None
+
+
+def _restores_older(arguments: Sequence[str]) -> bool:
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+        option, _, value = word.partition("=")
+        if option in ("--source", "-s"):
+            return _OLDER.fullmatch(value or following) is not None
+    return False
+
+
+def _adds_other_tree(call: _GitCall, folder: str) -> bool:
+    """Return whether a command adds a work tree of another commit, which a folder is in."""
+    operands = call.operands
+    if operands[:1] != ["add"]:
+        return False
+
+    if len(operands) < _WORDS_WITH_REVISION or operands[2] in _CURRENT_COMMIT:
+        return False
+    is_new_branch = not _NEW_BRANCH.isdisjoint(call.arguments)
+    if is_new_branch and not _OLDER.fullmatch(operands[2]):
+        return False
+
+    top = posixpath.normpath(operands[1])
+    return f"{posixpath.normpath(folder or '.')}/".startswith(f"{top}/")
