@@ -11,6 +11,7 @@ from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_opti
 from scoring.cli.output import reply
 from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.errors import NotFoundError
+from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
@@ -19,6 +20,7 @@ from scoring.outcomes.ledger import ledger
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare, newest_landed
 from scoring.views.look_at import look_at
+from scoring.views.table import Line
 from scoring.views.work_pages import work_page
 from scoring.views.work_rows import WorkRow, is_since, work_by, work_rows, work_summary
 from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
@@ -126,7 +128,8 @@ def command(
 
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
-    book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+    evidence_sources = sources(settings, ATTRIBUTED)
+    book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
 
     names = None
     if mine or authors:
@@ -150,7 +153,10 @@ def command(
         "by": work_by(rows),
         "look_at": look_at(rows),
     }
-    reply(settings.json, value, work_page(rows, rules.horizon_days))
+    unread: list[Line] = []
+    if not book.units:
+        unread = [Line(f"{one}.") for one in sessions_not_read(evidence_sources.places)]
+    reply(settings.json, value, [*work_page(rows, rules.horizon_days), *unread])
 
 
 def _sides(

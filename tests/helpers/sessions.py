@@ -10,6 +10,7 @@ from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.harnesses.reading import Reading
+from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -42,8 +43,9 @@ def put(path: Path, *lines: Any, document: bool = False) -> Path:
 
 def read_under(top: Path) -> dict[Path, EventsByHarness]:
     """Read what is in a folder that is named by hand; a file that cannot be read is empty."""
-    found = discover(TranscriptPlaces(Path("/nowhere"), (top,)), HARNESSES, lambda _: None)
-    reading = Reading(HARNESSES, Tools)
+    places = TranscriptPlaces(Path("/nowhere"), (top,))
+    found = discover(places, (*HARNESSES, *UNREAD), lambda _: None)
+    reading = Reading((*UNREAD, *HARNESSES), Tools)
     return {file.path: _events_of(reading, file) for file in found.transcripts}
 
 

@@ -30,6 +30,7 @@ from scoring.evidence.git.checkpoints import (
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.reading import transcript_rules
+from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts import counting, streams
 from scoring.evidence.transcripts.counter import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts.events import TranscriptEvents
@@ -49,7 +50,7 @@ from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, file_found
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 ATTRIBUTED_TRANSCRIPTS = transcript_rules(
-    "attributed-events", lambda: readers.HARNESSES, tools=TestTools
+    "attributed-events", lambda: readers.HARNESSES, tools=TestTools, unread=UNREAD
 )
 """Transcripts as found on disk and in checkpoints, with what is seen in each line."""
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from posixpath import join, normpath
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +18,7 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import Count, RawField, keys_of, member, text_in, value_of
 from scoring.evidence.harnesses.harness import MODEL_LIMIT, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
-from scoring.evidence.transcripts.edits import Hashes, lines_added
+from scoring.evidence.transcripts.edits import Hashes, lines_added, path_in
 from scoring.evidence.transcripts.events import (
     BilledApart,
     Call,
@@ -55,6 +54,7 @@ _QUEUED_PROMPT = ("queued_command", "prompt")
 """The type and mode of an attachment that is a prompt, given while the agent works."""
 
 _SYNTHETIC_MODEL = "<synthetic>"
+_KEYS_OF_MESSAGE = ("role", "content", "usage", "model")
 _TRUE = msgspec.Raw(b"true")
 _COMPACTION = b'"compact_boundary"'
 _RUNS_IN_BACKGROUND = b'"Command running in background with ID'
@@ -419,7 +419,7 @@ class ClaudeReader(JsonReader):
 
         file = self._files_of_reads.pop(item.tool_use_id or "", "")
         if file and item.content is not UNSET:
-            path = normpath(join(self._folder, file))
+            path = path_in(self._folder, file)
             seen.files.showed(path, partial(_text_of, item.content.copy()))
 
         ended = None if _still_runs(item) else failed
@@ -582,7 +582,9 @@ class ClaudeCode(Harness):
     """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
 
     name = "claude"
-    hook = Hook(".claude/settings.json", "CLAUDE_CONFIG_DIR", "settings.json", quiet=False)
+    hook: Hook | None = Hook(
+        ".claude/settings.json", "CLAUDE_CONFIG_DIR", "settings.json", quiet=False
+    )
     reader = ClaudeReader
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
@@ -601,4 +603,7 @@ class ClaudeCode(Harness):
         keys = keys_of(line)
         if "payload" in keys:
             return False
-        return not keys.isdisjoint(("sessionId", "message", "leafUuid", "snapshot"))
+        if not keys.isdisjoint(("sessionId", "leafUuid", "snapshot")):
+            return True
+        message = member(value_of(line), "message")
+        return isinstance(message, dict) and not message.keys().isdisjoint(_KEYS_OF_MESSAGE)

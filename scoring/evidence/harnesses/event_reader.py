@@ -13,8 +13,7 @@ from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import id_in
 from scoring.evidence.harnesses.harness import MODEL_LIMIT
-from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
-from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
+from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, NO_TIME, JsonReader
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -32,7 +31,7 @@ from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDE
 from scoring.files import READ_PLAIN, refuse_special
 
 PLACE = "$place"
-"""The key of a line that :func:`lines_behind` puts in front."""
+"""The key of the line that :func:`place_line` makes."""
 
 _MOST_KINDS = 40
 """How many reasons to skip a line are kept apart before further kinds count together."""
@@ -56,7 +55,7 @@ class EventReader(JsonReader):
         where: the session, folder, model and agent of what is read now.
         messages: in documents, the number of the first event of each message.
         place: the number of the line that is read now.
-        shown: what the place of the file shows; see :func:`lines_behind`.
+        shown: what the place of the file shows; see :func:`place_line`.
         version: the version of the harness or of its format, which names unknown lines too.
     """
 
@@ -97,7 +96,7 @@ class EventReader(JsonReader):
         raise NotImplementedError
 
     def take(self, lines: Sequence[dict[str, Any]]) -> list[int]:
-        """Take some lines. One that :func:`lines_behind` puts in front has no number."""
+        """Take some lines. The one of :func:`place_line` has no number."""
         for position, line in enumerate(lines):
             self.place = self.number + position - self._lines_in_front
             if self.place == 0 and PLACE in line:
@@ -285,14 +284,28 @@ def _id_of(call: object) -> str | None:
     return id_in(call) or None
 
 
+def place_line(shown: Mapping[str, Any]) -> bytes:
+    """Return the line that says what the place of a file shows, to come before its lines."""
+    return json.dumps({PLACE: shown}).encode()
+
+
 def lines_behind(shown: Mapping[str, Any], path: Path) -> Iterator[bytes]:
     """Yield the lines of a file behind one that says what its place shows.
 
     Raises:
         OSError: the file cannot be read.
     """
+    yield place_line(shown)
+    yield from lines_in(path)
+
+
+def lines_in(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     refuse_special(path)
-    yield json.dumps({PLACE: shown}).encode()
     with open(os.open(path, READ_PLAIN), "rb") as file:
         while line := file.readline(_LINE_LIMIT):
             yield line

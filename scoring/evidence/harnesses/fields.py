@@ -141,6 +141,11 @@ def time_in(value: Any, *names: str) -> int | None:
     return timestamp_ns(text_in(value, *names))
 
 
+def seconds(value: object) -> int | None:
+    """Return a time in seconds since 1970 in nanoseconds, or None for anything else."""
+    return milliseconds(value * 1000) if type(value) is int else None
+
+
 def milliseconds(value: object) -> int | None:
     """Return a time in milliseconds since 1970 in nanoseconds, or None for anything else."""
     return value * 1_000_000 if type(value) is int and 0 <= value < NS_MAX // 1_000_000 else None

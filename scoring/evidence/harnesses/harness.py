@@ -17,6 +17,10 @@ MODEL_LIMIT = 200
 """How many characters of the name of a model are kept."""
 
 
+class ForeignFileError(Exception):
+    """A file that is named as one of a harness was written by another program."""
+
+
 class Home(NamedTuple):
     """A folder where a harness keeps transcripts.
 
@@ -143,6 +147,7 @@ class Harness:
 
         Raises:
             OSError: it cannot be read, or its form is not known.
+            ForeignFileError: another program wrote it.
         """
         raise NotImplementedError
 

@@ -9,6 +9,9 @@ import msgspec
 from scoring.evidence.harnesses.fields import BROKEN, decoded, is_too_deep
 from scoring.evidence.transcripts.events import Event, TranscriptEvents
 
+DOCUMENT_LIMIT = 256 << 20
+"""The longest document that is read, in bytes."""
+
 # Why a line is skipped.
 NOT_JSON = "not JSON"
 OTHER_TYPE = "a field of another type"

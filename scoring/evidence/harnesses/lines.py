@@ -10,26 +10,36 @@ from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import keys_of
-from scoring.evidence.harnesses.harness import Harness
-from scoring.evidence.harnesses.json_reader import HALF_WRITTEN, NOT_JSON, TOO_LONG, JsonReader
-from scoring.evidence.transcripts.events import EventsByHarness
+from scoring.evidence.harnesses.harness import ForeignFileError, Harness
+from scoring.evidence.harnesses.json_reader import (
+    DOCUMENT_LIMIT,
+    HALF_WRITTEN,
+    NOT_JSON,
+    TOO_LONG,
+    JsonReader,
+)
+from scoring.evidence.harnesses.unread import NOT_KNOWN
+from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents
 from scoring.evidence.transcripts.opening import BLOCK, chunks, decompressed
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 
 LINE_LIMIT = 16 << 20
 """The longest line that is read, in bytes. A longer one is skipped with a warning."""
 
-DOCUMENT_LIMIT = 256 << 20
-"""The longest document that is read, in bytes."""
-
 MOST_LINES = 1 << 20
 """How many lines one transcript may have."""
+
+
+MOST_UNCLAIMED = 300
+"""After how many lines that no harness claims a transcript is given up."""
 
 
 class Lines:
     """Gives each line to the reader of the harness that wrote it.
 
-    A line that no harness claims goes to the harness of the first line that one claimed.
+    A line that no harness claims goes to the harness of the first line that one claimed. Where no
+    line is claimed, it is not known which harness wrote the file; after :data:`MOST_UNCLAIMED`
+    lines no more are tried.
 
     Args:
         harnesses: the harnesses.
@@ -42,6 +52,7 @@ class Lines:
         self._readers: dict[str, JsonReader] = {}
         self._first: JsonReader | None = None
         self._number = 0
+        self._unclaimed = 0
 
     def block(self, block: bytes) -> None:
         """Read some whole lines.
@@ -50,12 +61,8 @@ class Lines:
             OSError: the transcript has too many lines.
         """
         if self._first is None:
-            for line in block.split(b"\n"):
-                self._first = self._writer(line)
-                if self._first is not None:
-                    break
-
-        reader = self._first or self._reader(self._harnesses[0])
+            self._find_first(block)
+        reader = self._first or self._fallback()
         first_number = self._number
         reader.number = first_number
         single_lines = reader.block(block)
@@ -68,6 +75,20 @@ class Lines:
             self.line(line)
         self._number = next_number
 
+    def _find_first(self, block: bytes) -> None:
+        """Find the reader of the first line that a harness claims."""
+        for line in block.split(b"\n"):
+            if self._unclaimed >= MOST_UNCLAIMED:
+                break
+            self._first = self._writer(line)
+            if self._first is not None:
+                break
+            self._unclaimed += 1
+
+    def _fallback(self) -> JsonReader:
+        """Return the reader of lines in a file of which no line is claimed."""
+        return self._reader(self._harnesses[0] if len(self._harnesses) == 1 else NOT_KNOWN)
+
     def line(self, line: bytes, broken: str = NOT_JSON) -> None:
         """Read one line.
 
@@ -76,7 +97,7 @@ class Lines:
             broken: the reason to skip it when it is no JSON.
         """
         if line.strip():
-            reader = self._writer(line) or self._first or self._reader(self._harnesses[0])
+            reader = self._writer(line) or self._first or self._fallback()
             reader.number = self._number
             reader.line(line, broken)
 
@@ -102,9 +123,8 @@ class Lines:
             return
 
         by_name = [harness for harness in self._harnesses if harness.writes_documents]
-        if len(by_name) == 1:
-            is_json = bool(keys_of(text))
-            self._reader(by_name[0]).skip(f"{UNKNOWN_KIND}document" if is_json else NOT_JSON)
+        reader = self._reader(by_name[0] if len(by_name) == 1 else NOT_KNOWN)
+        reader.skip(f"{UNKNOWN_KIND}document" if keys_of(text) else NOT_JSON)
 
     @staticmethod
     def _lines_of_document(reader: JsonReader, text: bytes) -> None:
@@ -129,7 +149,7 @@ class Lines:
     def skip(self, reason: str) -> None:
         """Note that a line was skipped."""
         self._number += 1
-        reader = self._first or self._reader(self._harnesses[0])
+        reader = self._first or self._fallback()
         reader.skip(reason)
 
     def events(self) -> EventsByHarness:
@@ -197,14 +217,17 @@ def read_store(path: Path, harness: Harness, tools: TestTools | None = None) -> 
         OSError: it cannot be read, or its form is not known.
     """
     reader = harness.reader(tools)
-    for number, line in enumerate(harness.lines_of(path)):
-        if number >= MOST_LINES:
-            raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
-        reader.number = number
-        if len(line) > DOCUMENT_LIMIT:
-            reader.skip(TOO_LONG)
-        else:
-            reader.line(line)
+    try:
+        for number, line in enumerate(harness.lines_of(path)):
+            if number >= MOST_LINES:
+                raise OSError(errno.EFBIG, f"more than {MOST_LINES:,} lines")
+            reader.number = number
+            if len(line) > DOCUMENT_LIMIT:
+                reader.skip(TOO_LONG)
+            else:
+                reader.line(line)
+    except ForeignFileError:
+        return {NOT_KNOWN.name: TranscriptEvents()}
     return {harness.name: reader.events()}
 
 

@@ -3,12 +3,8 @@
 ``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
 """
 
-import contextlib
-import errno
-import shutil
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +22,11 @@ from scoring.evidence.harnesses.fields import (
     value_in,
     value_of,
 )
-from scoring.evidence.harnesses.harness import FileNames, Harness, Home
-from scoring.evidence.harnesses.json_reader import OTHER_TYPE
-from scoring.evidence.harnesses.lines import DOCUMENT_LIMIT
+from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
+from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
+from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.events import LineSpan
-from scoring.temporary import temporary_directory
 
 TOOLS = ToolNames(
     shells="bash",
@@ -52,9 +47,6 @@ _ABORTED = "Tool execution aborted"
 
 _RUN_BY_USER = "The following tool was executed by the user"
 """How a prompt begins before a response that only holds a command that the user ran."""
-
-_LOCK_TIMEOUT = 2.0
-"""How many seconds to wait for a database that is locked."""
 
 _ROWS_OF_SESSION = "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? ORDER BY {}"
 
@@ -311,7 +303,8 @@ class OpenCode(Harness):
         """Yield the head of each session, and then its messages.
 
         Raises:
-            OSError: the file cannot be read, or is not a database of this program.
+            OSError: the file cannot be read.
+            ForeignFileError: it is a database of another program.
         """
         values = _lines_of_files(path) if path.suffix == ".json" else _lines_of_database(path)
         for value in values:
@@ -384,35 +377,23 @@ def _lines_of_files(session: Path) -> Iterator[Any]:
 def _lines_of_database(path: Path) -> Iterator[Any]:
     """Yield the head of each session in a database, and then its messages.
 
-    Yield nothing of a database of another program.
-
     Raises:
         OSError: it cannot be read.
+        ForeignFileError: it is of another program.
     """
-    try:
-        with _opened(path) as ask:
-            tables = {name for (name,) in ask("SELECT name FROM sqlite_master")}
-            if not tables & {"session", _NEWER_TABLE}:  # it is of another program
-                return
+    with opened_database(path) as ask:
+        tables = tables_of(ask)
+        if not tables & {"session", _NEWER_TABLE}:
+            raise ForeignFileError
 
-            for session in _rows(ask("SELECT * FROM session ORDER BY time_created, id")):
-                yield {"info": session, "messages": []}
-                yield from _messages_in(ask, session["id"])
-            if _NEWER_TABLE in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
-                yield {_NEWER_TABLE: True}
-    except sqlite3.Error as e:
-        raise OSError(
-            errno.EBADMSG, f"no database of OpenCode or Kilo that can be read ({e})"
-        ) from None
+        for session in list(rows_of(ask("SELECT * FROM session ORDER BY time_created, id"))):
+            yield {"info": session, "messages": []}
+            yield from _messages_in(ask, session["id"])
+        if _NEWER_TABLE in tables and ask("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
+            yield {_NEWER_TABLE: True}
 
 
-def _rows(cursor: sqlite3.Cursor) -> list[dict[str, Any]]:
-    """Return all rows of an answer, each by the names of its columns."""
-    columns = [column for column, *_ in cursor.description]
-    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-
-
-def _messages_in(ask: Callable[..., sqlite3.Cursor], session: object) -> Iterator[Any]:
+def _messages_in(ask: Ask, session: object) -> Iterator[Any]:
     """Yield the messages of a session in a database."""
     parts: dict[object, list[Any]] = {}
     for message, data in ask(_ROWS_OF_SESSION.format("message_id", "part", "id"), (session,)):
@@ -420,37 +401,3 @@ def _messages_in(ask: Callable[..., sqlite3.Cursor], session: object) -> Iterato
 
     for name, data in ask(_ROWS_OF_SESSION.format("id", "message", "time_created, id"), (session,)):
         yield {"info": value_of(data or b""), "id": name, "parts": parts.get(name, ())}
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Callable[..., sqlite3.Cursor]]:
-    """Open a database to ask it, while others may write. Nothing next to it is made or changed.
-
-    SQLite would make a log where there is none now, and an index of a log to read it. Where it
-    would, a copy is asked.
-
-    Raises:
-        OSError, sqlite3.Error: it cannot be read.
-    """
-    log = Path(f"{path}-wal")
-    with path.open("rb") as file:
-        keeps_a_log = file.read(20)[18:] == b"\2\2"
-
-    with contextlib.ExitStack() as stack:
-        options = "readonly_shm=1"
-        if keeps_a_log and not log.exists():
-            options = "immutable=1"
-        elif keeps_a_log and not Path(f"{path}-shm").exists():
-            options = ""
-            folder = stack.enter_context(temporary_directory("query"))
-            # The log comes first: what moves from it into the database meanwhile is in both.
-            shutil.copyfile(log, folder / log.name)
-            shutil.copyfile(path, folder / path.name)
-            path = folder / path.name
-
-        uri = f"{path.absolute().as_uri()}?mode=ro&{options}"
-        connection = sqlite3.connect(uri, _LOCK_TIMEOUT, uri=True, isolation_level=None)
-        database = stack.enter_context(contextlib.closing(connection))
-        database.text_factory = lambda text: text.decode("utf-8", "replace")
-        database.execute("BEGIN")
-        yield database.execute

@@ -140,6 +140,7 @@ def transcript_rules(
     find: Callable[[TranscriptPlaces, Sequence[Harness], Warn], Discovery] = discover,
     tools: Callable[[Sequence[str]], TestTools] | None = None,
     alone: bool = False,
+    unread: Sequence[Harness] = (),
 ) -> TranscriptRules:
     """Return the rules by which the transcripts of some harnesses are read.
 
@@ -149,6 +150,7 @@ def transcript_rules(
         find: finds their transcripts.
         tools: makes the test tools; None where no reader looks at what is done.
         alone: whether a transcript counts whatever the others say.
+        unread: harnesses that are not read, of which files are only named.
     """
 
     def start_pool(
@@ -156,14 +158,14 @@ def transcript_rules(
         make_tools: Callable[[], TestTools] | None,
         processes: int | None,
     ) -> Pool:
-        return Pool(Reading(harnesses(), make_tools), transcripts, processes)
+        return Pool(Reading((*unread, *harnesses()), make_tools), transcripts, processes)
 
     return TranscriptRules(
         name=name,
         harnesses=harnesses,
-        discover=lambda places, warn: find(places, harnesses(), warn),
+        discover=lambda places, warn: find(places, (*harnesses(), *unread), warn),
         start_pool=start_pool,
-        companions=lambda transcript: companions(harnesses(), transcript),
+        companions=lambda transcript: companions((*unread, *harnesses()), transcript),
         tools=tools,
         alone=alone,
     )

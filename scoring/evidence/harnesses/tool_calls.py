@@ -15,8 +15,8 @@ _COMMANDS = ("command", "cmd")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory")
 _PATHS = ("file_path", "path", "filePath", "notebook_path")
 _WHOLE = ("content", "contents", "file_text")
-_OLD = ("old_string", "old_str", "oldString", "oldText")
-_NEW = ("new_string", "new_str", "newString", "newText", "new_source")
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before")
+_NEW = ("new_string", "new_str", "newString", "newText", "new_text", "new_source", "after")
 _PATCHES = ("input", "patch", "patchText")
 
 _EXIT_CODE = "\nExit Code: "

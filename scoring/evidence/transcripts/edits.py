@@ -3,6 +3,7 @@
 What they show of a commit: docs/EVIDENCE.md, "Observations".
 """
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -44,8 +45,29 @@ _DOCUMENT = re.compile(
 )
 """How a command begins by which ``cat`` writes a here-document to a file."""
 
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+"""How an absolute path of Windows begins."""
+
 _LINE_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 """What a tool that shows a file puts in front of each line."""
+
+
+def path_in(folder: str, path: str) -> str:
+    """Return where a path leads that begins in a folder, unless it is absolute.
+
+    Paths of Windows have slashes in place of backslashes then.
+    """
+    path = with_slashes(path)
+    if not _DRIVE.match(path):
+        path = posixpath.join(with_slashes(folder), path)
+    return posixpath.normpath(path)
+
+
+def with_slashes(path: str) -> str:
+    """Return a path with slashes where it is one of Windows, and any other as it is."""
+    if "\\" in path and ("/" not in path or _DRIVE.match(path)):
+        return path.replace("\\", "/")
+    return path
 
 
 def lines_added(new: str, old: str = "") -> Hashes:

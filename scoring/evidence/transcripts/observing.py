@@ -30,7 +30,13 @@ from scoring.evidence.commands.testcommands import TestCommand
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict
 from scoring.evidence.commands.verifier_programs import program_names
-from scoring.evidence.transcripts.edits import Hashes, KnownFiles, lines_of_documents
+from scoring.evidence.transcripts.edits import (
+    Hashes,
+    KnownFiles,
+    lines_of_documents,
+    path_in,
+    with_slashes,
+)
 from scoring.evidence.transcripts.events import (
     OBSERVED,
     TEXT_LIMIT,
@@ -320,6 +326,7 @@ class Observations:
             The key of the call.
         """
         opened = self._open(call)
+        folder = with_slashes(folder)
         commands = commands_of(text)
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
@@ -567,9 +574,7 @@ class Observations:
     def _path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
         """Return the numbers of paths, each once, as many as are kept of one call."""
         named = islice((path for path in paths if path), PATHS_OF_A_CALL)
-        numbers = dict.fromkeys(
-            self._text_number(posixpath.normpath(posixpath.join(folder, path))) for path in named
-        )
+        numbers = dict.fromkeys(self._text_number(path_in(folder, path)) for path in named)
         return [number for number in numbers if number is not None]
 
     def _changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[tuple[int, Hashes]]:
@@ -582,7 +587,7 @@ class Observations:
         """
         changes: dict[str, Hashes] = {}
         for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
-            path = posixpath.normpath(posixpath.join(folder, name))
+            path = path_in(folder, name)
             changes[path] = self.files.change(path, hashes, whole)
 
         numbered = []

@@ -55,6 +55,9 @@ UNREADABLE = "cannot be read"
 NOTHING_USABLE = "no line that could be used"
 """Why nothing of a transcript counts that has no such line."""
 
+NOT_READ = "of a harness that is not read"
+"""Why nothing of a transcript counts that no reader understands."""
+
 MakeTools = Callable[[], TestTools]
 
 StartPool = Callable[
@@ -243,6 +246,7 @@ class Scan:
             windows: the windows that a kept transcript must touch; None: it need not.
         """
         self._finish_reading()
+        read_harnesses = {harness.name for harness in self._harnesses}
         for source in self._sources:
             if windows is not None and source.events is None and source.kept is not None:
                 if not any(map(source.kept.touches, windows)):
@@ -254,7 +258,12 @@ class Scan:
                 continue
             for name, part in events.items():
                 self._count_skipped(name, part)
-            yield source.transcript, events
+            known = {name: part for name, part in events.items() if name in read_harnesses}
+            if known or not events:
+                yield source.transcript, known
+            else:
+                path = source.transcript.path
+                self._files.append(FileFound(path, "+".join(events), left_out=NOT_READ))
         self._sources = []
 
     def _finish_reading(self) -> None:

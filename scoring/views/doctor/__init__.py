@@ -15,6 +15,7 @@ from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.work_tree_folders import same_remote
+from scoring.evidence.harnesses.unread import UnreadSessions, sessions_not_read
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
@@ -143,6 +144,7 @@ class Examination:
         uncovered: the iterations without a transcript line in their time.
         warnings: the warnings that reading gave, each once.
         attribution: how lines were found; None under rules that do not attribute lines.
+        unread: the sessions that are here, of harnesses that are not read.
     """
 
     rubric: Rubric
@@ -154,6 +156,7 @@ class Examination:
     uncovered: tuple[int, ...]
     warnings: tuple[str, ...]
     attribution: AttributionSurvey | None = None
+    unread: tuple[UnreadSessions, ...] = ()
 
 
 def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination:
@@ -191,6 +194,7 @@ def examine(iter_log_dir: Path, sources: Sources, rubric: Rubric) -> Examination
         uncovered=_uncovered(iterations),
         warnings=tuple(dict.fromkeys(warnings)),
         attribution=survey_attribution(iterations) if sources.rules.as_observed else None,
+        unread=tuple(sessions_not_read(sources.places)),
     )
 
 

@@ -41,6 +41,10 @@ def doctor_page(
             yield Line()
             yield Table([Column(head) for head in section.heads], section.rows)
 
+    if examination.unread:
+        yield Line()
+    for sessions in examination.unread:
+        yield Line(f"{sessions}.")
     yield Line()
     yield from _what_to_do(found, every)
 
@@ -307,6 +311,7 @@ def _transcripts_payload(examination: Examination) -> dict[str, Any]:
         "lines_skipped": survey.lines_skipped,
         "duplicates_dropped": sum(harness.duplicates_dropped for harness in survey.harnesses),
         "harnesses": harnesses,
+        "not_read": [sessions._asdict() for sessions in examination.unread],
         "uncovered_iterations": examination.uncovered,
     }
 

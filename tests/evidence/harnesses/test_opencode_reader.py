@@ -391,7 +391,7 @@ class TestDatabase:
     def test_that_is_locked_costs_one_message(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("scoring.evidence.harnesses.opencode._LOCK_TIMEOUT", 0.0)
+        monkeypatch.setattr("scoring.evidence.harnesses.sqlite_store._LOCK_TIMEOUT", 0.0)
         path = tmp_path / DATA / "opencode.db"
         database(path, document(*MESSAGES))
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as found:

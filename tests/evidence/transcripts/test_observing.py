@@ -536,6 +536,22 @@ class TestReset:
         assert seen(*lines).of(WorkReset) == []
 
 
+class TestWindows:
+    @pytest.mark.parametrize(
+        ("cwd", "path", "written"),
+        [
+            ("/work/app", "src\\app.py", "/work/app/src/app.py"),
+            ("C:\\work\\app", "src\\app.py", "C:/work/app/src/app.py"),
+            ("C:\\work\\app", "C:\\work\\app\\a.py", "C:/work/app/a.py"),
+            ("/work/app", "d:/other/a.py", "d:/other/a.py"),
+            ("/work/app", "odd/na\\me.py", "/work/app/odd/na\\me.py"),
+        ],
+    )
+    def test_paths_have_slashes(self, cwd: str, path: str, written: str) -> None:
+        call = agent(use("Write", file_path=path, content="x"), cwd=cwd)
+        assert paths(seen(call)) == [(0, written, True)]
+
+
 class TestWord:
     @pytest.mark.parametrize(
         ("command", "names"),

@@ -1,0 +1,272 @@
+"""Google Antigravity: where its conversations are, and what a step of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a conversation.
+"""
+
+import contextlib
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from scoring.evidence.harnesses.event_reader import EventReader, lines_in, place_line
+from scoring.evidence.harnesses.fields import (
+    count_in,
+    items_in,
+    member,
+    text_in,
+    time_in,
+    value_of,
+)
+from scoring.evidence.harnesses.harness import FileNames, Harness
+from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_numbers
+from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
+from scoring.evidence.transcripts.edits import lines_added
+from scoring.evidence.transcripts.events import LineSpan
+
+_LOGS = ".system_generated/logs"
+_SHELL = "run_command"
+_EDITS = ("write_to_file", "replace_file_content", "multi_replace_file_content")
+_AGENTS = ("invoke_subagent",)
+
+_TYPED = re.compile(r"<USER_REQUEST>(.*?)(?:</USER_REQUEST>|\Z)", re.DOTALL)
+_REFUSED = "user denied permission for"
+_EXIT_CODE = re.compile(r"\b(?:failed with exit code: |exited with code )(-?\d+)")
+_SUCCEEDED = "The command completed successfully"
+_OUTPUT = re.compile(r"^\s*Output:\n", re.MULTILINE)
+_INDENTATION = re.compile(r"^\t+", re.MULTILINE)
+
+
+class _OpenCall(NamedTuple):
+    """A call that waits for its result: its id, and the name of its tool."""
+
+    id: str
+    tool: str
+
+
+class AntigravityReader(EventReader):
+    """Reads the steps of a conversation, in their order.
+
+    Calls have no ids: the steps of the model after a response are the results of its calls. The
+    place of the file shows the folder, and the tokens of responses that do not state theirs.
+    """
+
+    def __init__(self, tools: Any) -> None:
+        super().__init__(tools)
+        self._waiting: deque[_OpenCall] = deque()
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Take a step."""
+        index = line.get("step_index")
+        measured = member(self.shown, "responses", str(index))
+        session = text_in(self.shown, "session")
+        self.where = LineSpan(
+            text_in(self.shown, "folder"), session, model=text_in(measured, "model")
+        )
+        if not self.event(time_in(line, "created_at"), session or json.dumps(line), index):
+            return
+
+        source = line.get("source")
+        kind = text_in(line, "type")
+        if source == "USER_EXPLICIT":
+            self._take_prompt(text_in(line, "content"))
+        elif kind == "PLANNER_RESPONSE":
+            self._take_response(line, index, measured)
+        elif kind == "CHECKPOINT":
+            self.seen.compacted()
+        elif source == "MODEL":
+            self._take_result(line)
+        elif source != "SYSTEM":
+            self.unknown(source)
+
+    def _take_prompt(self, text: str) -> None:
+        typed = _TYPED.search(text)
+        self.prompt(typed[1].strip() if typed else text)
+
+    def _take_response(self, line: dict[str, Any], index: object, measured: Any) -> None:
+        output, given, reads = _tokens_of(line, measured)
+        self.response(f"step {index}", output, given, reads)
+        self.seen.said(text_in(line, "content"))
+
+        self._waiting.clear()
+        for number, call in enumerate(items_in(line, "tool_calls")):
+            opened = _OpenCall(f"{self.where.session} {index} {number}", text_in(call, "name"))
+            self._waiting.append(opened)
+            self._take_call(opened, member(call, "args"))
+
+    def _take_call(self, call: _OpenCall, asked: Any) -> None:
+        if call.tool == _SHELL:
+            self.command(call.id, text_in(asked, "CommandLine"), text_in(asked, "Cwd"))
+        elif call.tool in _EDITS and member(asked, "IsArtifact") is not True:
+            self._take_edit(call, asked)
+        else:
+            self.call(call.id, agent=call.tool in _AGENTS)
+
+    def _take_edit(self, call: _OpenCall, asked: Any) -> None:
+        path = text_in(asked, "TargetFile")
+        content = member(asked, "CodeContent")
+        if content is not None:
+            self.edit(call.id, (path,), {path: lines_added(text_in(content))}, whole=True)
+            return
+
+        replacements = [asked]
+        for value in asked.values() if isinstance(asked, dict) else ():
+            if isinstance(value, list):
+                replacements += value
+        lines: list[int] = []
+        for replacement in replacements:
+            new = text_in(replacement, "ReplacementContent")
+            lines += lines_added(new, text_in(replacement, "TargetContent"))
+        self.edit(call.id, (path,), {path: tuple(lines)})
+
+    def _take_result(self, line: dict[str, Any]) -> None:
+        """Take the result of the next call. One that still runs has no verdict."""
+        if not self._waiting:
+            return
+        call = self._waiting.popleft()
+        text = text_in(line, "content")
+        status = line.get("status")
+
+        if status == "ERROR" and _REFUSED in text:
+            self.refused(call.id)
+        elif status == "ERROR":
+            self.result(call.id, True, text)
+        elif status == "DONE":
+            failed = False if call.tool != _SHELL else _command_failed(line, text)
+            self.result(call.id, failed, _INDENTATION.sub("", _OUTPUT.split(text, 1)[-1]))
+
+
+def _command_failed(line: dict[str, Any], text: str) -> bool | None:
+    """Return whether a command failed, or None where that is not stated."""
+    exit_code = line.get("exit_code")
+    if type(exit_code) is int:
+        return exit_code != 0
+
+    header = _OUTPUT.split(text, 1)[0]
+    stated = _EXIT_CODE.search(header)
+    if stated:
+        return stated[1].strip("-0") != ""
+    return False if _SUCCEEDED in header else None
+
+
+class _Tokens(NamedTuple):
+    """The tokens of a response: output, uncached input, and what was read from the cache."""
+
+    output: int | None
+    given: int | None
+    reads: int | None
+
+
+def _tokens_of(line: dict[str, Any], measured: Any) -> _Tokens:
+    """Return the tokens of a response, None for those that are not known.
+
+    Whether the input of a step includes what was read from the cache is not known, unless it is
+    less than that; what the database states does not.
+    """
+    if measured is not None:
+        return _Tokens(*(count_in(measured, name) for name in ("output", "input", "reads")))
+
+    given = count_in(line, "input_tokens")
+    reads = count_in(line, "cache_read_tokens") or 0
+    if given is not None and 0 < reads <= given:
+        given = None
+    return _Tokens(count_in(line, "output_tokens"), given, reads)
+
+
+class Antigravity(Harness):
+    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+
+    name = "antigravity"
+    files = (
+        FileNames("transcript_full.jsonl", folder=f"brain/*/{_LOGS}", store=True),
+        FileNames("transcript.jsonl", folder=f"brain/*/{_LOGS}", none=True),
+        FileNames("*.jsonl", folder=f"brain/*/{_LOGS}/chunks/*", none=True),
+        FileNames("*.db", folder=".gemini/antigravity*/conversations", none=True),
+        FileNames("history.jsonl", folder=".gemini/antigravity*", none=True),
+    )
+    places = (
+        ("", "~/.gemini", "antigravity-cli/brain"),
+        ("", "~/.gemini", "antigravity-ide/brain"),
+        ("", "~/.gemini", "antigravity/brain"),
+    )
+    reader = AntigravityReader
+    input_holds_cached = True
+    keys = frozenset(("step_index", "source", "type"))
+
+    def lines_of(self, path: Path) -> Iterator[bytes]:
+        """Yield what is stated about a conversation, and then its steps in their order.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        steps = [(line, value_of(line)) for line in lines_in(path)]
+        steps.sort(key=lambda step: _index_of(step[1]))
+
+        shown: dict[str, Any] = {"session": _conversation_of(path).name}
+        with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
+            shown |= _about(ask)
+        shown.setdefault("folder", _folder_in_history(path))
+        yield place_line(shown)
+        for line, _ in steps:
+            yield line
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return the database of the conversation, and the list of prompts."""
+        database = _database_of(path)
+        return (database, Path(f"{database}-wal"), _history_of(path))
+
+
+def _index_of(step: Any) -> int:
+    index = member(step, "step_index")
+    return index if type(index) is int else -1
+
+
+def _conversation_of(path: Path) -> Path:
+    """Return the folder of a conversation, which is named by its id."""
+    return path.parents[2]
+
+
+def _database_of(path: Path) -> Path:
+    conversation = _conversation_of(path)
+    return conversation.parents[1] / "conversations" / f"{conversation.name}.db"
+
+
+def _history_of(path: Path) -> Path:
+    return _conversation_of(path).parents[1] / "history.jsonl"
+
+
+def _folder_in_history(path: Path) -> str:
+    """Return the folder that the list of prompts names for a conversation, or ""."""
+    with contextlib.suppress(OSError):
+        for line in lines_in(_history_of(path)):
+            prompt = value_of(line)
+            if text_in(prompt, "conversationId") == _conversation_of(path).name:
+                return text_in(prompt, "workspace")
+    return ""
+
+
+def _about(ask: Ask) -> dict[str, Any]:
+    """Return what the database states: the folder, and what each response used, by its step."""
+    about: dict[str, Any] = {"responses": {}}
+    tables = tables_of(ask)
+    if "trajectory_metadata_blob" in tables:
+        for (data,) in ask("SELECT data FROM trajectory_metadata_blob WHERE id = 'main'"):
+            root = first_text(data, 1, 1)
+            if root.startswith("file://"):
+                about["folder"] = unquote(root.removeprefix("file://"))
+
+    if "gen_metadata" in tables:
+        for (data,) in ask("SELECT data FROM gen_metadata ORDER BY idx"):
+            counts = numbers_in(data, 1, 4)
+            measured = {
+                "input": counts.get(2, 0),
+                "output": counts.get(3, 0),
+                "reads": counts.get(5, 0),
+                "model": first_text(data, 1, 19),
+            }
+            for step in packed_numbers(data, 2):
+                about["responses"][str(step)] = measured
+    return about

@@ -1,0 +1,202 @@
+"""Cline, in the form of its SDK: where its sessions are, and what a message of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scoring.evidence.harnesses.event_reader import EventReader, document_of, place_line
+from scoring.evidence.harnesses.fields import (
+    count_in,
+    items_in,
+    keys_of,
+    member,
+    milliseconds,
+    text_in,
+    value_in,
+    value_of,
+)
+from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
+from scoring.evidence.harnesses.json_reader import OTHER_TYPE
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.transcripts.events import LineSpan
+
+TOOLS = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
+
+_ENDING = ".messages.json"
+_TYPED = re.compile(r"<user_input\b[^>]*>(.*?)(?:</user_input>|\Z)", re.DOTALL)
+_REFUSED = ("denied by user", "User denied", "The user denied this edit")
+_EXIT_CODE = re.compile(r"\A\[Command exited with code -?\d+\]\n?")
+
+
+class ClineReader(EventReader):
+    """Reads a session, one document. The place of the file shows what is stated about it."""
+
+    in_documents = True
+
+    def __init__(self, tools: Any) -> None:
+        super().__init__(tools)
+        self._commands: dict[str, int] = {}  # how many commands a call runs, by its id
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Take a session."""
+        self.version = line.get("version")
+        about = member(self.shown, "about")
+        parent = text_in(self.shown, "parent")
+        session = LineSpan(
+            text_in(about, "cwd") or text_in(about, "workspace_root"),
+            text_in(line, "sessionId") or text_in(self.shown, "name"),
+            parent=parent,
+            agent=bool(parent),
+        )
+
+        for message in items_in(line, "messages"):
+            self.messages.append(self.next_event)
+            if not isinstance(message, dict):
+                self.skip(OTHER_TYPE)
+                continue
+
+            model = text_in(message, "modelInfo", "id").rpartition("/")[2]
+            self.where = session._replace(model=model)
+            self._take(message)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        role = message.get("role")
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        if role not in ("user", "assistant"):
+            self.unknown(role)
+            return
+
+        # A fork has the messages of its parent, some under new ids, with the same times and calls.
+        answered = [text_in(part, "tool_use_id") for part in parts]
+        if not self.event(milliseconds(message.get("ts")), role, message.get("ts"), *answered):
+            return
+        if role == "assistant":
+            self._take_response(message, parts)
+        else:
+            self._take_user_message(message, parts)
+
+    def _take_response(self, message: dict[str, Any], parts: Sequence[Any]) -> None:
+        output = count_in(message, "metrics", "outputTokens")
+        given = count_in(message, "metrics", "inputTokens")
+        reads = count_in(message, "metrics", "cacheReadTokens") or 0
+        writes = count_in(message, "metrics", "cacheWriteTokens") or 0
+        if given is not None:
+            given = max(given - reads - writes, 0)
+        self.response(f"at {message.get('ts')}", output, given, reads, writes)
+
+        texts = [text_in(part, "text") for part in parts if member(part, "type") == "text"]
+        self.seen.said("\n".join(texts))
+        for part in parts:
+            if member(part, "type") == "tool_use":
+                self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
+
+    def _take_call(self, call: object, tool: str, asked: Any) -> None:
+        """Take a call, which may run several commands: each has a result of its own."""
+        if tool in TOOLS.shells:
+            commands = [
+                text_in(one) or text_in(one, "command") for one in items_in(asked, "commands")
+            ]
+            self._commands[text_in(call)] = len(commands)
+            self.command(call, commands[0] if commands else "")
+            for number, command in enumerate(commands[1:], 1):
+                self.seen.command(f"{text_in(call)} {number}", command, self.folder)
+            return
+
+        if tool in TOOLS.edits and isinstance(asked, dict) and "old_text" not in asked:
+            if member(asked, "insert_line") is None:
+                asked = {"path": asked.get("path"), "content": asked.get("new_text")}
+        note_call(self, TOOLS, call, tool, asked)
+
+    def _take_user_message(self, message: dict[str, Any], parts: Sequence[Any]) -> None:
+        """Take results of calls, a prompt of a person, or a summary."""
+        results = [part for part in parts if member(part, "type") == "tool_result"]
+        for part in results:
+            self._take_result(part)
+
+        text = "\n".join(text_in(part, "text") for part in parts if part not in results).strip()
+        if member(message, "metadata", "kind") == "compaction":
+            self.seen.compacted()
+        elif text:
+            typed = _TYPED.search(text)
+            self.prompt(typed[1].strip() if typed else text)
+
+    def _take_result(self, part: dict[str, Any]) -> None:
+        """Take the result of a call: an object for each thing that it did, or one as a text."""
+        call = part.get("tool_use_id")
+        content = part.get("content")
+        text = text_in(content)
+        if text.startswith("{"):
+            content = [value_of(text.encode("utf-8", "replace"))]
+
+        is_error = part.get("is_error") is True
+        if is_error and any(words in text for words in _REFUSED):
+            self.refused(call)
+            return
+
+        done = (
+            [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+        )
+        failures = [one.get("success") is False for one in done]
+        first_printed = _printed(done[0]) if done else text
+        if self._commands.get(text_in(call), 0) < 2:
+            self.result(call, is_error or any(failures), first_printed or text)
+            return
+
+        self.result(call, is_error or failures[:1] == [True], first_printed)
+        for number, (one, failed) in enumerate(zip(done, failures, strict=True)):
+            if number:
+                self.seen.result(f"{text_in(call)} {number}", failed, partial(_printed, one))
+
+
+def _printed(result: dict[str, Any]) -> str:
+    """Return what a command printed, or why it failed."""
+    return _EXIT_CODE.sub("", text_in(result, "result")) or text_in(result, "error")
+
+
+class Cline(Harness):
+    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+
+    name = "cline"
+    files = (FileNames(f"*{_ENDING}", store=True),)
+    reader = ClineReader
+    keys = frozenset(("messages", "sessionId", "version"))
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folder of all sessions."""
+        data = environment.get("CLINE_DATA_DIR", "").strip()
+        if data:
+            return [Home(Path(data).expanduser() / "sessions", "CLINE_DATA_DIR")]
+
+        named = environment.get("CLINE_DIR", "").strip()
+        origin = "CLINE_DIR" if named else "~/.cline"
+        return [Home(Path(named or "~/.cline").expanduser() / "data" / "sessions", origin)]
+
+    def lines_of(self, path: Path) -> Iterator[bytes]:
+        """Yield what is stated about a session, and then the session.
+
+        Raises:
+            OSError: it cannot be read.
+            ForeignFileError: another program wrote it.
+        """
+        name = path.name.removesuffix(_ENDING)
+        session = path.parent.name
+        for text in document_of(path):
+            if "messages" not in keys_of(text):
+                raise ForeignFileError
+            parent = "" if name == session else session
+            yield place_line({"about": value_in(_about(path)), "name": name, "parent": parent})
+            yield text
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return the file about the session."""
+        return (_about(path),)
+
+
+def _about(path: Path) -> Path:
+    return path.with_name(f"{path.parent.name}.json")

@@ -1,0 +1,81 @@
+"""Claude Cowork: sessions of Claude Code in a virtual machine, with folders of this one in it.
+
+``docs/EVIDENCE.md``, "What each harness writes", says where the folders are.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from scoring.evidence.harnesses.claude import ClaudeCode
+from scoring.evidence.harnesses.event_reader import lines_in
+from scoring.evidence.harnesses.fields import items_in, text_in, value_in
+from scoring.evidence.harnesses.harness import FileNames, Harness, Home
+
+_FOLDER = "local-agent-mode-sessions"
+
+
+class Cowork(ClaudeCode):
+    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+
+    name = "cowork"
+    hook = None
+    files = (FileNames("*.jsonl", folder=f"{_FOLDER}/*/.claude/projects/*", store=True),)
+    places = (
+        ("", "~/Library/Application Support/Claude", _FOLDER),
+        ("", "~/.config/Claude", _FOLDER),
+    )
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folders of all sessions, on macOS and on Linux."""
+        return Harness.homes(self, environment)
+
+    def claims(self, line: bytes) -> bool:  # noqa: ARG002 - for those known by their lines
+        """Return that a line is not known to be of it: only the place of a file shows that."""
+        return False
+
+    def lines_of(self, path: Path) -> Iterator[bytes]:
+        """Yield the lines of a session, with paths as they are on this machine.
+
+        A session works in a folder of its own. Where one folder of this machine is shared with it,
+        that is the folder of its work.
+        """
+        about = value_in(_session_file(path))
+        root = f"/sessions/{text_in(about, 'processName')}"
+        shared = [folder for folder in items_in(about, "userSelectedFolders") if text_in(folder)]
+        folders = {
+            _escaped(f"{root}/mnt/{_last_part(folder)}"): _escaped(folder) for folder in shared
+        }
+        only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""
+        own_folder = re.compile(rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"')
+
+        for written in lines_in(path):
+            line = written
+            for inside, outside in folders.items():
+                line = line.replace(inside, outside)
+            if only_folder:
+                line = own_folder.sub(lambda cwd: cwd[1] + only_folder + b'"', line)
+            yield line
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return the file that names the folders of the session."""
+        return (_session_file(path),)
+
+
+def _session_file(path: Path) -> Path:
+    """Return the file about a session, which has the name of its folder."""
+    for parent in path.parents:
+        if parent.name == ".claude":
+            folder = parent.parent
+            return folder.with_name(f"{folder.name}.json")
+    return path
+
+
+def _last_part(folder: str) -> str:
+    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _escaped(path: str) -> bytes:
+    """Return a path as it is written in JSON."""
+    return json.dumps(path, ensure_ascii=False)[1:-1].encode("utf-8", "replace")

@@ -1,0 +1,241 @@
+"""Goose: where its sessions are, and what a row of its database says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scoring.evidence.harnesses.event_reader import EventReader, identity
+from scoring.evidence.harnesses.fields import (
+    BROKEN,
+    count_in,
+    member,
+    seconds,
+    text_in,
+    value_of,
+)
+from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
+from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+
+TOOLS = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
+
+_OF_EXTENSION = "developer__"
+"""How the names of tools began in older versions."""
+
+_REFUSED = "The user has declined to run this tool"
+_STOPPED = "Interrupted by the user to make a correction"
+_OF_SESSION = "SELECT * FROM {} WHERE session_id = ? ORDER BY created_timestamp, id"
+
+
+class GooseReader(EventReader):
+    """Reads the sessions of a database: of each its head, and then its messages and responses.
+
+    What a response used is a row of its own, with its time.
+    """
+
+    def __init__(self, tools: Any) -> None:
+        super().__init__(tools)
+        self._has_usage = False
+        self._totals: dict[str, Any] = {}
+        self._begins_at = 0
+        self._last_response = -1
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Take the head of a session, a message, or what a response used."""
+        if "head" in line:
+            self._begin_session(line["head"], has_usage=line.get("has_usage") is True)
+        elif "usage" in line:
+            self._take_usage(line["usage"])
+        else:
+            self._take_message(line.get("message"))
+
+    def _note_totals(self) -> None:
+        """Note the sums of a session of which no response states what it used."""
+        totals, self._totals = self._totals, {}
+        output = count_in(totals, "accumulated_output_tokens")
+        given, reads, writes = _input_of(
+            totals, "accumulated_input_tokens", "accumulated_cache_{}_tokens"
+        )
+        if self._last_response > self._begins_at and output is not None and given is not None:
+            self.totals(self._begins_at, output, given, reads, writes)
+
+    def events(self) -> TranscriptEvents:
+        """Return the events that were read."""
+        self._note_totals()
+        return super().events()
+
+    def _begin_session(self, head: Any, *, has_usage: bool) -> None:
+        self._note_totals()
+        parent = text_in(head, "parent_session_id")
+        model = value_of(text_in(head, "model_config_json").encode("utf-8", "replace"))
+        self._has_usage = has_usage
+        self._totals = head if isinstance(head, dict) and not has_usage else {}
+        self._begins_at = self.place
+        self.where = LineSpan(
+            text_in(head, "working_dir"),
+            text_in(head, "id"),
+            parent=parent,
+            model=text_in(model, "model_name"),
+            agent=bool(parent) or "sub" in text_in(head, "session_type"),
+        )
+
+    def _take_usage(self, usage: Any) -> None:
+        """Take what a response used."""
+        session = self.where
+        time = member(usage, "created_timestamp")
+        self.where = session._replace(model=text_in(usage, "model") or session.model)
+        if self.event(seconds(time), session.session, "usage", time, member(usage, "id")):
+            output = count_in(usage, "output_tokens")
+            self.response("", output, *_input_of(usage, "input_tokens", "cache_{}_tokens"))
+            if member(usage, "is_compaction") == 1:
+                self.seen.compacted()
+        self.where = session
+
+    def _take_message(self, message: Any) -> None:
+        role = text_in(message, "role")
+        time = member(message, "created_timestamp")
+        content = value_of(text_in(message, "content_json").encode("utf-8", "replace"))
+        parts = content if isinstance(content, list) else []
+        names = identity(member(message, "message_id"), self.where.session, role, time, str(parts))
+        if not self.event(seconds(time), *names):
+            return
+
+        if role == "assistant":
+            self._take_response(parts)
+        elif role == "user":
+            self._take_user_message(message, parts)
+        else:
+            self.unknown(role)
+
+    def _take_response(self, parts: Sequence[Any]) -> None:
+        if self._has_usage:
+            self.seen.responds(f"at {self.next_event}")
+        else:
+            self.response()
+            self._last_response = self.place
+
+        self.seen.said(_text_of(parts))
+        for part in parts:
+            if member(part, "type") == "toolRequest":
+                call = member(part, "toolCall", "value")
+                self._take_call(part.get("id"), text_in(call, "name"), member(call, "arguments"))
+
+    def _take_call(self, call: object, name: str, asked: Any) -> None:
+        tool = name.removeprefix(_OF_EXTENSION)
+        if tool == "text_editor" and member(asked, "command") in ("view", "undo_edit"):
+            tool = ""
+        note_call(self, TOOLS, call, tool, asked)
+
+    def _take_user_message(self, message: Any, parts: Sequence[Any]) -> None:
+        """Take results of calls, and the prompt of a person."""
+        for part in parts:
+            if member(part, "type") == "toolResponse":
+                self._take_result(part.get("id"), member(part, "toolResult"))
+
+        text = _text_of(parts)
+        shown = value_of(text_in(message, "metadata_json").encode("utf-8", "replace"))
+        if text and member(shown, "userVisible") is not False:
+            self.prompt(text)
+
+    def _take_result(self, call: object, result: Any) -> None:
+        text = text_in(result, "value", "content") or text_in(result, "error")
+        if text.startswith(_REFUSED):
+            self.refused(call)
+            return
+        if _STOPPED in text and member(result, "status") == "error":
+            self.result(call, None, "")
+            self.seen.interrupted()
+            return
+
+        failed = member(result, "status") == "error" or member(result, "value", "isError") is True
+        exit_code = member(result, "value", "structuredContent", "exit_code")
+        if type(exit_code) is int:
+            failed = exit_code != 0
+        self.result(call, failed, text)
+
+
+def _text_of(parts: Sequence[Any]) -> str:
+    texts = [text_in(part, "text") for part in parts if member(part, "type") == "text"]
+    return "\n".join(texts).strip()
+
+
+def _input_of(usage: Any, whole: str, part: str) -> tuple[int | None, int, int]:
+    """Return the input that was not cached, and what was read from the cache and written to it."""
+    given = count_in(usage, whole)
+    reads = count_in(usage, part.format("read")) or 0
+    writes = count_in(usage, part.format("write")) or 0
+    if given is not None:
+        given = max(given - reads - writes, 0)
+    return given, reads, writes
+
+
+class Goose(Harness):
+    """See :class:`~scoring.evidence.harnesses.harness.Harness`.
+
+    It must come before OpenCode in the table, which has a wider pattern.
+    """
+
+    name = "goose"
+    files = (FileNames("sessions.db", store=True),)
+    reader = GooseReader
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:
+        """Return the folder of the database."""
+        root = environment.get("GOOSE_PATH_ROOT", "").strip()
+        if root:
+            return [Home(Path(root).expanduser() / "data" / "sessions", "GOOSE_PATH_ROOT")]
+
+        shared = environment.get("XDG_DATA_HOME", "").strip()
+        origin = "XDG_DATA_HOME" if shared else "~/.local/share/goose"
+        return [Home(Path(shared or "~/.local/share").expanduser() / "goose/sessions", origin)]
+
+    def claims(self, line: bytes) -> bool:  # noqa: ARG002 - for those with lines
+        """Return that no line is of it: it keeps a database."""
+        return False
+
+    def lines_of(self, path: Path) -> Iterator[bytes]:
+        """Yield the head of each session, and then its messages and what its responses used.
+
+        Raises:
+            OSError: it cannot be read.
+            ForeignFileError: it is a database of another program.
+        """
+        with opened_database(path) as ask:
+            tables = tables_of(ask)
+            if not tables >= {"sessions", "messages"}:
+                raise ForeignFileError
+
+            for session in list(rows_of(ask("SELECT * FROM sessions ORDER BY created_at, id"))):
+                for value in _lines_of_session(ask, session, "usage_ledger" in tables):
+                    try:
+                        yield msgspec.json.encode(value)
+                    except (*BROKEN, OverflowError):
+                        yield b"null"
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return the log of the database."""
+        return (Path(f"{path}-wal"),)
+
+
+def _lines_of_session(ask: Ask, session: dict[str, Any], has_ledger: bool) -> Iterator[Any]:
+    """Yield the head of a session, and then its messages and what responses used, by time."""
+    name = (session["id"],)
+    usage = list(rows_of(ask(_OF_SESSION.format("usage_ledger"), name))) if has_ledger else []
+    lines = [{"usage": row} for row in usage]
+    lines += [{"message": row} for row in rows_of(ask(_OF_SESSION.format("messages"), name))]
+    lines.sort(key=_time_of)
+
+    yield {"head": session, "has_usage": bool(usage)}
+    yield from lines
+
+
+def _time_of(line: dict[str, Any]) -> int:
+    (row,) = line.values()
+    time = row.get("created_timestamp")
+    return time if type(time) is int else 0

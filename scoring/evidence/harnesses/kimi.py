@@ -1,0 +1,155 @@
+"""Kimi Code: where its sessions are, and what a line of one says.
+
+``docs/EVIDENCE.md``, "What each harness writes", has the form of a session.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
+from scoring.evidence.harnesses.fields import (
+    count_in,
+    keys_of,
+    member,
+    milliseconds,
+    text_in,
+    value_in,
+    value_of,
+)
+from scoring.evidence.harnesses.harness import FileNames, Harness
+from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.transcripts.events import LineSpan
+
+TOOLS = ToolNames("Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent")
+
+_MAIN_AGENT = "main"
+_WITHOUT_INTEREST = (
+    "context.",
+    "cron.",
+    "goal.",
+    "llm.",
+    "mcp.",
+    "permission.",
+    "plan",
+    "swarm_mode.",
+    "task.",
+    "tools.",
+    "turn.",
+    "usage.",
+)
+"""How the kinds of lines begin that hold nothing else of interest; usage is that of steps again."""
+
+
+class KimiReader(EventReader):
+    """Reads what one agent of a session did. The place of the file shows the session."""
+
+    def entry(self, line: dict[str, Any]) -> None:
+        """Take a line."""
+        kind = text_in(line, "type")
+        if kind == "metadata":
+            self.version = line.get("protocol_version")
+            return
+
+        if not self.where.session:
+            self._begin_session()
+        self.where = self.where._replace(
+            cwd=text_in(line, "cwd") or self.where.cwd,
+            model=text_in(line, "model") if kind == "llm.request" else self.where.model,
+        )
+        # An id that is unique would do, but not every kind of line has one.
+        if self.event(milliseconds(line.get("time")), json.dumps(line)):
+            self._take(kind, line)
+
+    def _begin_session(self) -> None:
+        agent = text_in(self.shown, "agent")
+        is_agent = agent not in ("", _MAIN_AGENT)
+        self.where = LineSpan(
+            text_in(self.shown, "folder"),
+            text_in(self.shown, "session"),
+            agent=is_agent,
+            agent_id=agent if is_agent else "",
+        )
+
+    def _take(self, kind: str, line: dict[str, Any]) -> None:
+        if kind in ("turn.prompt", "turn.steer"):
+            self._take_prompt(line)
+        elif kind == "turn.cancel":
+            self.seen.interrupted()
+        elif kind == "context.append_loop_event":
+            self._take_event(line.get("event"))
+        elif kind == "context.apply_compaction":
+            self.seen.compacted()
+        elif kind == "permission.record_approval_result":
+            if member(line, "result", "decision") == "rejected":
+                self.refused(line.get("toolCallId"), text_in(line, "result", "feedback"))
+        elif not kind.startswith(_WITHOUT_INTEREST) and kind not in ("config.update", "forked"):
+            self.unknown(kind)
+
+    def _take_prompt(self, line: dict[str, Any]) -> None:
+        if member(line, "origin", "kind") == "user":
+            self.prompt(text_in(line, "input"))
+        else:
+            self.seen.asked()
+
+    def _take_event(self, event: Any) -> None:
+        """Take an event of a step, which is one response and its calls."""
+        kind = member(event, "type")
+        if kind == "step.begin":
+            self.seen.responds(text_in(event, "uuid"))
+        elif kind == "step.end":
+            self._note_response(event)
+        elif kind == "content.part":
+            if member(event, "part", "type") == "text":
+                self.seen.said(text_in(event, "part", "text"))
+        elif kind == "tool.call":
+            note_call(self, TOOLS, event.get("toolCallId"), event.get("name"), event.get("args"))
+        elif kind == "tool.result":
+            failed = member(event, "result", "isError") is True
+            self.result(event.get("toolCallId"), failed, text_in(event, "result", "output"))
+        else:
+            self.unknown(kind)
+
+    def _note_response(self, event: Any) -> None:
+        self.response(
+            text_in(event, "uuid"),
+            output=count_in(event, "usage", "output"),
+            given=count_in(event, "usage", "inputOther"),
+            reads=count_in(event, "usage", "inputCacheRead"),
+            writes=count_in(event, "usage", "inputCacheCreation"),
+        )
+
+
+class KimiCode(Harness):
+    """See :class:`~scoring.evidence.harnesses.harness.Harness`."""
+
+    name = "kimi-code"
+    files = (FileNames("wire.jsonl", folder="sessions/wd_*/*/agents/*", store=True),)
+    places = (("KIMI_CODE_HOME", "~/.kimi-code", "sessions"),)
+    reader = KimiReader
+
+    def claims(self, line: bytes) -> bool:
+        """Return whether it wrote a line: the first of a file, or one of a kind in two words."""
+        keys = keys_of(line)
+        if {"type", "protocol_version"} <= keys:
+            return True
+        return {"type", "time"} <= keys and "." in text_in(value_of(line), "type")
+
+    def lines_of(self, path: Path) -> Iterable[bytes]:
+        """Yield what the place of a file shows, and then its lines."""
+        session = path.parents[2]
+        shown = {
+            "session": session.name.removeprefix("session_"),
+            "folder": text_in(value_in(_state_of(path)), "workDir"),
+            "agent": path.parent.name,
+        }
+        return lines_behind(shown, path)
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return the file that names the folder of the session."""
+        return (_state_of(path),)
+
+
+def _state_of(path: Path) -> Path:
+    return path.parents[2] / "state.json"

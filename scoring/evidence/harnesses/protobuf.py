@@ -1,0 +1,81 @@
+"""Fields of protobuf messages without their schema.
+
+A message that is cut or damaged has the fields before that.
+"""
+
+from collections.abc import Iterator
+
+_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
+_LONGEST_VARINT = 10
+
+
+def fields_of(data: object) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the number and the value of each field, which is a number or bytes."""
+    if not isinstance(data, bytes):
+        return
+
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, position = _varint(data, position)
+            if position <= len(data):
+                yield tag >> 3, value
+        elif kind == _BYTES:
+            length, position = _varint(data, position)
+            if position + length <= len(data):
+                yield tag >> 3, data[position : position + length]
+            position += length
+        elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
+            position += 8 if kind == _EIGHT_BYTES else 4
+        else:
+            return
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number and the position after it, which is after the end where it is cut."""
+    number = 0
+    for shift in range(_LONGEST_VARINT):
+        if position + shift >= len(data):
+            break
+        byte = data[position + shift]
+        number |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return number, position + shift + 1
+    return number, len(data) + 1
+
+
+def bytes_in(data: object, *path: int) -> bytes:
+    """Return the bytes of the first field at a path of numbers, or none."""
+    for number in path:
+        values = (value for field, value in fields_of(data) if field == number)
+        data = next((value for value in values if isinstance(value, bytes)), b"")
+    return data if isinstance(data, bytes) else b""
+
+
+def first_text(data: object, *path: int) -> str:
+    """Return the text of the first field at a path of numbers, or ""."""
+    return bytes_in(data, *path).decode("utf-8", "replace")
+
+
+def numbers_in(data: object, *path: int) -> dict[int, int]:
+    """Return the numbers in the message at a path, by their fields."""
+    message = bytes_in(data, *path)
+    return {field: value for field, value in fields_of(message) if isinstance(value, int)}
+
+
+def packed_numbers(data: object, field: int) -> list[int]:
+    """Return the numbers that a field has packed, or that stand in it one by one."""
+    numbers: list[int] = []
+    for number, value in fields_of(data):
+        if number != field:
+            continue
+        if isinstance(value, int):
+            numbers.append(value)
+            continue
+        position = 0
+        while position < len(value):
+            packed, position = _varint(value, position)
+            numbers.append(packed)
+    return numbers

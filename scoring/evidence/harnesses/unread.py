@@ -1,0 +1,175 @@
+"""Harnesses that are not read: where their sessions are, and how one of their files is recognized.
+
+They are named, so that nobody takes their sessions for work that there was not.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scoring.evidence.harnesses.fields import member, value_of
+from scoring.evidence.harnesses.harness import FileNames, Harness, Home
+from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
+from scoring.evidence.harnesses.sqlite_store import opened_database
+from scoring.evidence.transcripts.events import TranscriptEvents
+from scoring.evidence.transcripts.facts import TranscriptPlaces
+
+_LINES_NOT_READ = "of a harness that is not read"
+
+CRUSH = "Crush"
+"""A harness that keeps its sessions in the repository."""
+
+_TASKS = "User/globalStorage/{}/tasks/*/api_conversation_history.json"
+
+
+class UnreadReader(JsonReader):
+    """Counts the lines of a file that no reader understands."""
+
+    def block(self, block: bytes) -> Sequence[tuple[int, bytes]]:
+        """Count whole lines. None is to be read one by one."""
+        for line in block.splitlines():
+            self.line(line)
+        self.next_number = self.number + block.count(b"\n")
+        return ()
+
+    def line(self, line: bytes, broken: str = NOT_JSON) -> None:
+        """Count a line."""
+        if line.strip():
+            self.skip(_LINES_NOT_READ if line.lstrip()[:1] in b"{[" else broken)
+
+    def events(self) -> TranscriptEvents:
+        """Return no events."""
+        return TranscriptEvents(skipped=dict(self.skipped))
+
+
+def _claims_nothing(line: Any) -> bool:  # noqa: ARG001 - as all that claim lines
+    return False
+
+
+class UnreadHarness(Harness):
+    """A harness that is not read.
+
+    Args:
+        name: its name.
+        kept: where its sessions are: a variable that may name a folder, the usual folder, and the
+            pattern of one file a session below it.
+        files: how such a file is named, where it is not one of JSON lines.
+        wrote: tells whether it wrote a line, which is decoded.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kept: Sequence[tuple[str, str, str]] = (),
+        files: Sequence[FileNames] = (),
+        wrote: Callable[[Any], bool] = _claims_nothing,
+    ) -> None:
+        self.name = name
+        self.files = files
+        self.reader = lambda _: UnreadReader()
+        self._kept = kept
+        self._wrote = wrote
+
+    def homes(self, environment: Mapping[str, str]) -> list[Home]:  # noqa: ARG002
+        """Return no folder: nothing is looked for to be read."""
+        return []
+
+    def lines_of(self, path: Path) -> Iterator[bytes]:  # noqa: ARG002
+        """Yield no line of a file that is known by its name."""
+        yield from ()
+
+    def claims(self, line: bytes) -> bool:
+        """Return whether it wrote a line."""
+        return self._wrote(value_of(line))
+
+    def count_sessions(self, environment: Mapping[str, str]) -> int:
+        """Return how many of its sessions are in the usual places."""
+        sessions: set[Path] = set()
+        for variable, usual, pattern in self._kept:
+            top = Path(environment.get(variable, "").strip() or usual).expanduser()
+            sessions.update(top.glob(pattern))
+        return len(sessions)
+
+
+def _is_of_windsurf(line: Any) -> bool:
+    return isinstance(member(line, "status"), str) and str(member(line, "type")) in line
+
+
+def _is_of_kimi_cli(line: Any) -> bool:
+    return isinstance(member(line, "message", "payload"), dict) and "timestamp" in line
+
+
+def _is_of_kiro(line: Any) -> bool:
+    kinds = ("Prompt", "AssistantMessage", "ToolResults")
+    return member(line, "kind") in kinds and "data" in line
+
+
+def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
+    """Return where an extension of an editor keeps tasks: VS Code and its likes name a folder."""
+    pattern = f"*/{_TASKS.format(extension)}"
+    return [("", "~/.config", pattern), ("", "~/Library/Application Support", pattern)]
+
+
+NOT_KNOWN = UnreadHarness("not known")
+"""What wrote lines that no harness claims."""
+
+UNREAD: tuple[UnreadHarness, ...] = (
+    UnreadHarness(
+        "Cline's tasks",
+        [
+            *_editor_tasks("saoudrizwan.claude-dev"),
+            ("CLINE_DIR", "~/.cline", "data/tasks/*/api_conversation_history.json"),
+        ],
+        [FileNames("api_conversation_history.json", folder="*claude-dev/tasks/*", store=True)],
+    ),
+    UnreadHarness(
+        "Roo Code",
+        _editor_tasks("rooveterinaryinc.roo-cline"),
+        [FileNames("api_conversation_history.json", store=True)],
+    ),
+    UnreadHarness(CRUSH, files=[FileNames("crush.db", store=True)]),
+    UnreadHarness(
+        "Kimi CLI",
+        [("KIMI_SHARE_DIR", "~/.kimi", "sessions/*/*/wire.jsonl")],
+        wrote=_is_of_kimi_cli,
+    ),
+    UnreadHarness("Windsurf", [("", "~/.windsurf", "transcripts/*.jsonl")], wrote=_is_of_windsurf),
+    UnreadHarness("Kiro CLI", [("", "~/.kiro", "sessions/cli/*.jsonl")], wrote=_is_of_kiro),
+    UnreadHarness("Cursor's chats", [("CURSOR_CONFIG_DIR", "~/.cursor", "chats/*/*/store.db")]),
+)
+"""The table of harnesses that are only named."""
+
+
+class UnreadSessions(NamedTuple):
+    """Sessions of a harness that is not read: its name, and how many there are."""
+
+    harness: str
+    sessions: int
+
+    def __str__(self) -> str:
+        if self.sessions == 1:
+            return f"1 session of {self.harness} is here; da-score does not read it"
+        return f"{self.sessions} sessions of {self.harness} are here; da-score does not read them"
+
+
+def sessions_not_read(places: TranscriptPlaces) -> list[UnreadSessions]:
+    """Return the sessions that are here and not read, by harness.
+
+    There are none where only some folders are looked in.
+    """
+    if not places.auto:
+        return []
+
+    counts = {harness.name: harness.count_sessions(os.environ) for harness in UNREAD}
+    counts[CRUSH] = _sessions_of_crush(places.repo_dir / ".crush" / "crush.db")
+    return [UnreadSessions(name, count) for name, count in counts.items() if count]
+
+
+def _sessions_of_crush(database: Path) -> int:
+    """Return how many sessions are in a database of Crush, without those of sub-agents."""
+    with contextlib.suppress(OSError), opened_database(database) as ask:
+        (count,) = ask("SELECT count(*) FROM sessions WHERE parent_session_id IS NULL").fetchone()
+        return int(count)
+    return 0
