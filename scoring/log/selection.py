@@ -1,8 +1,10 @@
 """Chooses entries of a log by number, date, task and session, as the options of a command say."""
 
 import datetime
+import re
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from scoring.errors import OptionError
 from scoring.frozen import Frozen
@@ -87,3 +89,74 @@ def day_or_none(text: str) -> datetime.date | None:
         return datetime.date.fromisoformat(text)
     except ValueError:
         return None
+
+
+class Period(NamedTuple):
+    """Days, the first and the last of them included."""
+
+    first: datetime.date
+    last: datetime.date
+
+
+_DATE = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?")
+_NEWEST = re.compile(r"(\d{1,4}) ?(d|days?|w|weeks?)")
+_A_DAY = datetime.timedelta(days=1)
+
+
+def parse_period(text: str, today: datetime.date) -> Period:
+    """Return the days that people name.
+
+    Args:
+        text: a day (``2026-6-3``), a month (``2026-6``), the newest days (``30d``, ``2 weeks``),
+            ``today``, ``yesterday``, or this or the last week or month (``last week``).
+        today: the current day.
+
+    Raises:
+        OptionError: the text names no days.
+    """
+    words = " ".join(text.lower().split())
+    try:
+        period = _period_of_date(words) or _relative_period(words, today)
+    except (ValueError, OverflowError):  # such as the 31st of June
+        period = None
+    if period is None:
+        raise OptionError(
+            f"{text!r} names no days; write 2026-06-03, 2026-06, 30d, today, yesterday, "
+            "or this or last week or month"
+        )
+    return period
+
+
+def _period_of_date(text: str) -> Period | None:
+    date = _DATE.fullmatch(text)
+    if date is None:
+        return None
+
+    if date[3]:
+        day = datetime.date(int(date[1]), int(date[2]), int(date[3]))
+        return Period(day, day)
+    return _month_of(datetime.date(int(date[1]), int(date[2]), 1))
+
+
+def _month_of(day: datetime.date) -> Period:
+    first = day.replace(day=1)
+    in_next_month = first + 31 * _A_DAY
+    return Period(first, in_next_month.replace(day=1) - _A_DAY)
+
+
+def _relative_period(text: str, today: datetime.date) -> Period | None:
+    newest = _NEWEST.fullmatch(text)
+    if newest:
+        days = int(newest[1]) * (7 if newest[2].startswith("w") else 1)
+        return Period(today - (days - 1) * _A_DAY, today)
+
+    monday = today - today.weekday() * _A_DAY
+    periods = {
+        "today": Period(today, today),
+        "yesterday": Period(today - _A_DAY, today - _A_DAY),
+        "this week": Period(monday, monday + 6 * _A_DAY),
+        "last week": Period(monday - 7 * _A_DAY, monday - _A_DAY),
+        "this month": _month_of(today),
+        "last month": _month_of(today.replace(day=1) - _A_DAY),
+    }
+    return periods.get(text)

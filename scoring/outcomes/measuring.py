@@ -11,7 +11,7 @@ from scoring.evidence.attribution.attributed import AllWork
 from scoring.evidence.attribution.written import WrittenLines, is_inside, written_lines
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
-from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.facts import NS, Spent
 from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
 from scoring.outcomes.unit import Unit
 
@@ -80,8 +80,11 @@ def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
     )
 
     outputs: dict[int, int] = {}
-    for group, facts in zip(of_single_parts, counted[len(measured) :], strict=True):
-        outputs[group.start] = facts.output_tokens
+    spent: dict[int, tuple[Spent, ...]] = {}
+    for group, facts in zip(parts.of_units + of_single_parts, counted, strict=True):
+        if len(group) == 1:
+            outputs[group.start] = facts.output_tokens
+            spent[group.start] = facts.stated
 
     for index, unit in enumerate(measured):
         group = parts.of_units[index]
@@ -94,6 +97,7 @@ def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
         unit.counted = replace(counted[index], began=unit_times[0], ended=unit.ended)
 
         for part in group:
+            unit.spent[parts.sessions[part]] = spent[part]
             _add_written(unit.written, written.pop(part), work)
             _add_written(unit.words, words.pop(part, {}), work)
         unit.missing_subagents = missing[index]

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.transcripts.facts import Observed, TranscriptFacts
+from scoring.evidence.transcripts.facts import Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
 
@@ -57,6 +57,7 @@ class Unit:
         landing: whether its commit landed; None without a commit.
         lines: the numbers of its transcript lines, by the root session of their tree.
         counted: what these lines say; None without lines.
+        spent: what each of its sessions used, as far as the transcripts state it.
         session: the session that wrote most of its output.
         minutes: the time between events that are at most five minutes apart.
         ended: when it ended, in nanoseconds since 1970.
@@ -83,6 +84,7 @@ class Unit:
     landing: Landing | None = None
     lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
     counted: TranscriptFacts | None = None
+    spent: dict[SessionKey, tuple[Spent, ...]] = field(default_factory=dict)
     session: SessionKey | None = None
     minutes: float | None = None
     ended: int | None = None

@@ -1,9 +1,12 @@
 """Which entries a command is about: the last ones, those since a day, of a task or of a session."""
 
+from datetime import date
+
 import pytest
 
+from scoring.errors import OptionError
 from scoring.log.model import AgentInfo, IterationRecord
-from scoring.log.selection import Selection
+from scoring.log.selection import Selection, parse_period
 
 RECORDS = [
     IterationRecord(iteration=1, date="2026-05-01", task_id="a-1", agent=AgentInfo(session_id="s")),
@@ -30,3 +33,34 @@ RECORDS = [
 )
 def test_a_choice_of_entries(selection: Selection, numbers: set[int]) -> None:
     assert selection.numbers(RECORDS) == numbers
+
+
+TODAY = date(2026, 3, 4)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2026-03-01", date(2026, 3, 1), date(2026, 3, 1)),
+        ("2026-3-1", date(2026, 3, 1), date(2026, 3, 1)),
+        ("2026-2", date(2026, 2, 1), date(2026, 2, 28)),
+        ("2025-12", date(2025, 12, 1), date(2025, 12, 31)),
+        ("today", TODAY, TODAY),
+        ("Yesterday", date(2026, 3, 3), date(2026, 3, 3)),
+        ("1d", TODAY, TODAY),
+        ("30d", date(2026, 2, 3), TODAY),
+        ("2 weeks", date(2026, 2, 19), TODAY),
+        ("this week", date(2026, 3, 2), date(2026, 3, 8)),
+        ("last  week", date(2026, 2, 23), date(2026, 3, 1)),
+        ("this month", date(2026, 3, 1), date(2026, 3, 31)),
+        ("last month", date(2026, 2, 1), date(2026, 2, 28)),
+    ],
+)
+def test_days_as_people_name_them(text: str, first: date, last: date) -> None:
+    assert parse_period(text, TODAY) == (first, last)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-13-1", "2026-2-30", "d", "-3d", "9999 weeks!"])
+def test_what_names_no_days(text: str) -> None:
+    with pytest.raises(OptionError, match="names no days"):
+        parse_period(text, TODAY)

@@ -1,0 +1,97 @@
+"""``da-score cost``: what work cost, when, and what became of it."""
+
+import time
+from datetime import date, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
+from scoring.cli.output import reply
+from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.errors import OptionError
+from scoring.evidence.rules import ATTRIBUTED
+from scoring.log.load import load_iteration_log
+from scoring.log.selection import Period, parse_period
+from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.ledger import ledger
+from scoring.views.cost import GROUPINGS, cost_page, cost_sum, cost_sums, dearest, expenses
+from scoring.views.work_rows import work_rows
+
+
+@click.command(epilog="Example:  da-score cost last week --by model")
+@settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
+@click.argument("days", nargs=-1, metavar="[DAYS]")
+@click.option("--since", metavar="DAYS", help="Only from the first of these days on.")
+@click.option("--until", metavar="DAYS", help="Only up to the last of these days.")
+@click.option(
+    "--by",
+    type=click.Choice(tuple(GROUPINGS)),
+    default="day",
+    show_default=True,
+    help="What has a row of its own.",
+)
+@click.option("--timezone", metavar="ZONE", help="Whose days count, such as Europe/Paris.")
+def command(
+    settings: Settings,
+    days: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    by: str,
+    timezone: str | None,
+) -> None:
+    """Say what work cost, what became of what was paid for, and which work was dearest.
+
+    DAYS are a day (2026-06-03), a month (2026-06), the newest days (30d), today, yesterday, or
+    this or last week or month; all days by default. Costs are those of da-score work. Writes
+    nothing.
+    """
+    zone = _zone(timezone)
+    period = _period(" ".join(days), since, until, datetime.now(zone))
+
+    rules = outcome_rules(settings)
+    records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+    book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+    rows = work_rows(book.units, cache_dir_of(settings))
+    paid = expenses(rows, period, zone)
+
+    value = {
+        "timezone": timezone or f"this machine ({time.strftime('%Z')})",
+        "since": period.first.isoformat() if period and period.first > date.min else None,
+        "until": period.last.isoformat() if period else None,
+        "by": by,
+        "total": cost_sum("all", paid),
+        "groups": cost_sums(paid, by),
+        "dearest": dearest(paid),
+        "without_cost": sum(row.cost is None for row in rows) if period is None else 0,
+    }
+    reply(settings.json, value, cost_page(value))
+
+
+def _zone(name: str | None) -> ZoneInfo | None:
+    """Return the time zone of a name; None for the local one."""
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise OptionError(
+            f"--timezone {name!r} is not a time zone; write it as Europe/Paris or UTC"
+        ) from None
+
+
+def _period(days: str, since: str | None, until: str | None, now: datetime) -> Period | None:
+    """Return the days that are asked for; None for all."""
+    if days and (since or until):
+        raise OptionError("give DAYS, or --since and --until")
+    if days:
+        return parse_period(days, now.date())
+    if not (since or until):
+        return None
+
+    first, last = date.min, now.date()
+    if since:
+        first = parse_period(since, now.date()).first
+    if until:
+        last = parse_period(until, now.date()).last
+    return Period(first, last)

@@ -1,0 +1,232 @@
+"""What work cost, by day, week, month, session, model, harness or author, and the dearest of it.
+
+It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, datetime, tzinfo
+from typing import Any, NamedTuple
+
+from scoring.evidence.transcripts.facts import NS, QUARTER
+from scoring.log.selection import Period
+from scoring.outcomes.spending import Charge, Spending, sum_of_known
+from scoring.outcomes.unit import Unit
+from scoring.text import counted, short, shortened
+from scoring.views.shares import percent
+from scoring.views.spending_text import cost_text, models_text
+from scoring.views.table import AnyCell, Block, Column, Line, Table
+from scoring.views.work_pages import STATE_WORDS
+from scoring.views.work_rows import WorkRow
+
+FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
+"""What became of what was paid for. ``fixed`` landed and was fixed later; ``open`` may land."""
+
+_FATE_OF_STATE = {
+    "reverted": "taken_back",
+    "taken_back": "taken_back",
+    "lost": "nothing",
+    "talk": "talk",
+}
+_MOST_DEAREST = 10
+_MOST_GROUPS = 60
+
+
+class Expense(NamedTuple):
+    """What a unit paid for some responses at one price.
+
+    Attributes:
+        row: the unit.
+        harness: the harness that asked.
+        session: the id of its session.
+        charge: what the responses used and cost.
+        day: the day in the time zone that was asked for; None where it is not known.
+    """
+
+    row: WorkRow
+    harness: str
+    session: str
+    charge: Charge
+    day: date | None
+
+
+def expenses(
+    rows: Iterable[WorkRow], period: Period | None = None, zone: tzinfo | None = None
+) -> list[Expense]:
+    """Return what units paid for.
+
+    Args:
+        rows: the units.
+        period: the days that are wanted, in the time zone; None for all.
+        zone: the time zone of days; None for the local one.
+    """
+    wanted = []
+    for row in rows:
+        for (harness, session), spent in row.unit.spent.items():
+            spending = Spending(source="transcripts", spent=spent, ended=row.unit.ended)
+            for charge in spending.charges:
+                day = _day_of(charge, row.unit, zone)
+                if period is None or (day and period.first <= day <= period.last):
+                    wanted.append(Expense(row, harness, session, charge, day))
+    return wanted
+
+
+def _day_of(charge: Charge, unit: Unit, zone: tzinfo | None) -> date | None:
+    time = unit.ended
+    if charge.spent.quarter >= 0:
+        time = charge.spent.quarter * QUARTER
+    return None if time is None else datetime.fromtimestamp(time // NS, zone).date()
+
+
+def _week(day: date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def _dated(form: Callable[[date], str]) -> Callable[[Expense], str]:
+    return lambda expense: form(expense.day) if expense.day else ""
+
+
+GROUPINGS: dict[str, Callable[[Expense], str]] = {
+    "day": _dated(date.isoformat),
+    "week": _dated(_week),
+    "month": _dated(lambda day: day.isoformat()[:7]),
+    "session": lambda expense: expense.session,
+    "model": lambda expense: expense.charge.model,
+    "harness": lambda expense: expense.harness,
+    "author": lambda expense: expense.row.values["author"] or "",
+}
+"""By what costs are summed, and the name of the sum that an expense is in."""
+
+
+def fate_of(unit: Unit) -> str:
+    """Return which of :data:`FATES` a unit had."""
+    if unit.state == "landed":
+        return "fixed" if unit.defective else "landed"
+    return _FATE_OF_STATE.get(unit.state, "open")
+
+
+def cost_sum(name: str, paid: Sequence[Expense]) -> dict[str, Any]:
+    """Return the sum of some expenses, and what became of it, for JSON."""
+    by_fate = dict.fromkeys(FATES, 0.0)
+    unpriced: Counter[str] = Counter()
+    for expense in paid:
+        by_fate[fate_of(expense.row.unit)] += expense.charge.cost or 0.0
+        if expense.charge.cost is None:
+            unpriced[expense.charge.unpriced] += expense.charge.spent.responses
+
+    work = {expense.row.unit.unit for expense in paid if expense.row.unit.kind != "talk"}
+    return {
+        "name": name or "unknown",
+        "cost": sum_of_known(expense.charge.cost for expense in paid),
+        "units": len(work),
+        **by_fate,
+        "unpriced": dict(sorted(unpriced.items())),
+    }
+
+
+def cost_sums(paid: Iterable[Expense], grouping: str) -> list[dict[str, Any]]:
+    """Return the sums of expenses by one of :data:`GROUPINGS`.
+
+    Times come in their order, all else by its cost, the dearest first.
+    """
+    name_of = GROUPINGS[grouping]
+    groups: dict[str, list[Expense]] = {}
+    for expense in paid:
+        groups.setdefault(name_of(expense), []).append(expense)
+
+    sums = [cost_sum(name, group) for name, group in sorted(groups.items())]
+    if grouping not in ("day", "week", "month"):
+        sums.sort(key=lambda group: -(group["cost"] or 0.0))
+    return sums
+
+
+def dearest(paid: Iterable[Expense]) -> list[dict[str, Any]]:
+    """Return the units that cost most, for JSON: what they are, and where to look."""
+    by_unit: dict[str, list[Expense]] = {}
+    for expense in paid:
+        by_unit.setdefault(expense.row.unit.unit, []).append(expense)
+
+    units = []
+    for group in by_unit.values():
+        cost = sum_of_known(expense.charge.cost for expense in group)
+        if not cost:
+            continue
+        unit = group[0].row.unit
+        where = unit.commit or unit.first_line or f"session {group[0].session}"
+        described = {
+            key: group[0].row.values[key] for key in ("unit", "iteration", "ended", "state")
+        }
+        fate = fate_of(unit)
+        units.append(
+            {**described, "fate": fate, "cost": cost, "subject": unit.subject, "where": where}
+        )
+
+    units.sort(key=lambda unit: (-unit["cost"], unit["unit"]))
+    return units[:_MOST_DEAREST]
+
+
+def cost_page(value: dict[str, Any]) -> Iterator[Block]:
+    """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units."""
+    total = value["total"]
+    days = _days_text(value["since"], value["until"])
+    if not value["groups"]:
+        yield Line(f"No cost is known of {days}.")
+        return
+
+    units = counted(total["units"], "unit")
+    yield Line(f"{cost_text(total['cost'])} for {units} of work and talk, {days}", "bold")
+    yield Line(f"Days are those of {value['timezone']}.", "dim")
+    if total["unpriced"]:
+        responses = counted(sum(total["unpriced"].values()), "response has", "responses have")
+        yield Line(f"{responses} no known price: {models_text(total['unpriced'])}.")
+    if value["without_cost"]:
+        yield Line(f"The cost of {counted(value['without_cost'], 'other unit')} is not known.")
+
+    groups = value["groups"]
+    yield Line()
+    heads = [fate.replace("_", " ").upper() for fate in FATES]
+    columns = [Column(value["by"].upper()), Column("COST", right=True)]
+    columns += [Column(head, right=True) for head in heads]
+    shown = groups[-_MOST_GROUPS:] if value["by"] in ("day", "week") else groups[:_MOST_GROUPS]
+    yield Table(columns, [_sum_row(group) for group in (*shown, total)])
+    if len(shown) < len(groups):
+        yield Line(f"and {len(groups) - len(shown)} more: --json has all", "dim")
+
+    yield Line()
+    yield Line("The dearest", "bold")
+    dear_columns = (
+        Column("COST", right=True),
+        Column("ENDED"),
+        Column("STATE"),
+        Column("SUBJECT"),
+        Column("WHERE"),
+    )
+    yield Table(dear_columns, [_dearest_row(unit) for unit in value["dearest"]])
+
+
+def _days_text(since: str | None, until: str | None) -> str:
+    if since is None and until is None:
+        return "all days"
+    if since is None:
+        return f"all days until {until}"
+    if since == until:
+        return since
+    return f"{since} to {until}"
+
+
+def _sum_row(group: dict[str, Any]) -> list[AnyCell]:
+    cost = group["cost"]
+    shares = [f"{percent(group[fate] / cost)} %" if cost else "-" for fate in FATES]
+    return [shortened(group["name"]), cost_text(cost), *shares]
+
+
+def _dearest_row(unit: dict[str, Any]) -> list[AnyCell]:
+    state = STATE_WORDS.get(unit["state"], unit["state"])
+    if unit["fate"] == "fixed":
+        state = "landed, fixed later"
+    where = unit["where"]
+    if not where.startswith("session ") and ":" not in where:
+        where = short(where)
+    subject = shortened(unit["subject"]) or "-"
+    return [cost_text(unit["cost"]), (unit["ended"] or "-")[:10], state, subject, where]

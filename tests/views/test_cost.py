@@ -1,0 +1,119 @@
+"""``da-score cost``: sums by time and by whom, what became of them, and the dearest work."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.histories import DAY, TEXT, History, writes
+
+from scoring.views.cost import FATES, GROUPINGS
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    """Two commits that landed, a day apart, work that came to nothing, and talk."""
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.chdir(tmp_path)
+    session = made.session("s1")
+    for n in (1, 2):
+        second = n * DAY
+        writes(session, second, n, f"src/{n}.py")
+        mark = made.commit(second + 50, f"Add {n}", files={f"src/{n}.py": TEXT})
+        session.commits(second + 50, 10 + n, mark, f"Add {n}")
+    session.turn(2 * DAY + 400, 4)
+    writes(made.session("s2"), 3 * DAY, 500, "src/never.py")
+    made.commit(40 * DAY, "Much later")
+    made.write()
+    return made
+
+
+@pytest.fixture
+def cost(history: History, da_score: Any) -> Any:
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
+    return lambda *more, command="cost": da_score(command, *more, *places)
+
+
+def test_every_sum_is_that_of_work(cost: Any) -> None:
+    work = cost("--json", command="work").json
+    for grouping in GROUPINGS:
+        value = cost("--by", grouping, "--json").json
+        assert value["total"]["cost"] == pytest.approx(work["summary"]["cost"])
+        sums = [value["total"], *value["groups"]]
+        for one in sums:
+            assert sum(one[fate] for fate in FATES) == pytest.approx(one["cost"])
+        for key in ("cost", *FATES):
+            total = sum(one[key] for one in value["groups"])
+            assert total == pytest.approx(value["total"][key])
+    assert value["total"]["nothing"] == pytest.approx(work["summary"]["cost_lost"])
+    assert value["total"]["talk"] == pytest.approx(work["summary"]["cost_talk"])
+    costs = {unit["unit"]: unit["cost"] for unit in work["units"]}
+    assert [unit["cost"] for unit in value["dearest"]] == sorted(costs.values(), reverse=True)
+    for unit in value["dearest"]:
+        assert unit["cost"] == pytest.approx(costs[unit["unit"]])
+
+
+def test_days_are_those_of_the_time_zone(cost: Any) -> None:
+    def days(zone: str) -> list[str]:
+        return [one["name"] for one in cost("--timezone", zone, "--json").json["groups"]]
+
+    in_utc, in_line_islands = days("UTC"), days("Pacific/Kiritimati")
+    assert len(in_utc) == len(in_line_islands) == 3
+    assert in_line_islands > in_utc
+    shown = cost("--timezone", "Pacific/Kiritimati").out
+    assert "Days are those of Pacific/Kiritimati." in shown
+    assert "Days are those of this machine (UTC)." in cost().out
+
+
+def test_one_day_and_its_dearest_work(cost: Any) -> None:
+    first, *_ = cost("--json").json["groups"]
+    year, month, day = first["name"].split("-")
+    value = cost(f"{year}-{int(month)}-{int(day)}", "--json").json
+    assert value["total"]["cost"] == pytest.approx(first["cost"])
+    assert [unit["subject"] for unit in value["dearest"]] == ["Add 1"]
+    (unit,) = value["dearest"]
+    assert (unit["state"], len(unit["where"])) == ("landed", 40)
+    since = cost("--since", first["name"], "--until", first["name"], "--json").json
+    assert since["total"] == value["total"]
+
+
+def test_what_has_no_price_is_counted_and_never_priced_as_usual(
+    history: History, cost: Any
+) -> None:
+    (path,) = history.home.rglob("s1.jsonl")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for line in lines:
+        usage = (line.get("message") or {}).get("usage")
+        if usage:
+            usage["speed"] = "fast"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+    value = cost("--json").json
+    (model,) = value["total"]["unpriced"]
+    assert model.endswith(" (fast)")
+    responses = value["total"]["unpriced"][model]
+    assert f"{responses} responses have no known price: {model}." in cost().out
+    assert f"{responses} responses have no known price: {model}." in cost(command="work").out
+
+
+def test_days_without_cost_are_one_sentence(cost: Any) -> None:
+    assert cost("1999-12").out == "No cost is known of 1999-12-01 to 1999-12-31.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["whenever"], "'whenever' names no days"),
+        (["2026-2-30"], "'2026-2-30' names no days"),
+        (["--since", "soon"], "'soon' names no days"),
+        (["--timezone", "Mars"], "--timezone 'Mars' is not a time zone"),
+        (["today", "--since", "today"], "give DAYS, or --since and --until"),
+    ],
+)
+def test_wrong_usage_is_one_line(cost: Any, arguments: list[str], problem: str) -> None:
+    done = cost(*arguments)
+    assert done.status == 2
+    assert problem in done.err
+    assert done.err.count("\n") == 1
