@@ -2,6 +2,7 @@
 
 import time
 from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -14,8 +15,10 @@ from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.load import load_iteration_log
 from scoring.log.selection import Period, parse_period
 from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.ledger import ledger
-from scoring.views.cost import GROUPINGS, cost_page, cost_sum, cost_sums, dearest, expenses
+from scoring.outcomes.prices import stored_prices
+from scoring.views import cost
 from scoring.views.work_rows import work_rows
 
 
@@ -26,10 +29,15 @@ from scoring.views.work_rows import work_rows
 @click.option("--until", metavar="DAYS", help="Only up to the last of these days.")
 @click.option(
     "--by",
-    type=click.Choice(tuple(GROUPINGS)),
+    type=click.Choice(tuple(cost.GROUPINGS)),
     default="day",
     show_default=True,
     help="What has a row of its own.",
+)
+@click.option(
+    "--everything",
+    is_flag=True,
+    help="All sessions of this machine, by repository, harness and model.",
 )
 @click.option("--timezone", metavar="ZONE", help="Whose days count, such as Europe/Paris.")
 def command(
@@ -38,6 +46,7 @@ def command(
     since: str | None,
     until: str | None,
     by: str,
+    everything: bool,
     timezone: str | None,
 ) -> None:
     """Say what work cost, what became of what was paid for, and which work was dearest.
@@ -49,23 +58,33 @@ def command(
     zone = _zone(timezone)
     period = _period(" ".join(days), since, until, datetime.now(zone))
 
+    value: dict[str, Any] = {
+        "timezone": timezone or f"this machine ({time.strftime('%Z')})",
+        "since": period.first.isoformat() if period and period.first > date.min else None,
+        "until": period.last.isoformat() if period else None,
+    }
+    if everything:
+        used = used_by_sessions(sources(settings, ATTRIBUTED))
+        with stored_prices(cache_dir_of(settings)):
+            value["everything"] = cost.everything(used, period, zone)
+        reply(settings.json, value, cost.everything_page(value))
+        return
+
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
     book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
     rows = work_rows(book.units, cache_dir_of(settings))
-    paid = expenses(rows, period, zone)
+    with stored_prices(cache_dir_of(settings)):
+        paid = cost.expenses(rows, period, zone)
 
-    value = {
-        "timezone": timezone or f"this machine ({time.strftime('%Z')})",
-        "since": period.first.isoformat() if period and period.first > date.min else None,
-        "until": period.last.isoformat() if period else None,
+    value |= {
         "by": by,
-        "total": cost_sum("all", paid),
-        "groups": cost_sums(paid, by),
-        "dearest": dearest(paid),
+        "total": cost.cost_sum("all", paid),
+        "groups": cost.cost_sums(paid, by),
+        "dearest": cost.dearest(paid),
         "without_cost": sum(row.cost is None for row in rows) if period is None else 0,
     }
-    reply(settings.json, value, cost_page(value))
+    reply(settings.json, value, cost.cost_page(value))
 
 
 def _zone(name: str | None) -> ZoneInfo | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from scoring.evidence.transcripts.facts import NS, QUARTER
 from scoring.log.selection import Period
+from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, short, shortened
@@ -65,14 +66,17 @@ def expenses(
         for (harness, session), spent in row.unit.spent.items():
             spending = Spending(source="transcripts", spent=spent, ended=row.unit.ended)
             for charge in spending.charges:
-                day = _day_of(charge, row.unit, zone)
-                if period is None or (day and period.first <= day <= period.last):
+                day = _day_of(charge, row.unit.ended, zone)
+                if _is_in(day, period):
                     wanted.append(Expense(row, harness, session, charge, day))
     return wanted
 
 
-def _day_of(charge: Charge, unit: Unit, zone: tzinfo | None) -> date | None:
-    time = unit.ended
+def _is_in(day: date | None, period: Period | None) -> bool:
+    return period is None or (day is not None and period.first <= day <= period.last)
+
+
+def _day_of(charge: Charge, time: int | None, zone: tzinfo | None) -> date | None:
     if charge.spent.quarter >= 0:
         time = charge.spent.quarter * QUARTER
     return None if time is None else datetime.fromtimestamp(time // NS, zone).date()
@@ -203,6 +207,72 @@ def cost_page(value: dict[str, Any]) -> Iterator[Block]:
         Column("WHERE"),
     )
     yield Table(dear_columns, [_dearest_row(unit) for unit in value["dearest"]])
+
+
+def everything(
+    used: Iterable[UsedBySession], period: Period | None, zone: tzinfo | None
+) -> dict[str, list[dict[str, Any]]]:
+    """Return what all sessions of the machine cost, by repository, harness and model, for JSON.
+
+    Args:
+        used: what they used.
+        period: as for :func:`expenses`.
+        zone: as for :func:`expenses`.
+    """
+    groups: dict[str, dict[str, list[tuple[UsedBySession, Charge]]]] = {}
+    for use in used:
+        for charge in use.spending.charges:
+            if not _is_in(_day_of(charge, None, zone), period):
+                continue
+            names = {"repository": use.repository, "harness": use.session[0]}
+            for kind, name in (*names.items(), ("model", charge.model), ("all", "all")):
+                groups.setdefault(kind, {}).setdefault(name, []).append((use, charge))
+
+    return {
+        kind: sorted(
+            (_machine_sum(name, paid) for name, paid in named.items()),
+            key=lambda one: (-(one["cost"] or 0.0), one["name"]),
+        )
+        for kind, named in groups.items()
+    }
+
+
+def _machine_sum(name: str, paid: Sequence[tuple[UsedBySession, Charge]]) -> dict[str, Any]:
+    unpriced = [charge for _, charge in paid if charge.cost is None]
+    return {
+        "name": name or "unknown",
+        "cost": sum_of_known(charge.cost for _, charge in paid),
+        "sessions": len({use.session for use, _ in paid}),
+        "responses": sum(charge.spent.responses for _, charge in paid),
+        "unpriced_responses": sum(charge.spent.responses for charge in unpriced),
+    }
+
+
+def everything_page(value: dict[str, Any]) -> Iterator[Block]:
+    """Yield what all sessions of the machine cost."""
+    days = _days_text(value["since"], value["until"])
+    if not value["everything"]:
+        yield Line(f"No cost is known of {days}.")
+        return
+
+    (total,) = value["everything"]["all"]
+    sessions = counted(total["sessions"], "session")
+    yield Line(f"{cost_text(total['cost'])} for {sessions} on this machine, {days}", "bold")
+    yield Line(f"Days are those of {value['timezone']}.", "dim")
+    for kind in ("repository", "harness", "model"):
+        yield Line()
+        columns = (
+            Column(kind.upper()),
+            Column("COST", right=True),
+            Column("SESSIONS", right=True),
+            Column("RESPONSES", right=True),
+            Column("WITHOUT A PRICE", right=True),
+        )
+        rows = []
+        for one in value["everything"][kind]:
+            counts = (one["sessions"], one["responses"], one["unpriced_responses"])
+            rows.append((one["name"], cost_text(one["cost"]), *counts))
+        yield Table(columns, rows)
 
 
 def _days_text(since: str | None, until: str | None) -> str:

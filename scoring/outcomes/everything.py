@@ -1,0 +1,147 @@
+"""What all sessions of this machine used, by repository: each response in exactly one of them."""
+
+import os
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from scoring.errors import GitError
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.counting import count_lines, last_lines
+from scoring.evidence.transcripts.streams import (
+    File,
+    Session,
+    SessionKey,
+    count_once,
+    order_lines,
+)
+from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.outcomes.spending import Spending
+
+NO_REPOSITORY = "no repository"
+"""The name for work that is in no repository of this machine, as far as that can be told."""
+
+
+class UsedBySession(NamedTuple):
+    """What a session used for one repository.
+
+    Attributes:
+        repository: the top folder of its main work tree, or :data:`NO_REPOSITORY`.
+        session: the harness, and the id of the session.
+        spending: what was used.
+    """
+
+    repository: str
+    session: SessionKey
+    spending: Spending
+
+
+def used_by_sessions(sources: Sources) -> list[UsedBySession]:
+    """Return what all sessions used that the sources have.
+
+    Whose work a line is follows the rules by which ``work`` finds that of one repository. Where
+    several repositories have a line by these, it is that of the sources, or else of the first.
+
+    Raises:
+        NotARepositoryError: the sources' folder is not in a work tree.
+    """
+    own = GitRepository(sources.repo_dir)
+    with sources.transcripts().start() as scan:
+        assert isinstance(scan, AttributedScan)
+        sessions = scan.sessions(
+            lambda trees, shas: _neighbourhood(own, trees, shas, sources.worktrees)
+        )
+
+    files = _files_of(sessions)
+    owners = {id(file): [""] * len(file.numbers) for file in files}
+    _claim(files, owners, _name_of(own))
+    shas = {commit.sha for session in sessions for commit in session.made}
+    for repository in _other_repositories(files, own):
+        for file in files:
+            file.here = bytearray()
+        _neighbourhood(repository, WorkTrees(repository), shas).mark(sessions)
+        _claim(files, owners, _name_of(repository))
+
+    return _count(files, sessions, owners)
+
+
+def _neighbourhood(
+    repository: GitRepository,
+    trees: WorkTrees,
+    shas: Collection[str],
+    worktrees: Sequence[str] = (),
+) -> Neighbourhood:
+    present = {name for name, sha in repository.resolve(shas).items() if sha}
+    urls = [setting.url for setting in repository.remotes]
+    return Neighbourhood(trees, worktrees, lambda: urls, present.__contains__)
+
+
+def _files_of(sessions: Iterable[Session]) -> list[File]:
+    files: dict[int, File] = {}
+    for session in sessions:
+        for file in session.files:
+            files[id(file)] = file
+    return list(files.values())
+
+
+def _name_of(repository: GitRepository) -> str:
+    return (repository.work_tree_tops or [str(repository.common_dir)])[0]
+
+
+def _claim(files: Iterable[File], owners: Mapping[int, list[str]], name: str) -> None:
+    """Give the lines that are marked, and that nobody has yet, to a repository."""
+    for file in files:
+        names = owners[id(file)]
+        for index, is_here in enumerate(file.here):
+            if is_here and not names[index]:
+                names[index] = name
+
+
+def _other_repositories(files: Iterable[File], own: GitRepository) -> list[GitRepository]:
+    """Return the repositories of the folders in which sessions worked, but for one."""
+    tops: set[Path] = set()
+    for file in files:
+        for span in file.events.spans:
+            if os.path.isabs(span.cwd) and "\0" not in span.cwd:
+                folders = (Path(span.cwd), *Path(span.cwd).parents)
+                tops.update(next(([top] for top in folders if (top / ".git").exists()), ()))
+
+    repositories: dict[Path, GitRepository] = {}
+    for top in sorted(tops):
+        try:
+            repository = GitRepository(top)
+        except GitError:  # it is broken, or belongs to another user
+            continue
+        repositories.setdefault(repository.common_dir.resolve(), repository)
+    repositories.pop(own.common_dir.resolve(), None)
+    return list(repositories.values())
+
+
+def _count(
+    files: Sequence[File], sessions: Sequence[Session], owners: Mapping[int, list[str]]
+) -> list[UsedBySession]:
+    """Return what the lines of each repository and session used."""
+    for file in files:
+        file.here = bytearray(b"\1") * len(file.numbers)
+    lines = 1 + max((line for file in files for line in file.ids), default=-1)
+    count_once(files, lines, order_lines(sessions))
+
+    parts = array("q", [-1]) * lines
+    names: dict[tuple[str, SessionKey], int] = {}
+    for file in files:
+        for line, fresh, owner in zip(file.ids, file.fresh, owners[id(file)], strict=True):
+            if fresh:
+                key = (owner or NO_REPOSITORY, (file.harness.name, file.owner))
+                parts[line] = names.setdefault(key, len(names))
+
+    groups = [range(part, part + 1) for part in range(len(names))]
+    counted, _ = count_lines(files, parts, groups, last_lines(files, parts))
+    return [
+        UsedBySession(repository, session, Spending("transcripts", facts.stated))
+        for (repository, session), facts in zip(names, counted, strict=True)
+        if facts.turns
+    ]
