@@ -29,12 +29,16 @@ _STATED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 
 
 class Repository(NamedTuple):
-    """A trunk, and what became of each of its commits when no message is read."""
+    """A trunk, and what became of each of its commits when no message is read.
+
+    The lines of those in ``unread`` are not all in this clone.
+    """
 
     name: str
     commits: Mapping[str, Commit]
     history: LineHistory
     undone: Mapping[str, Undone]
+    unread: frozenset[str]
 
 
 def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Repository:
@@ -54,7 +58,8 @@ def read(path: Path, most: int, trunk: str | None, cache_dir: Path | None) -> Re
     )
     asked = [TrunkWork(sha) for sha in graph.trunk[:most] if len(graph.parents[sha]) == 1]
     undone = {each.commit: found for each, found in work.undone(asked).items()}
-    return Repository(path.resolve().name, commits, opened.lines, undone)
+    unread = frozenset(each.commit for each, fate in work.fates(asked).items() if fate is None)
+    return Repository(path.resolve().name, commits, opened.lines, undone, unread)
 
 
 def stated_reverts(repository: Repository) -> dict[str, str]:
@@ -74,7 +79,9 @@ def _is_whole(repository: Repository, work: str, revert: str) -> bool:
     seconds = (repository.commits[revert].time or 0) - (repository.commits[work].time or 0)
     patch = repository.history.patch(work, repository.commits[work].parents[0])
     other = repository.history.patch(revert, repository.commits[revert].parents[0])
-    if patch is None or other is None or seconds > HORIZON_DAYS * DAY:
+    if patch is None or other is None or work in repository.unread:
+        return False
+    if seconds > HORIZON_DAYS * DAY:
         return False
     code = inversion(patch, other, is_code)
     return code.added + code.removed >= LEAST_LINES

@@ -17,6 +17,7 @@ from scoring.cli.reading import (
     sources,
 )
 from scoring.evidence.facts import Evidence
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import subjects_of
 from scoring.examine import PreloadedEvidence
 from scoring.log.selection import Selection
@@ -26,6 +27,7 @@ from scoring.scored import LogSummary, ScoredIteration
 from scoring.sidecars.meaning import kept_meaning
 from scoring.sidecars.provenance import Loss
 from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
+from scoring.views.work_pages import notes_on_history
 from scoring.views.work_rows import work_of
 
 _MEMORY_FOR_JSON = 8 << 20
@@ -111,6 +113,12 @@ def _work_to_show(
     Takes the evidence out of its list, so that memory does not hold it while the page is made.
     """
     view = log_view(settings, selection=selection, outcomes=True)
+    horizon_days = outcome_rules(settings).horizon_days
+    notes: tuple[str, ...] = ()
+    if evidence:
+        git = evidence[0].evidence.git
+        assert isinstance(git, AttributedHistory)
+        notes = tuple(notes_on_history(git.trunk, git.tip_time, horizon_days))
     rows = work_of(view, evidence.pop() if evidence else None)
 
     commits = [line.commit for line in log.lines if line.commit]
@@ -118,7 +126,7 @@ def _work_to_show(
 
     about = meaning_key(settings, log.rubric.version)
     meaning = kept_meaning(cache_dir_of(settings), about, log.marks)
-    return RunShown(rows, subjects, meaning, outcome_rules(settings).horizon_days)
+    return RunShown(rows, subjects, meaning, horizon_days, notes=notes)
 
 
 def _nothing_to_show(settings: Settings, selection: Selection, shows_work: bool) -> str:

@@ -20,8 +20,7 @@ from scoring.outcomes.ledger import ledger
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare, newest_landed
 from scoring.views.look_at import look_at
-from scoring.views.table import Line
-from scoring.views.work_pages import work_page
+from scoring.views.work_pages import notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, is_since, work_by, work_rows, work_summary
 from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
 
@@ -153,10 +152,10 @@ def command(
         "by": work_by(rows),
         "look_at": look_at(rows),
     }
-    unread: list[Line] = []
+    notes = [*notes_on_history(book.trunk, book.tip_time, rules.horizon_days, book.left_out)]
     if not book.units:
-        unread = [Line(f"{one}.") for one in sessions_not_read(evidence_sources.places)]
-    reply(settings.json, value, [*work_page(rows, rules.horizon_days), *unread])
+        notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
+    reply(settings.json, value, work_page(rows, rules.horizon_days, notes))
 
 
 def _sides(

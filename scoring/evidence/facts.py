@@ -134,7 +134,9 @@ class Evidence:
 
         if sources.rules.as_observed:
             cache_dir = sources.cache_dir if sources.reading.get("keep", True) else None
-            return sources.rules.git(repository, every, sources.trunk, cache_dir=cache_dir)
+            return sources.rules.git(
+                repository, every, sources.trunk, cache_dir=cache_dir, warn=sources.warn
+            )
 
         count = _ENTRIES_BEFORE
         while True:

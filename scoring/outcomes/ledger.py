@@ -10,7 +10,7 @@ from scoring.evidence.attribution.attributed import AllWork, AttributedScan
 from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import SessionKey
@@ -33,10 +33,16 @@ class Ledger(NamedTuple):
     Attributes:
         units: the units, by when they ended.
         caller: the name and the address of the caller in git.
+        trunk: where the work was to land.
+        tip_time: when its newest commit was made, in seconds since 1970; None without one.
+        left_out: transcripts that are not of this repository, where none of it was found.
     """
 
     units: list[Unit]
     caller: Author
+    trunk: Trunk
+    tip_time: int | None
+    left_out: int = 0
 
 
 class _Commits(NamedTuple):
@@ -108,7 +114,10 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
 
     work = [unit for unit in units.values() if unit.lines or unit.kind == "commit"]
     work.sort(key=lambda unit: (unit.ended or 0, unit.unit))
-    return Ledger(work, caller)
+    left_out = 0
+    if not any(unit.lines for unit in work):
+        left_out = sum(bool(file.left_out) for file in scan.survey().files)
+    return Ledger(work, caller, git.trunk, git.tip_time, left_out)
 
 
 # Commits

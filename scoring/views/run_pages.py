@@ -49,6 +49,7 @@ class RunShown(Frozen, frozen=True):
         terminal: whether it is shown on a terminal.
         every: whether a terminal shows all iterations, and not only the last.
         sessions: whether sessions are shown although they are many.
+        notes: what people should know of the history that was judged.
     """
 
     rows: Sequence[WorkRow] = ()
@@ -58,6 +59,7 @@ class RunShown(Frozen, frozen=True):
     terminal: bool = False
     every: bool = False
     sessions: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def run_page(
@@ -77,7 +79,7 @@ def run_page(
         yield from _reference_page(scored, source, written)
         return
 
-    yield from became_page(more.rows, more.horizon_days)
+    yield from became_page(more.rows, more.horizon_days, more.notes)
     yield Line()
     yield from _scores_page(scored, source, more)
     yield Line()

@@ -1,8 +1,12 @@
 """What became of the work, for people: ``run``, ``work`` and ``report`` begin with this."""
 
-from collections.abc import Iterator, Sequence
+import datetime
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from scoring.evidence.git.facts import Trunk
+from scoring.outcomes.outcome import DAY
 from scoring.text import counted
 from scoring.views.comparisons import Group, comparisons, months, trend
 from scoring.views.look_at import look_at_page
@@ -42,14 +46,43 @@ _BY_STATE = (
 )
 
 
-def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
+def notes_on_history(
+    trunk: Trunk, tip_time: int | None, horizon_days: float, left_out: int = 0
+) -> Iterator[str]:
+    """Yield a sentence for each thing to know of a history: its trunk, its age, what is cut off.
+
+    Args:
+        trunk: the trunk.
+        tip_time: when its newest commit was made, in seconds since 1970; None without one.
+        horizon_days: how many days without a commit are worth a sentence.
+        left_out: transcripts that are not of this repository, where none of it was found.
+    """
+    if trunk.doubt:
+        yield f"The trunk is {trunk.name}: {trunk.doubt}."
+    if tip_time is not None and time.time() - tip_time > horizon_days * DAY:
+        day = datetime.datetime.fromtimestamp(tip_time, tz=datetime.UTC).date()
+        yield f"What became of it is as of {day}, the newest commit of {trunk.name}."
+    if trunk.shallow:
+        yield (
+            "This is a shallow clone, and history is cut: whether work off the trunk landed is "
+            "unclear, and so is what was undone before it begins (git fetch --unshallow)."
+        )
+    if left_out:
+        files = counted(left_out, "transcript was", "transcripts were")
+        yield f"No session of this repository was found; {files} left out (da-score doctor)."
+
+
+def work_page(
+    rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()
+) -> Iterator[Block]:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
         rows: the work.
         horizon_days: how many days after it landed work is judged.
+        notes: what people should know of the history that was judged.
     """
-    yield from became_page(rows, horizon_days)
+    yield from became_page(rows, horizon_days, notes)
     if not rows:
         return
 
@@ -59,18 +92,23 @@ def work_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
     yield from look_at_page(rows)
 
 
-def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]:
+def became_page(
+    rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()
+) -> Iterator[Block]:
     """Yield what became of the work and what it cost, then the same by harness, model and month.
 
     Args:
         rows: the work.
         horizon_days: how many days after it landed work is judged.
+        notes: what people should know of the history that was judged.
     """
+    lines_of_notes = [Line(note, "dim") for note in notes]
     if not rows:
         yield Line(
             "No work is here: no entry and no session of this repository, "
             "or none that the options choose."
         )
+        yield from lines_of_notes
         return
 
     work = Group.of("", rows)
@@ -84,6 +122,9 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float) -> Iterator[Block]
         yield Line(f"No figure includes the {agents} that left no transcript here.", "dim")
 
     yield Line()
+    if lines_of_notes:
+        yield from lines_of_notes
+        yield Line()
     yield from _comparison_blocks(rows)
 
 
@@ -108,7 +149,7 @@ def _fixed_sentence(work: Group, horizon_days: float) -> str:
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
     fixed = work.fixed
     if not fixed.whole:
-        return f"None of their commits has been on the trunk for {days}."
+        return f"None of their commits can be judged yet, which takes {days} on the trunk."
 
     verb = "was" if fixed.part == 1 else "were"
     return f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.doors import watched_doors
 from helpers.harness_lines import cases, stamp
 from helpers.histories import DAY, TEXT, History, Session, output_of, writes
 from helpers.repos import START, Repo
@@ -857,3 +858,78 @@ def test_an_iteration_says_the_subject_of_its_commit_the_sessions_beside_it_and_
             [],
         )
         assert other["subject"] == "By hand"
+
+
+def test_a_warm_question_reads_no_patch_and_starts_git_a_fixed_few_times(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, da_score: Any
+) -> None:
+    def warm_starts(units: int) -> list[list[str]]:
+        history = History(tmp_path / str(units))
+        monkeypatch.setenv("HOME", str(history.home))
+        for n in range(units):
+            session = history.session(f"s{n}")
+            text = TEXT.replace("made", f"made{n}")
+            writes(session, 1000 * n, 10 * n, f"src/{n}.py", text)
+            mark = history.commit(1000 * n + 50, f"Step {n}", files={f"src/{n}.py": text})
+            session.commits(1000 * n + 50, 10 * n + 2, mark, f"Step {n}")
+            history.entry(mark, f"Step {n}", f"s{n}")
+        history.commit(30 * DAY, "Later")
+        history.write()
+
+        places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+        command = ("work", *places, "--cache-dir", str(tmp_path / f"cache{units}"))
+        da_score(*command)
+        with watched_doors() as doors:
+            da_score(*command)
+        return doors.commands
+
+    few = warm_starts(2)
+    many = warm_starts(12)
+    assert len(few) == len(many) <= 20
+    assert not any("--patch" in command for command in many)
+
+
+def test_a_missing_blob_costs_the_answer_about_one_unit(history: History, da_score: Any) -> None:
+    """As in a partial clone without its remote: one warning, and no command ends."""
+    committed(history)
+    writes(history.session("s2"), 300, 3, "src/b.py")
+    history.commit(2 * DAY, "By hand", files={"src/b.py": TEXT.replace("made", "hand")})
+    history.commit(30 * DAY, "Later")
+    history.write()
+    Repo.at(history.repo).lose("main:src/b.py")
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    found = da_score("work", *places, "--no-cache", "--json")
+    states = {unit["kind"]: unit["state"] for unit in json.loads(found.out)["units"]}
+    assert (found.status, states) == (0, {"commit": "landed", "rest": "unclear"})
+    assert found.err.count("warning") == 1
+
+
+@cases(
+    "arrange, note",
+    {
+        "an old clock": (Repo.head, "as of 2026-05-12, the newest commit of main."),
+        "a shallow clone": (
+            lambda repo: (repo.path / ".git/shallow").write_text(f"{repo.head('main~1')}\n"),
+            "This is a shallow clone, and history is cut:",
+        ),
+        "a stale origin/HEAD": (
+            lambda repo: (
+                repo.git("update-ref", "refs/remotes/origin/master", "main~1"),
+                repo.git("update-ref", "refs/remotes/origin/main", "main"),
+                repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/master"),
+            ),
+            "run git remote set-head origin --auto.",
+        ),
+    },
+)
+@pytest.mark.parametrize("command", ["work", "run"])
+def test_what_was_judged_is_said(
+    history: History, da_score: Any, arrange: Callable[[Repo], object], note: str, command: str
+) -> None:
+    committed(history)
+    history.commit(30 * DAY, "Later")
+    history.write()
+    arrange(Repo.at(history.repo))
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    rubric = ("--rubric", "3.1.0") if command == "run" else ()
+    assert note in da_score(command, *places, "--no-cache", *rubric).out

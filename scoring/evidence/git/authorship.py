@@ -240,10 +240,11 @@ class AttributedHistory(TrunkHistory):
 
         decided = []
         for landing, work in zip(landings, works, strict=True):
-            found = undone[work] if work is not None else STANDS
-            by = found.taken_back.by if found.taken_back else None
-            reverted_by = by if found.state == "reverted" else None
-            decided.append(replace(landing, reverted_by=reverted_by, undone=found))
+            answer = undone[work] if work is not None else STANDS
+            reverted_by = None
+            if answer.taken_back and answer.state == "reverted":
+                reverted_by = answer.taken_back.by
+            decided.append(replace(landing, reverted_by=reverted_by, undone=answer))
         return decided
 
     @cached_property

@@ -6,7 +6,7 @@ Each line is followed forwards, as ``git blame -w`` follows it back.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.changes import CommitPair
@@ -126,11 +126,15 @@ class _FollowedLines:
     def of(self, parts: Collection[str], state: State) -> set[int]:
         """Return the ids of the lines of some commits that a state has."""
         commits = frozenset(parts)
+        paths: set[str] = set()
+        for commit in parts:
+            paths |= self.paths.get(commit, set())
+
         ids: set[int] = set()
-        for path in {path for commit in parts for path in self.paths.get(commit, ())}:
-            ids.update(
-                line for line in state.get(path, ()) if line and self.owners[line] in commits
-            )
+        for path in paths:
+            for line in state.get(path, ()):
+                if line and self.owners[line] in commits:
+                    ids.add(line)
         return ids
 
 
@@ -146,7 +150,10 @@ def fates(
     Raises:
         GitError: the trunk cannot be read.
     """
-    lines = _FollowedLines(Counter(part for work in works for part in work.parts))
+    waiting = Counter[str]()
+    for work in works:
+        waiting.update(work.parts)
+    lines = _FollowedLines(waiting)
     order = _commits_to_read(graph, works, set(lines.waiting))
     begins = defaultdict[str, list[int]](list)
     ends = defaultdict[str, list[int]](list)
@@ -165,19 +172,19 @@ def fates(
 
         for index in ends.get(commit, ()):
             work = works[index]
-            own = added.pop(index)
+            lines_of_work = added.pop(index)
             if index in unknown or not walk.unread.isdisjoint(work.parts):
                 yield index, None
             else:
-                yield index, _fate(own, work, state, graph, lines)
+                yield index, _fate(lines_of_work, work, state, graph, lines)
             lines.drop(work.parts)
 
 
 def _fate(
-    own: set[int], work: FollowedWork, state: State, graph: CommitGraph, lines: _FollowedLines
+    added: set[int], work: FollowedWork, state: State, graph: CommitGraph, lines: _FollowedLines
 ) -> Fate:
     end = graph.mainline_index.get(work.until, 0)
-    gone = sorted(own - lines.of(work.parts, state))
+    gone = sorted(added - lines.of(work.parts, state))
     taken: list[tuple[str, ...]] = []
     taken_by = Counter[str]()
     for line in gone:
@@ -187,7 +194,7 @@ def _fate(
         merge = lines.lost_in(line)
         if merge is not None and not takers and graph.introduced[merge] >= end:
             taken_by[merge] += 1
-    return Fate(len(own), tuple(taken), taken_by)
+    return Fate(len(added), tuple(taken), taken_by)
 
 
 def _commits_to_read(
@@ -207,8 +214,15 @@ def _commits_to_read(
 class _Side(NamedTuple):
     """One parent of a commit: the state there, and what the commit changes against it."""
 
-    before: State
+    state: State
     patch: Patch
+
+
+class _Version(NamedTuple):
+    """A file in one parent of a merge: the state there, and what the merge changes of the file."""
+
+    state: State
+    file: FilePatch | None
 
 
 class _Walk:
@@ -231,14 +245,18 @@ class _Walk:
 
     def states(self, order: Sequence[str]) -> Iterator[tuple[str, State]]:
         """Yield each commit, and where the followed lines are in it."""
-        parents = {
-            commit: [p for p in self._graph.parents[commit] if p in self._graph] for commit in order
-        }
-        children = Counter(parent for commit in order for parent in parents[commit])
-        pairs = [
-            CommitPair(commit, parent) for commit in order for parent in parents[commit] or [""]
-        ]
-        simple = self._simple_merges([pair for pair in pairs if len(parents[pair.commit]) > 1])
+        parents = {commit: self._parents_here(commit) for commit in order}
+        children = Counter[str]()
+        pairs: list[CommitPair] = []
+        of_merges: list[CommitPair] = []
+        for commit in order:
+            children.update(parents[commit])
+            pairs_here = [CommitPair(commit, parent) for parent in parents[commit] or [""]]
+            pairs += pairs_here
+            if len(pairs_here) > 1:
+                of_merges += pairs_here
+
+        simple = self._simple_merges(of_merges)
         patches = self._history.patches([pair for pair in pairs if pair not in simple])
 
         states: dict[str, State] = {}
@@ -247,47 +265,55 @@ class _Walk:
             for parent in parents[commit] or [""]:
                 children[parent] -= 1
                 if children[parent] > 0:
-                    before = dict(states.get(parent, {}))
+                    state = dict(states.get(parent, {}))
                 else:
-                    before = states.pop(parent, {})
+                    state = states.pop(parent, {})
                 pair = CommitPair(commit, parent)
                 patch = simple[pair] if pair in simple else next(patches)
-                sides.append(self._side(pair, before, patch))
+                sides.append(self._side(pair, state, patch))
 
-            state = self._step(*sides[0], commit) if len(sides) == 1 else self._merge(sides, commit)
+            if len(sides) == 1:
+                state = self._step(*sides[0], commit)
+            else:
+                state = self._merge(sides, commit)
             if children[commit]:
                 states[commit] = state
             yield commit, state
 
-    def _side(self, pair: CommitPair, before: State, patch: Patch | None) -> _Side:
+    def _parents_here(self, commit: str) -> list[str]:
+        """Return the parents of a commit, without those where a shallow clone ends."""
+        return [parent for parent in self._graph.parents[commit] if parent in self._graph]
+
+    def _side(self, pair: CommitPair, state: State, patch: Patch | None) -> _Side:
         if patch is None:
             self.unread.add(pair.commit)
-            return _Side(before, [])
-        return _Side(before, [*patch, *self._split_files(pair, before, patch)])
+            return _Side(state, [])
+        return _Side(state, [*patch, *self._split_files(pair, state, patch)])
 
     def _simple_merges(self, pairs: Sequence[CommitPair]) -> dict[CommitPair, Patch]:
         """Return what merges change that have no file of which each parent has other content."""
         sides: dict[str, dict[CommitPair, Patch]] = {}
+        unread: set[str] = set()
         for pair, patch in zip(pairs, self._history.files(pairs), strict=True):
-            sides.setdefault(pair.commit, {})[pair] = patch
+            if patch is None:
+                unread.add(pair.commit)
+            else:
+                sides.setdefault(pair.commit, {})[pair] = patch
 
         simple: dict[CommitPair, Patch] = {}
-        for merge in sides.values():
-            changed = [
-                {file.path for file in patch if file.status != "D"} for patch in merge.values()
-            ]
-            if not set.intersection(*changed):
-                simple |= merge
+        for merge, patches in sides.items():
+            changed = [set(_files_after(patch)) for patch in patches.values()]
+            if merge not in unread and not set.intersection(*changed):
+                simple |= patches
         return simple
 
-    def _split_files(self, pair: CommitPair, before: State, patch: Patch) -> Patch:
+    def _split_files(self, pair: CommitPair, state: State, patch: Patch) -> Patch:
         """Return the new files that were split off renamed ones that have followed lines."""
         follows_all = pair.commit in self._followed
-        sources = [
-            file.old_path
-            for file in patch
-            if file.status == "R" and (follows_all or file.old_path in before)
-        ]
+        sources = []
+        for file in patch:
+            if file.status == "R" and (follows_all or file.old_path in state):
+                sources.append(file.old_path)
         if not 0 < len(sources) <= _MOST_SPLITS:
             return []
 
@@ -300,11 +326,10 @@ class _Walk:
     def _step(self, state: State, patch: Patch, commit: str) -> State:
         """Return the state after a commit, and note which lines it took."""
         owner = commit if commit in self._followed else ""
-        old = {
-            file.old_path: state[file.old_path]
-            for file in patch
-            if file.status != "A" and file.old_path in state
-        }
+        old = {}
+        for file in patch:
+            if file.status != "A" and file.old_path in state:
+                old[file.old_path] = state[file.old_path]
         for file in patch:
             if file.status in "DRT":
                 state.pop(file.old_path, None)
@@ -312,8 +337,8 @@ class _Walk:
         for file in patch:
             if file.status == "D":
                 continue
-            before = old.get(file.old_path, []) if file.status in "MR" else []
-            ids = self._changed(before, file, owner)
+            old_lines = old.get(file.old_path, []) if file.status in "MR" else []
+            ids = self._changed(old_lines, file, owner)
             if any(ids):
                 state[file.path] = ids
                 if file.status == "R":
@@ -329,19 +354,19 @@ class _Walk:
             self._lines.take((line for line in ids if line not in kept), commit)
         return state
 
-    def _changed(self, before: LineIds, file: FilePatch, owner: str) -> LineIds:
+    def _changed(self, old_lines: LineIds, file: FilePatch, owner: str) -> LineIds:
         """Return the lines of a file after a commit.
 
         Args:
-            before: its lines before.
+            old_lines: its lines before.
             file: what the commit changes.
             owner: the commit, where the lines that it adds are followed; else "".
         """
         if not file.hunks:
-            return before
+            return old_lines
 
         ids: LineIds = []
-        for counting, unchanged in self._hunks(before, file):
+        for counting, unchanged in self._hunks(old_lines, file):
             ids += unchanged
             if owner:
                 ids += self._lines.new(owner, file.path, counting)
@@ -351,7 +376,7 @@ class _Walk:
             ids.pop()
         return ids
 
-    def _hunks(self, before: LineIds, file: FilePatch) -> Iterator[tuple[list[bool], LineIds]]:
+    def _hunks(self, old_lines: LineIds, file: FilePatch) -> Iterator[tuple[list[bool], LineIds]]:
         """Yield for each hunk which of its new lines count, and the unchanged lines above it.
 
         The lines below the last hunk come last, with no new ones.
@@ -359,27 +384,27 @@ class _Walk:
         counts = self._counts(file.path)
         top = 0
         for hunk in file.hunks:
-            unchanged = before[top : hunk.start]
-            missing = hunk.start - max(top, len(before))
+            unchanged = old_lines[top : hunk.start]
+            missing = hunk.start - max(top, len(old_lines))
             yield [counts and key != 0 for key in hunk.added], unchanged + [0] * missing
             top = hunk.start + hunk.removed_count
-        yield [], before[top:]
+        yield [], old_lines[top:]
 
     # A merge
 
     def _merge(self, sides: Sequence[_Side], commit: str) -> State:
         """Return the state after a merge, and note which lines were lost in it."""
         owner = commit if commit in self._followed else ""
-        changed = [{file.path: file for file in side.patch if file.status != "D"} for side in sides]
+        changed = [_files_after(side.patch) for side in sides]
         state: State = {}
         for path in self._paths_of_merge(sides, changed, owner):
-            versions = [
-                (side.before, files.get(path)) for side, files in zip(sides, changed, strict=True)
-            ]
+            versions = []
+            for side, files in zip(sides, changed, strict=True):
+                versions.append(_Version(side.state, files.get(path)))
             ids = self._merged(path, versions, owner)
             if any(ids):
                 state[path] = ids
-                if not any(before.get(path) is ids for before, _ in versions):
+                if not any(version.state.get(path) is ids for version in versions):
                     self._lines.moved(ids, path)
 
         self._note_lost(sides, state, commit)
@@ -390,48 +415,48 @@ class _Walk:
     ) -> dict[str, None]:
         """Return the paths that may have followed lines after a merge, in a fixed order."""
         paths: dict[str, None] = {}
-        for before, patch in sides:
+        for state, patch in sides:
             gone = {file.old_path for file in patch if file.status in "DR"}
-            paths.update(dict.fromkeys(path for path in before if path not in gone))
-            renamed = (file for file in patch if file.status == "R" and file.old_path in before)
-            paths.update(dict.fromkeys(file.path for file in renamed))
+            paths.update(dict.fromkeys(path for path in state if path not in gone))
+            for file in patch:
+                if file.status == "R" and file.old_path in state:
+                    paths[file.path] = None
+
         if owner:
-            new = (path for path in changed[0] if all(path in files for files in changed))
-            paths.update(dict.fromkeys(new))
+            in_all = set.intersection(*(set(files) for files in changed))
+            paths.update(dict.fromkeys(path for path in changed[0] if path in in_all))
         return paths
 
-    def _merged(
-        self, path: str, versions: Sequence[tuple[State, FilePatch | None]], owner: str
-    ) -> LineIds:
+    def _merged(self, path: str, versions: Sequence[_Version], owner: str) -> LineIds:
         """Return the lines of a file after a merge, by its versions in the parents."""
-        for before, file in versions:
+        for state, file in versions:
             if file is None:  # the same as in this parent
-                return before.get(path, [])
-        for before, file in versions:
+                return state.get(path, [])
+        for state, file in versions:
             if file is not None and file.same_content and file.status == "R":
-                return before.get(file.old_path, [])
+                return state.get(file.old_path, [])
 
         ids: LineIds | None = None
-        for before, file in versions:
+        for state, file in versions:
             if file is None or file.status not in "MR":
                 continue
-            version = self._version(before.get(file.old_path, []), file)
-            ids = version if ids is None else _combined(ids, version)
+            of_parent = self._marked(state.get(file.old_path, []), file)
+            ids = of_parent if ids is None else _combined(ids, of_parent)
 
         if ids is None:  # new in all parents
-            file = versions[0][1]
+            file = versions[0].file
             return self._changed([], file, owner) if file is not None and owner else []
         return [self._id_in_merge(line, path, owner) for line in ids]
 
-    def _version(self, before: LineIds, file: FilePatch) -> LineIds:
+    def _marked(self, old_lines: LineIds, file: FilePatch) -> LineIds:
         """Return the lines of a merged file as one parent knows them.
 
         Lines that it does not know have marks.
         """
         if not file.hunks:
-            return before
+            return old_lines
         ids: LineIds = []
-        for counting, unchanged in self._hunks(before, file):
+        for counting, unchanged in self._hunks(old_lines, file):
             ids += unchanged
             ids += [_NEW_LINE if counts else _NEW_BLANK for counts in counting]
         return ids
@@ -443,16 +468,23 @@ class _Walk:
 
     def _note_lost(self, sides: Sequence[_Side], state: State, commit: str) -> None:
         """Note the lines that a parent has and the merge has not, and that no commit took."""
-        changed = [
-            ids for before, _ in sides for path, ids in before.items() if state.get(path) is not ids
-        ]
+        changed: list[LineIds] = []
+        for side in sides:
+            for path, ids in side.state.items():
+                if state.get(path) is not ids:
+                    changed.append(ids)
         if not changed:
             return
 
-        kept = {line for ids in state.values() for line in ids}
+        kept = set(chain.from_iterable(state.values()))
         for ids in changed:
             lost = [line for line in ids if line not in kept and not self._lines.taken(line)]
             self._lines.lose(lost, commit)
+
+
+def _files_after(patch: Patch) -> dict[str, FilePatch]:
+    """Return the files that a patch changes, without those that it deletes, by their paths."""
+    return {file.path: file for file in patch if file.status != "D"}
 
 
 def _combined(ids: LineIds, others: LineIds) -> LineIds:

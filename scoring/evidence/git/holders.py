@@ -4,7 +4,7 @@ Work that one of these holds did not come to nothing (``docs/EVIDENCE.md``, "Lan
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -53,10 +53,11 @@ def release_holders(repository: GitRepository, branches: Branches, trunk: str) -
         branches: its branches.
         trunk: the full name of the trunk, which is left out.
     """
-    holders = [
-        Holder(_PLACE.sub("", tag), sha, _VERSION_TAG.fullmatch(_PLACE.sub("", tag)) is not None)
-        for tag, sha in repository.tags.items()
-    ]
+    holders = []
+    for tag, sha in repository.tags.items():
+        name = _PLACE.sub("", tag)
+        holders.append(Holder(name, sha, _VERSION_TAG.fullmatch(name) is not None))
+
     for ref, sha in sorted(branches.tips.items()):
         is_release = _RELEASE_LINE.fullmatch(_PLACE.sub("", ref)) is not None
         if ref != trunk and (is_release or _is_other_default(branches, ref)):
@@ -121,19 +122,18 @@ class HeldWork:
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, of which those that are not on the trunk may be on a release."""
-        off_trunk = {
-            landing.sha: landing
-            for landing in landings
-            if landing.sha and not landing.landed and not landing.part_of
-        }
+        off_trunk = {}
+        for landing in landings:
+            if landing.sha and not landing.landed and not landing.part_of:
+                off_trunk[landing.sha] = landing
         if not off_trunk or not self._held:
             return list(landings)
 
-        known = {sha: self._where(landing) for sha, landing in off_trunk.items()}
-        lost = [sha for sha, landing in known.items() if landing.found_by == NOT_LANDED]
+        decided = {sha: self._where(landing) for sha, landing in off_trunk.items()}
+        lost = [sha for sha, landing in decided.items() if landing.found_by == NOT_LANDED]
         for sha, holder in self._with_half_of_lines(lost).items():
-            known[sha] = _held_by(holder, known[sha], unknown=Unknown.HELD_IN_PART)
-        return [known.get(landing.sha or "", landing) for landing in landings]
+            decided[sha] = _held_by(holder, decided[sha], unknown=Unknown.HELD_IN_PART)
+        return [decided.get(landing.sha or "", landing) for landing in landings]
 
     def _where(self, landing: Landing) -> Landing:
         """Return the landing of a commit that is not on the trunk, by what holds it."""
@@ -166,30 +166,26 @@ class HeldWork:
         if not shas:
             return {}
 
-        own = _changes(named_commits(self._repository, shas).values())
-        held = [
-            CommitPair(sha, next(iter(commit.parents), ""))
-            for sha, commit in self._held.items()
-            if len(commit.parents) < 2
-        ]
-        lines = TrunkLines(self._history, own, [], held[:MOST_READ])
+        changes = _changes(named_commits(self._repository, shas))
+        changes_held = _changes(self._held)[:MOST_READ]
+        lines = TrunkLines(self._history, changes, [], changes_held)
 
         holders = {}
-        for pair in own:
-            there = lines.there(lines.own.get(pair.commit), lambda _: True)
-            if there is not None and there.there * 2 >= there.lines > 0:
-                most = max(there.by_commit, key=lambda sha: there.by_commit[sha])
+        for pair in changes:
+            counted = lines.count(lines.own.get(pair.commit), lambda _: True)
+            if counted is not None and counted.present * 2 >= counted.lines > 0:
+                most = max(counted.by_commit, key=lambda sha: counted.by_commit[sha])
                 holders[pair.commit] = self._held[most].holder
         return holders
 
 
-def _changes(commits: Iterable[Commit]) -> list[CommitPair]:
+def _changes(commits: Mapping[str, Commit | CommitOffTrunk]) -> list[CommitPair]:
     """Return commits, merges aside, each with its parent."""
-    return [
-        CommitPair(commit.sha, next(iter(commit.parents), ""))
-        for commit in commits
-        if len(commit.parents) < 2
-    ]
+    changed = []
+    for sha, commit in commits.items():
+        if len(commit.parents) < 2:
+            changed.append(CommitPair(sha, next(iter(commit.parents), "")))
+    return changed
 
 
 def _held_by(

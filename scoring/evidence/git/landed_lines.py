@@ -37,30 +37,30 @@ _BY_NAME = (facts.NAMED, facts.PULL_REQUEST, facts.NUMBERED, facts.LISTED, facts
 _BY_SUBJECT = {facts.NUMBERED, facts.LISTED, facts.SUBJECT}
 
 
-class LinesThere(NamedTuple):
+class CountedLines(NamedTuple):
     """How many lines of a commit the trunk has.
 
     Attributes:
         lines: how many lines the commit adds, or removes.
-        there: how many of them any commits of the trunk do too.
+        present: how many of them any commits of the trunk do too.
         by_commit: by commit of the trunk, how many of them it does.
         distinct: by commit of the trunk, how many different ones of them it does.
         anywhere: how many of them are done in any file at all.
     """
 
     lines: int
-    there: int
+    present: int
     by_commit: Mapping[str, int]
     distinct: Mapping[str, int]
     anywhere: int
 
     def commits_with_most(self) -> list[str]:
         """Return the commits that have nine tenths of the lines, and enough different ones."""
-        return [
-            commit
-            for commit, count in self.by_commit.items()
-            if count * 10 >= self.lines * 9 and self.distinct[commit] >= _LEAST_DISTINCT
-        ]
+        with_most = []
+        for commit, count in self.by_commit.items():
+            if count * 10 >= self.lines * 9 and self.distinct[commit] >= _LEAST_DISTINCT:
+                with_most.append(commit)
+        return with_most
 
 
 class LinesOf(NamedTuple):
@@ -103,7 +103,7 @@ class TrunkLines:
 
     def _read(self, history: LineHistory, pairs: Sequence[CommitPair]) -> dict[str, LinesOf]:
         """Return the lines of some commits, and want them; past a limit no more are wanted."""
-        found: dict[str, LinesOf] = {}
+        lines_of: dict[str, LinesOf] = {}
         for pair, patch in zip(pairs, history.patches(pairs), strict=True):
             if patch is None:
                 continue
@@ -113,8 +113,8 @@ class TrunkLines:
             is_cut = len(self._wanted | keys) > MOST_LINES
             if not is_cut:
                 self._wanted |= keys
-            found[pair.commit] = LinesOf(lines, is_cut)
-        return found
+            lines_of[pair.commit] = LinesOf(lines, is_cut)
+        return lines_of
 
     def _read_trunk(self, history: LineHistory, pairs: Sequence[CommitPair]) -> bool:
         """Read the wanted lines of the trunk; return whether all of it could be read."""
@@ -122,7 +122,7 @@ class TrunkLines:
             return True
 
         is_whole = True
-        found: dict[str, Counter[FileLine]] = {}
+        lines_of: dict[str, Counter[FileLine]] = {}
         for pair, patch in zip(pairs, history.patches(pairs), strict=True):
             if patch is None:
                 is_whole = False
@@ -132,9 +132,9 @@ class TrunkLines:
             for line, count in self._count(patch).items():
                 if line[1] in self._wanted:
                     wanted[line] = count
-            found[pair.commit] = wanted
+            lines_of[pair.commit] = wanted
 
-        for commit, lines in found.items():  # now all moves are known
+        for commit, lines in lines_of.items():  # now all moves are known
             for (path, key), count in lines.items():
                 file = self._file(path)
                 commits = self._commits_with.setdefault((file, key), {})
@@ -142,7 +142,7 @@ class TrunkLines:
                 self._files_with.setdefault(key, set()).add(file)
         return is_whole
 
-    def there(self, own: LinesOf | None, counts: Callable[[str], bool]) -> LinesThere | None:
+    def count(self, own: LinesOf | None, counts: Callable[[str], bool]) -> CountedLines | None:
         """Return which of some lines the commits of the trunk have that ``counts`` accepts.
 
         None where the lines are not known.
@@ -155,23 +155,23 @@ class TrunkLines:
             lines[self._file(path), key] += count
 
         moved = self._moved(lines)
-        counted = cache(counts)
+        is_counted = cache(counts)
         by_commit = Counter[str]()
         distinct = Counter[str]()
-        there = 0
+        present = 0
         anywhere = 0
         for (file, key), count in lines.items():
             total = 0
             commits = self._commits_with.get((moved.get(file, file), key), {})
             for commit, times in commits.items():
-                if counted(commit):
+                if is_counted(commit):
                     by_commit[commit] += min(times, count)
                     distinct[commit] += 1
                     total += times
-            there += min(total, count)
+            present += min(total, count)
             if key in self._files_with:
                 anywhere += count
-        return LinesThere(lines.total(), there, by_commit, distinct, anywhere)
+        return CountedLines(lines.total(), present, by_commit, distinct, anywhere)
 
     def _note_moves(self, patch: Patch) -> None:
         for old_path, path in moves(patch):
@@ -216,13 +216,13 @@ class _Candidate(NamedTuple):
     """A commit of the trunk that may have some work.
 
     Attributes:
-        how: what speaks for it, one of the methods of :mod:`scoring.evidence.git.facts`.
+        method: what speaks for it, one of the methods of :mod:`scoring.evidence.git.facts`.
         commit: its SHA.
         is_sure: whether that alone says that the work was to be in it.
         tip: the branch or iteration that speaks for it, of a later ancestor.
     """
 
-    how: str
+    method: str
     commit: str
     is_sure: bool = False
     tip: Tip | None = None
@@ -243,11 +243,11 @@ class AttributedLandings(Landings):
     def _asked(self) -> dict[str, Landing]:
         """The commits of which neither their patch nor their history says whether they landed."""
         unsure = (None, Unknown.OBJECTS)
-        return {
-            sha: landing
-            for sha, landing in self._decided.items()
-            if landing.unknown in unsure and landing.found_by not in _EXACT
-        }
+        asked = {}
+        for sha, landing in self._decided.items():
+            if landing.unknown in unsure and landing.found_by not in _EXACT:
+                asked[sha] = landing
+        return asked
 
     @cached_property
     def _since(self) -> list[str]:
@@ -259,27 +259,26 @@ class AttributedLandings(Landings):
     def _lines(self) -> TrunkLines:
         """The lines that the commits in question add, and those of the trunk since then."""
         trunk = [sha for sha in self._since[:MOST_READ] if len(self._graph.parents[sha]) < 2]
-        sides = [
-            CommitPair(tip.sha, base)
-            for tip in self._tips
-            for base in self._graph.merge_bases(tip.sha)[:1]
-        ]
+        sides = []
+        for tip in self._tips:
+            for base in self._graph.merge_bases(tip.sha)[:1]:
+                sides.append(CommitPair(tip.sha, base))
         return TrunkLines(self._history, self._pairs(self._asked), sides, self._pairs(trunk))
 
     @cached_property
     def _removed(self) -> TrunkLines:
         """The lines removed by commits that add none, and by trunk commits that name these."""
-        own = []
+        without_lines = []
+        trunk: dict[str, None] = {}
         for sha in self._asked:
             added = self._lines.own.get(sha)
             if added is not None and not added.lines:
-                own.append(sha)
-        trunk = dict.fromkeys(
-            candidate.commit for sha in own for candidate in self._candidates(sha)
-        )
-        ours = [pair for pair in self._pairs(own) if pair.base]
-        theirs = [pair for pair in self._pairs(trunk) if pair.base]
-        return TrunkLines(self._history, ours, [], theirs, removed=True)
+                without_lines.append(sha)
+                trunk.update(dict.fromkeys(each.commit for each in self._candidates(sha)))
+
+        in_question = [pair for pair in self._pairs(without_lines) if pair.base]
+        of_trunk = [pair for pair in self._pairs(trunk) if pair.base]
+        return TrunkLines(self._history, in_question, [], of_trunk, removed=True)
 
     def _pairs(self, shas: Iterable[str]) -> list[CommitPair]:
         return [CommitPair(sha, self._graph.first_parent(sha)) for sha in shas]
@@ -288,21 +287,21 @@ class AttributedLandings(Landings):
     def _tips(self) -> list[Tip]:
         """The branches and commits that contain most commits in question, in this order."""
         tips = {tip.sha: tip for tip in (*self._iterations, *self._branches)}
-        held = self._graph.counts(self._asked)
-        holding = [tip for tip in tips.values() if held.get(tip.sha)]
-        holding.sort(key=lambda tip: -held[tip.sha])
-        return holding[:MOST_TIPS]
+        counts = self._graph.counts(self._asked)
+        containing = [tip for tip in tips.values() if counts.get(tip.sha)]
+        containing.sort(key=lambda tip: -counts[tip.sha])
+        return containing[:MOST_TIPS]
 
     @cached_property
     def _sides(self) -> dict[str, list[_Candidate]]:
         """The commits with nine tenths of the lines of a branch that holds a commit in question."""
         candidates = defaultdict[str, list[_Candidate]](list)
         for tip in self._tips:
-            there = self._lines.there(self._lines.sides.get(tip.sha), self._counting(tip.sha))
-            if there is None:
+            counted = self._lines.count(self._lines.sides.get(tip.sha), self._counting(tip.sha))
+            if counted is None:
                 continue
             by_lines = tip._replace(method=facts.LINES)
-            for commit in there.commits_with_most():
+            for commit in counted.commits_with_most():
                 candidate = _Candidate(facts.LATER_ANCESTOR, commit, is_sure=True, tip=by_lines)
                 for sha in self._held_by(tip.sha):
                     candidates[sha].append(candidate)
@@ -350,23 +349,23 @@ class AttributedLandings(Landings):
         for number in self._requests[sha]:
             for commit, is_sure in names.requests[number].items():
                 candidates.append(_Candidate(facts.PULL_REQUEST, commit, is_sure))
-        for how, commits in (
+        for method, commits in (
             (facts.NUMBERED, self._numbered.get(subject, ())),
             (facts.LISTED, names.subjects.get(subject, ())),
             (facts.SUBJECT, self._subjects.get(subject, ()) if subject else ()),
         ):
-            candidates += [_Candidate(how, commit) for commit in commits]
+            candidates += [_Candidate(method, commit) for commit in commits]
 
         start = self._written(sha)
         end = self._end(sha)
         for candidate in self._sides[sha]:
             if start <= self._times[candidate.commit] <= end:
                 candidates.append(candidate)
-        return [
-            candidate._replace(commit=commit)
-            for candidate in candidates
-            for commit in self._single(candidate.commit)
-        ]
+        single = []
+        for candidate in candidates:
+            for commit in self._single(candidate.commit):
+                single.append(candidate._replace(commit=commit))
+        return single
 
     def _single(self, sha: str) -> Sequence[str]:
         """Return a commit of the trunk, or in place of a merge what it brought in."""
@@ -418,13 +417,12 @@ class AttributedLandings(Landings):
 
         That one may have its lines, changed once more.
         """
-        there = {
-            sha: landing
-            for sha, landing in weighed.items()
-            if landing.landed or landing.unknown in (Unknown.PART, Unknown.NOT_FOUND)
-        }
-        later = list(there.values())
-        containing = self._graph.containing(there)
+        may_be_there = {}
+        for sha, landing in weighed.items():
+            if landing.landed or landing.unknown in (Unknown.PART, Unknown.NOT_FOUND):
+                may_be_there[sha] = landing
+        later = list(may_be_there.values())
+        containing = self._graph.containing(may_be_there)
         for sha in self._asked:
             if sha not in containing or weighed[sha].found_by != facts.NOT_LANDED:
                 continue
@@ -440,28 +438,27 @@ class AttributedLandings(Landings):
     def _by_lines(self, sha: str, before: Landing) -> Landing:
         """Return the landing of a commit by its lines, given what was found without them."""
         counting = self._counting(sha, self._written(sha))
-        there = self._lines.there(self._lines.own.get(sha), counting)
-        if there is None:
+        counted = self._lines.count(self._lines.own.get(sha), counting)
+        if counted is None:
             if before.found_by == facts.MERGE_TREE:
                 return before
             was_read = sha in self._lines.own
             return self._landing(sha, unknown=Unknown.LARGE if was_read else Unknown.OBJECTS)
 
         is_later = before.found_by == facts.LATER_ANCESTOR
-        is_enough = self._is_enough(sha, before, there)
+        is_enough = self._is_enough(sha, before, counted)
         if is_later and is_enough and before.commit:
-            return replace(before, lines=LineShare(there.by_commit[before.commit], there.lines))
+            return replace(before, lines=LineShare(counted.by_commit[before.commit], counted.lines))
 
-        candidates = [
-            candidate
-            for candidate in self._candidates(sha)
-            if not self._graph.contains(sha, candidate.commit)
-        ]
-        landed = self._in_one(sha, there, candidates)
+        candidates = []
+        for candidate in self._candidates(sha):
+            if not self._graph.contains(sha, candidate.commit):
+                candidates.append(candidate)
+        landed = self._in_one(sha, counted, candidates)
         if landed is not None:
             return landed
-        if not there.lines:
-            removed = self._removed.there(self._removed.own.get(sha), counting)
+        if not counted.lines:
+            removed = self._removed.count(self._removed.own.get(sha), counting)
             landed = removed and self._in_one(sha, removed, candidates)
             if landed:
                 return replace(landed, removed=True)
@@ -470,98 +467,98 @@ class AttributedLandings(Landings):
             return before
         if is_later and before.whole and before.commit:
             candidates.append(_Candidate(facts.LATER_ANCESTOR, before.commit, is_sure=True))
-        return self._not_found(sha, there, candidates, before)
+        return self._not_found(sha, counted, candidates, before)
 
-    def _is_enough(self, sha: str, before: Landing, there: LinesThere) -> bool:
+    def _is_enough(self, sha: str, before: Landing, counted: CountedLines) -> bool:
         """Return whether half of the lines are where the commit is said to have landed."""
-        if not there.lines and before.found_by == facts.LATER_ANCESTOR and before.whole:
+        if not counted.lines and before.found_by == facts.LATER_ANCESTOR and before.whole:
             return self._may_be_there(sha, before.commit)
-        share = there.by_commit[before.commit] if before.commit else there.there
-        return share * 2 >= there.lines > 0
+        share = counted.by_commit[before.commit] if before.commit else counted.present
+        return share * 2 >= counted.lines > 0
 
     def _in_one(
-        self, sha: str, there: LinesThere, candidates: Sequence[_Candidate]
+        self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate]
     ) -> Landing | None:
         """Return the landing in one commit of the trunk that has enough of the lines.
 
         Half is enough where a name speaks for it.
         """
-        if not there.lines:
+        if not counted.lines:
             return None
 
         good: dict[str, set[str]] = {}
         for candidate in candidates:
-            if there.by_commit[candidate.commit] * 2 >= there.lines:
-                good.setdefault(candidate.how, set()).add(candidate.commit)
+            if counted.by_commit[candidate.commit] * 2 >= counted.lines:
+                good.setdefault(candidate.method, set()).add(candidate.commit)
         if self._lines.own[sha].lines:  # to remove the same is not yet the same work
             end = self._end(sha)
             good[facts.LINES] = {
-                commit for commit in there.commits_with_most() if self._times[commit] <= end
+                commit for commit in counted.commits_with_most() if self._times[commit] <= end
             }
 
-        for how in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
-            if good.get(how):
-                return self._landed_in(sha, how, good[how], there, candidates)
+        for method in (*_BY_NAME, facts.LINES, facts.LATER_ANCESTOR):
+            if good.get(method):
+                return self._landed_in(sha, method, good[method], counted, candidates)
         return None
 
     def _landed_in(
         self,
         sha: str,
-        how: str,
+        method: str,
         commits: Iterable[str],
-        there: LinesThere,
+        counted: CountedLines,
         candidates: Iterable[_Candidate],
     ) -> Landing:
         """Return the landing in the one of some commits that has most of the lines, and stands."""
         place = self._graph.position
-        best = sorted(commits, key=lambda commit: (-there.by_commit[commit], -place[commit]))
+        best = sorted(commits, key=lambda commit: (-counted.by_commit[commit], -place[commit]))
         standing = self._standing(best, sha)
         landed = standing.sha
         tip = None
-        if how == facts.LATER_ANCESTOR:
+        if method == facts.LATER_ANCESTOR:
             tips = {candidate.commit: candidate.tip for candidate in candidates if candidate.tip}
             tip = tips.get(landed)
         return self._landing(
             sha,
-            how,
+            method,
             landed,
             reverted_by=standing.reverted_by,
             whole=False,
             tip=tip,
-            lines=LineShare(there.by_commit[landed], there.lines),
+            lines=LineShare(counted.by_commit[landed], counted.lines),
             request=self._names.request.get(landed),
         )
 
     def _not_found(
-        self, sha: str, there: LinesThere, candidates: Sequence[_Candidate], before: Landing
+        self, sha: str, counted: CountedLines, candidates: Sequence[_Candidate], before: Landing
     ) -> Landing:
         """Return that a commit did not land, if no line is there in time, or why it is unknown."""
         sure = [candidate.commit for candidate in candidates if candidate.is_sure]
         if sure:
-            best = max(sure, key=lambda commit: there.by_commit[commit])
+            best = max(sure, key=lambda commit: counted.by_commit[commit])
             return self._landing(
                 sha,
-                unknown=Unknown.PART if there.lines else Unknown.NO_LINES,
+                unknown=Unknown.PART if counted.lines else Unknown.NO_LINES,
                 part_of=best,
                 request=self._names.request.get(best),
-                lines=LineShare(there.by_commit[best], there.lines),
+                lines=LineShare(counted.by_commit[best], counted.lines),
             )
 
-        lines = LineShare(there.there, there.lines)
-        why = self._why_unknown(sha, there, candidates, before)
+        lines = LineShare(counted.present, counted.lines)
+        why = self._why_unknown(sha, counted, candidates, before)
         if why is not None:
             return self._landing(sha, unknown=why, lines=lines)
         return self._landing(sha, facts.NOT_LANDED, lines=lines, old_git=self._old_git)
 
     def _why_unknown(
-        self, sha: str, there: LinesThere, candidates: Iterable[_Candidate], before: Landing
+        self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate], before: Landing
     ) -> Unknown | None:
         """Return why a commit without a landing may have landed; None where it did not."""
-        if not there.lines:
+        if not counted.lines:
             return Unknown.NO_LINES
-        if there.there:
+        if counted.present:
             return Unknown.NOT_FOUND
-        if there.anywhere * 2 >= there.lines:
+        if counted.anywhere * 2 >= counted.lines:
             return Unknown.ELSEWHERE
         if len(self._since) > MOST_READ:
             return Unknown.LONG
@@ -569,6 +566,6 @@ class AttributedLandings(Landings):
             return Unknown.OBJECTS
         if self._times[self._tip] < self._end(sha):
             return Unknown.TOO_YOUNG
-        if any(candidate.how in _BY_SUBJECT for candidate in candidates):
+        if any(candidate.method in _BY_SUBJECT for candidate in candidates):
             return Unknown.ALIKE
         return None

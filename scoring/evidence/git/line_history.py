@@ -53,6 +53,7 @@ _OPTIONS = (
     "--dst-prefix=b/",
 )
 _WITH_LINES = ("--patch", "--unified=0")
+_OPTIONS_WITH_LINES = (*_OPTIONS, *_WITH_LINES)
 
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -183,17 +184,26 @@ Patch = list[FilePatch]
 
 def lines_added(patch: Patch) -> Counter[FileLine]:
     """Count the lines that a patch adds and that say something, by path and key."""
-    return Counter((file.path, key) for file in patch for key in file.added())
+    lines = Counter[FileLine]()
+    for file in patch:
+        lines.update((file.path, key) for key in file.added())
+    return lines
 
 
 def lines_removed(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch removes and that say something, by the path before and key."""
-    return Counter((file.old_path, key) for file in patch for key in file.removed())
+    """Count the lines that a patch removes and that say something, by the old path and key."""
+    lines = Counter[FileLine]()
+    for file in patch:
+        lines.update((file.old_path, key) for key in file.removed())
+    return lines
 
 
 def hashes_added(patch: Patch) -> Counter[FileLine]:
     """Count the lines that a patch adds and that say something, by path and :func:`line_hash`."""
-    return Counter((file.path, key >> 32) for file in patch for key in file.added())
+    hashes = Counter[FileLine]()
+    for (path, key), count in lines_added(patch).items():
+        hashes[path, key >> 32] += count
+    return hashes
 
 
 def moves(patch: Patch) -> list[tuple[str, str]]:
@@ -241,13 +251,12 @@ class LineHistory:
         """
         return next(self.patches([CommitPair(commit, parent)]))
 
-    def files(self, pairs: Sequence[CommitPair]) -> Iterator[Patch]:
+    def files(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         """Yield which files change from the second to the first commit of each pair, without lines.
 
-        Raises:
-            GitError: git cannot compare one of them.
+        A pair that git cannot compare is None, as in :meth:`patches`.
         """
-        yield from _asked(self.repository, pairs, ())
+        yield from self._read(pairs, ())
 
     def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
         """Return what one new file was made of.
@@ -256,13 +265,12 @@ class LineHistory:
 
         None where it was made of none of them.
         """
-        names = [
-            as_text(b":(top,literal)" + name.encode("utf-8", "surrogateescape"))
-            for name in (*sources, path)
-        ]
+        names = []
+        for name in (*sources, path):
+            names.append(as_text(b":(top,literal)" + name.encode("utf-8", "surrogateescape")))
         commit, parent = pair
         output = self.repository.run(
-            "diff-tree", *_OPTIONS, *_WITH_LINES, parent, commit, "--", *names
+            "diff-tree", *_OPTIONS_WITH_LINES, parent, commit, "--", *names
         )
         patch = next(_patches([commit.encode(), *output.split(b"\n")]), [])
         for file in patch:
@@ -281,7 +289,7 @@ class LineHistory:
                 clean = merged_trees(isolated, git_version(isolated), first, [second]).get(second)
                 if clean:
                     output = isolated.run(
-                        "diff-tree", *_OPTIONS, *_WITH_LINES, clean, f"{merge}^{{tree}}"
+                        "diff-tree", *_OPTIONS_WITH_LINES, clean, f"{merge}^{{tree}}"
                     )
                     return next(_patches([merge.encode(), *output.split(b"\n")]), [])
         return self.patch(merge, parents[0])
@@ -304,8 +312,8 @@ class LineHistory:
 
     def _text(self, commit: str, parent: str) -> dict[str, list[bytes]]:
         question = as_lines([CommitPair(commit, parent).as_line])
-        options = (*_OPTIONS, *_WITH_LINES)
-        return _text_added(self.repository.lines("diff-tree", "--stdin", *options, stdin=question))
+        output = self.repository.lines("diff-tree", "--stdin", *_OPTIONS_WITH_LINES, stdin=question)
+        return _text_added(output)
 
     def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         if all(pair in self._recent for pair in pairs):
@@ -316,7 +324,7 @@ class LineHistory:
         with Store(self._cache_dir) as store:
             kept = _decoded(store.get_many("lines", keys.values(), _STAMP))
             missing = [pair for pair in dict.fromkeys(pairs) if keys[pair] not in kept]
-            fresh = self._read(missing)
+            fresh = self._read(missing, _WITH_LINES)
 
             for pair in pairs:
                 if keys[pair] in kept:
@@ -351,7 +359,7 @@ class LineHistory:
             parent.encode(),
         )
 
-    def _read(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
+    def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
         """Yield the patches of some pairs as git prints them; None for one that git fails at."""
         done = 0
         while done < len(pairs):
@@ -360,7 +368,7 @@ class LineHistory:
                 return
 
             try:
-                for patch in _asked(self.repository, pairs[done:], _WITH_LINES):
+                for patch in _asked(self.repository, pairs[done:], options):
                     yield patch
                     done += 1
             except GitError as error:
@@ -377,9 +385,11 @@ class LineHistory:
 
 def _size_of(patch: Patch) -> int:
     """Return about how many bytes of memory a patch takes."""
-    hunks = [hunk for file in patch for hunk in file.hunks]
-    keys = sum(len(hunk.removed_keys) + len(hunk.added_keys) for hunk in hunks)
-    return keys + 300 * len(hunks) + 600 * len(patch)
+    size = 600 * len(patch)
+    for file in patch:
+        for hunk in file.hunks:
+            size += 300 + len(hunk.removed_keys) + len(hunk.added_keys)
+    return size
 
 
 def may_change(repository: Path) -> bool:

@@ -146,11 +146,11 @@ class GitRepository(Git):
             end = b"\n"
 
         prefix = b"worktree "
-        return [
-            os.fsdecode(line.removeprefix(prefix))
-            for line in answer.stdout.split(end)
-            if line.startswith(prefix)
-        ]
+        tops = []
+        for line in answer.stdout.split(end):
+            if line.startswith(prefix):
+                tops.append(os.fsdecode(line.removeprefix(prefix)))
+        return tops
 
     @cached_property
     def branches(self) -> list[Branch]:

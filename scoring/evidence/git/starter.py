@@ -160,11 +160,10 @@ class Git:
 
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` answers from the caller's own settings, or "" for nothing."""
-        environment = {
-            name: value
-            for name, value in self._environment().items()
-            if not name.startswith("GIT_CONFIG_")
-        }
+        environment = {}
+        for name, value in self._environment().items():
+            if not name.startswith("GIT_CONFIG_"):
+                environment[name] = value
         command = ["git", "-C", os.fspath(self.directory), "config", *question]
         return as_text(_run(command, b"", time_limit(), environment).stdout)
 

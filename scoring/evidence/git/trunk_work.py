@@ -96,10 +96,11 @@ class WorkOnTrunk:
             GitError: the trunk cannot be read.
         """
         missing = list(dict.fromkeys(w.commit for w in works if w.commit not in self._fates))
-        followed = [
-            FollowedWork(commit, self._parts(commit), self._end_of(commit) or self._tip)
-            for commit in missing
-        ]
+        followed = []
+        for commit in missing:
+            followed.append(
+                FollowedWork(commit, self._parts(commit), self._end_of(commit) or self._tip)
+            )
         for index, fate in fates(self._history, self._graph, followed, self._counts):
             self._fates[missing[index]] = fate
         return {work: self._fates[work.commit] for work in works}
@@ -124,18 +125,19 @@ class WorkOnTrunk:
         return self._undoing.is_named_since(commit, "", commit)
 
     def _find(self, works: Sequence[TrunkWork]) -> dict[str, Undone]:
-        known = self.fates(works)
-        landed = [
-            LandedWork(
-                commit=work.commit,
-                also=work.also,
-                until=self._end_of(work.commit) or self._tip,
-                fate=known[work],
+        fates_of = self.fates(works)
+        landed = []
+        for work in works:
+            landed.append(
+                LandedWork(
+                    commit=work.commit,
+                    also=work.also,
+                    until=self._end_of(work.commit) or self._tip,
+                    fate=fates_of[work],
+                )
             )
-            for work in works
-        ]
-        found = self._undoing.find(landed)
-        return {work.key: undone for work, undone in zip(works, found, strict=True)}
+        answers = self._undoing.find(landed)
+        return {work.key: undone for work, undone in zip(works, answers, strict=True)}
 
     # What is kept
 

@@ -6,6 +6,7 @@ The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -71,7 +72,7 @@ class UndoneWork:
 
         Args:
             history: the lines of its commits.
-            graph: the trunk and what is beside it.
+            graph: the trunk and what is off it.
             commits: the commits of the trunk, with messages.
             counts: says of a path whether it is code.
             horizon: seconds within which a commit may take work back without saying so, and
@@ -92,15 +93,15 @@ class UndoneWork:
 
     def _find(self, works: Sequence[LandedWork], returns: int) -> list[Undone]:
         patches = self._history.patches([self._pair(work.commit) for work in works])
-        found = [
-            STANDS if patch is None else self._undone(work, patch)
-            for work, patch in zip(works, patches, strict=True)
-        ]
-        came_back = [undone.came_back.back_in for undone in found if undone.came_back]
+        answers = []
+        for work, patch in zip(works, patches, strict=True):
+            answers.append(STANDS if patch is None else self._undone(work, patch))
+
+        came_back = [undone.came_back.back_in for undone in answers if undone.came_back]
         if came_back and returns:
             again = self._taken_again(list(dict.fromkeys(came_back)), returns - 1)
-            found = [_after_return(undone, again) for undone in found]
-        return found
+            answers = [_after_return(undone, again) for undone in answers]
+        return answers
 
     def _taken_again(self, commits: Sequence[str], returns: int) -> dict[str, Undone]:
         """Return what became of commits that brought work back, by their SHAs."""
@@ -108,17 +109,17 @@ class UndoneWork:
         followed = [
             FollowedWork(commit, (commit,), self._end_of(commit) or tip) for commit in commits
         ]
-        known = dict(fates(self._history, self._graph, followed, self._counts))
-        works = [
-            LandedWork(commit, "", work.until, known.get(index))
-            for index, (commit, work) in enumerate(zip(commits, followed, strict=True))
-        ]
+        fate_of = dict(fates(self._history, self._graph, followed, self._counts))
+        works = []
+        for index, work in enumerate(followed):
+            works.append(LandedWork(work.commit, "", work.until, fate_of.get(index)))
         return dict(zip(commits, self._find(works, returns), strict=True))
 
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
         """Return whether a commit newer than another one says that it takes some work back."""
-        named = self._naming(LandedWork(commit, also, commit, None))
-        return any(self._graph.position[by] < self._graph.position[since] for by in named)
+        position = self._graph.position
+        naming = self._naming(LandedWork(commit, also, commit, None))
+        return any(position[other] < position[since] for other in naming)
 
     # One work
 
@@ -190,8 +191,8 @@ class UndoneWork:
             in_place = self._history.text_added(*self._pair(candidate.commit)).values()
         except GitError:
             return False
-        old = identifiers(line for lines in removed for line in lines)
-        new = identifiers(line for lines in added for line in lines) - old
+        old = identifiers(chain.from_iterable(removed))
+        new = identifiers(chain.from_iterable(added)) - old
         return nothing_in_place(
             patch, candidate.patch, judged.code, new, [identifiers(lines) for lines in in_place]
         )
@@ -209,17 +210,18 @@ class UndoneWork:
             return False
 
         patches = list(self._history.patches([self._pair(commit) for commit in run]))
-        known = [patch for patch in patches if patch is not None]
-        return len(known) == len(run) and undoes_run(candidate.patch, known, run.index(work))
+        readable = [patch for patch in patches if patch is not None]
+        if len(readable) < len(run):
+            return False
+        return undoes_run(candidate.patch, readable, run.index(work))
 
     def _back_in(self, taker: str, inverted: Inversion) -> str | None:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""
         end = self._time(taker) + self._horizon
-        later = [
-            self._pair(commit)
-            for commit in reversed(self._graph.trunk[: self._index_on_trunk(taker)])
-            if self._time(commit) <= end and len(self._graph.parents[commit]) < 2
-        ]
+        later = []
+        for commit in reversed(self._graph.trunk[: self._index_on_trunk(taker)]):
+            if self._time(commit) <= end and len(self._graph.parents[commit]) < 2:
+                later.append(self._pair(commit))
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
             if patch is not None and does_again(patch, inverted):
                 return commit
@@ -276,22 +278,21 @@ class UndoneWork:
         names = [work.commit, *self._graph.brought_by(work.commit), work.also]
         texts = {name: self._text(name) for name in names}
         position = self._graph.position
-        newer = [
-            commit
-            for commit in self._index.naming(names, texts)
-            if position[commit] < position[work.commit]
-        ]
+        newer = []
+        for commit in self._index.naming(names, texts):
+            if position[commit] < position[work.commit]:
+                newer.append(commit)
         return newer[-_MOST_NAMING:]
 
     def _restoring(self, work: LandedWork, patch: Patch) -> list[str]:
         """Return the commits within the horizon that restore a file's content before some work."""
         blobs = {(file.old_path, file.old_blob) for file in patch}
         pairs = self._between(work.commit, work.until, last=True)
-        return [
-            commit
-            for (commit, _), later in zip(pairs, self._history.patches(pairs), strict=True)
-            if later and any((file.path, file.new_blob) in blobs for file in later)
-        ]
+        restoring = []
+        for (commit, _), later in zip(pairs, self._history.patches(pairs), strict=True):
+            if later and any((file.path, file.new_blob) in blobs for file in later):
+                restoring.append(commit)
+        return restoring
 
     # The trunk
 
@@ -309,11 +310,11 @@ class UndoneWork:
         if not last:
             first += 1
         commits = self._graph.trunk[first : self._index_on_trunk(older)]
-        return [
-            self._pair(commit)
-            for commit in reversed(commits)
-            if len(self._graph.parents[commit]) < 2
-        ]
+        pairs = []
+        for commit in reversed(commits):
+            if len(self._graph.parents[commit]) < 2:
+                pairs.append(self._pair(commit))
+        return pairs
 
     def _pair(self, commit: str) -> CommitPair:
         return CommitPair(commit, self._graph.first_parent(commit))
@@ -333,11 +334,8 @@ class UndoneWork:
 
     @cached_property
     def _index(self) -> TakenBackIndex:
-        return TakenBackIndex(
-            (commit, self._text(commit))
-            for commit in self._commits
-            if WORDS.search(self._text(commit))
-        )
+        texts = ((commit, self._text(commit)) for commit in self._commits)
+        return TakenBackIndex(pair for pair in texts if WORDS.search(pair[1]))
 
 
 def _partly(candidate: Candidate, judged: Judged) -> PartlyReverted | None:

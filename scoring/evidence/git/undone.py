@@ -402,7 +402,10 @@ def added_in_place(work: Patch, other: Patch, code: Inversion) -> int:
 
     Those that the work had removed do not count.
     """
-    removed = Counter(key for file in work for key in file.removed())
+    removed = Counter[int]()
+    for file in work:
+        removed.update(file.removed())
+
     added = Counter[int]()
     for file in other:
         if file.old_path in code.took_from:
