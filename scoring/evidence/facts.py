@@ -31,7 +31,7 @@ from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 if TYPE_CHECKING:
-    from scoring.evidence.attribution.attributed import AttributedFacts
+    from scoring.evidence.attribution.observing_iterations import AttributedFacts
     from scoring.evidence.labels import LabelFacts
     from scoring.evidence.transcripts.scan import Scan
 

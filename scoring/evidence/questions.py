@@ -5,14 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from scoring.evidence.artifacts import artifact_place
-from scoring.evidence.attribution.attributed import (
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.makers import in_order, place_of
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
+from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
-    AttributedScan,
     Question,
     Verification,
 )
-from scoring.evidence.attribution.makers import in_order, place_of
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.git.facts import GitFacts, Landing
@@ -69,7 +69,7 @@ def ask_transcripts(
         ours = {name: resolved[name] for name in names if name in resolved}
         return git.landed_as(ours, rewritten=not sources.trusted)
 
-    answers = scan.answers(questions, neighbourhood, landed_as, git.lines_added)
+    answers = scan.observe(questions, neighbourhood, landed_as, git.lines_added)
     return {
         question.asked.iteration: answer
         for question, answer in zip(questions, answers, strict=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.attribution.sightings import STOPPED
+from scoring.evidence.attribution.collecting import STOPPED
 from scoring.evidence.transcripts.facts import Observed
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short

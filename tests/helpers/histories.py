@@ -139,12 +139,13 @@ class Session:
         return self
 
     def commits(
-        self, second: float, output: int, mark: int, subject: str, command: str = "git commit -am x"
+        self, second: float, output: int, mark: int, subject: str, command: str = ""
     ) -> None:
         """Run a command that makes a commit, half a second before its line.
 
         What was done until then led to the commit.
         """
+        command = command or f"git commit -am '{subject}'"
         said = f"[{self.branch} @sha:{mark}@] {subject}\n 1 file changed, 1 insertion(+)"
         self.run(second, output, command, said)
         self.done(mark)

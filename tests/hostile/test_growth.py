@@ -16,7 +16,7 @@ from helpers.growth import LARGE, over_linear
 from helpers.meetings import record as meeting_record
 
 from scoring.errors import DaScoreError
-from scoring.evidence.attribution.neighbourhood import may_be_written
+from scoring.evidence.attribution.artifact_writes import may_be_written
 from scoring.evidence.commands.exit_status import ExitProof
 from scoring.evidence.commands.objective_flags import (
     command_flags,

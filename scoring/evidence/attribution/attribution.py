@@ -1,18 +1,26 @@
-"""Which lines of which sessions belong to which iteration, and which vote: ``docs/EVIDENCE.md``."""
+"""Which lines of which sessions belong to which iteration, and which vote: docs/EVIDENCE.md."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scoring.evidence.attribution import session_trees
-from scoring.evidence.attribution.makers import LandedAs, cut_trees, reaches_commit, was_stored_for
-from scoring.evidence.attribution.session_trees import Asked, ChangedFiles, SessionPart, Tree
+from scoring.evidence.attribution.cuts import cut_trees, reaches_commit, was_stored_for
+from scoring.evidence.attribution.makers import LandedAs
+from scoring.evidence.attribution.session_trees import (
+    NO_ITERATION,
+    Asked,
+    ChangedFiles,
+    Listed,
+    SessionPart,
+    Tree,
+    listed_trees,
+    trees_of,
+)
 from scoring.evidence.transcripts.facts import NS_MAX, Method
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
 
-# Why an iteration has no lines, or none of its own.
 NO_WINDOW = "commit time unresolvable; cannot window the transcript"
 NOT_COVERED = "no transcript covers the iteration window"
 OVERLAP = "sessions overlap"
@@ -22,15 +30,24 @@ NOT_READ = "the transcript of its checkpoint is of {agent}, in a form that is no
 PARTLY_HERE = "a session that its checkpoint names has no transcript of that time here"
 STORED_BEFORE = "the checkpoint that its commit names is more than a day older than the commit"
 NO_TRANSCRIPT = "the checkpoint that its commit names has no transcript here"
+"""Why an iteration has no lines, or none of its own."""
 
 
 @dataclass(slots=True)
 class Share:
-    """The parts of one iteration, by number: those that are its ``own``, and those ``voting``.
+    """The lines of one iteration.
 
-    ``also`` are sessions of its checkpoint with other work, ``shared`` the place of the iteration
-    that it shares a part with, ``end`` when it ended (None without lines), ``stated`` checkpoints
-    with totals alone.
+    Attributes:
+        own: the numbers of the parts that are its own.
+        voting: the numbers of the parts that vote on it.
+        method: how its lines were found; None without lines.
+        sessions: the sessions of its lines.
+        also: the sessions of its checkpoints that did other work.
+        problem: why it has no lines, or none of its own.
+        shared: the index of the iteration with which it shares a part.
+        end: when it ended, in ns since 1970; None without lines.
+        made: what the last line shows of its commit.
+        stated: the ids of its checkpoints of which only the totals are known.
     """
 
     own: range = range(0)
@@ -46,13 +63,43 @@ class Share:
 
 
 class Attribution(NamedTuple):
-    """The owner and the part of each line, below 0 for none, and all ``trees``."""
+    """Which lines belong to which iteration.
+
+    Attributes:
+        owners: for each line the index of its iteration, or below 0.
+        parts: for each line the number of its part; -1: none.
+        total: how many parts there are.
+        shares: the lines of each iteration.
+        trees: the sessions with their sub-agents.
+    """
 
     owners: list[int]
     parts: list[int]
     total: int
     shares: list[Share]
     trees: Sequence[Tree]
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Whose lines are whose, while that is found out.
+
+    Attributes:
+        owners: for each line the index of its iteration, or below 0.
+        votes: for lines of others the indices of the iterations on which they vote.
+    """
+
+    owners: list[int]
+    votes: dict[int, list[int]]
+
+    def take(self, index: int, lines: Iterable[int]) -> int:
+        """Give lines that are still free to an iteration, and return how many they are."""
+        count = 0
+        for line in lines:
+            if self.owners[line] == NO_ITERATION:
+                self.owners[line] = index
+                count += 1
+        return count
 
 
 def attribute(
@@ -63,177 +110,256 @@ def attribute(
     landed_as: LandedAs,
     listing: Mapping[str, Collection[str]],
     stated: Collection[str] = (),
+    in_repository: Callable[[str], bool] = lambda _: False,
 ) -> Attribution:
     """Give each line to its iteration.
 
-    ``listing`` has the sessions of checkpoints, ``stated`` those with totals alone.
+    Args:
+        asked: the iterations.
+        files: the transcripts.
+        sessions: the sessions, by their keys.
+        lines: how many lines there are.
+        landed_as: returns as what commits landed.
+        listing: the ids of the sessions of each checkpoint.
+        stated: the ids of the checkpoints of which only the totals are known.
+        in_repository: returns whether a folder is in the repository.
     """
-    changed, twice = ChangedFiles(asked), _named_twice(asked)
-    tree_of = session_trees.trees_of(
-        files, sessions, {name for names in listing.values() for name in names}, changed
-    )
-    trees = list({id(tree): tree for tree in tree_of.values()}.values())
-    names = [
-        dict.fromkeys(name for one in each.checkpoints for name in listing.get(one, ()))
-        for each in asked
-    ]
-    listed = [
-        [] if place in twice else found
-        for place, found in enumerate(session_trees.listed_trees(names, tree_of))
-    ]
-    whole = {
-        place
-        for place, (one, of, found) in enumerate(zip(asked, names, listed, strict=True))
-        if of.keys()
-        <= {key[1] for tree in found for key in tree.sessions if reaches_commit(tree, one)}
-    }
-    shown = cut_trees(asked, sessions, tree_of, trees, listed, landed_as, changed, whole)
-    shares = [Share(made=shown.get(place)) for place in range(len(asked))]
-    owners = [session_trees.NO_ITERATION] * lines
-    parts_of: dict[int, list[SessionPart]] = {}
-    for part in (
-        part for tree in trees for part in tree.parts() if part.place != session_trees.NO_ITERATION
-    ):
-        parts_of.setdefault(part.place, []).append(part)
-        for line in part.lines:
-            owners[line] = part.place
-    votes: dict[int, list[int]] = {}
-    for place, share in enumerate(shares):
-        parts = parts_of.get(place, ())
-        voting = _link(place, asked, changed, sessions, share, parts, listed[place], place in whole)
-        for part in voting:
-            by_agents = all(sessions[key].parent for key in part.sessions)
-            for line in part.lines:
-                if by_agents and owners[line] == session_trees.NO_ITERATION:
-                    owners[line] = place
-                else:
-                    votes.setdefault(line, []).append(place)
-    _series(asked, changed, shares, trees, parts_of)
-    for place, first in twice.items():
-        shares[place].problem = f"commit already counted for iteration {asked[first].iteration}"
-    _by_session(asked, shares, sessions, owners)
-    _by_totals(asked, shares, stated)
-    _by_time(asked, shares, trees, owners)
-    return _result(shares, owners, votes, trees)
+    changed = ChangedFiles(asked)
+    recorded = {session_id for session_ids in listing.values() for session_id in session_ids}
+    tree_of = trees_of(files, sessions, recorded, changed, in_repository)
+    trees = list(dict.fromkeys(tree_of.values()))
+
+    twice = _named_twice(asked)
+    listed_ids = [_listed_ids(question, listing) for question in asked]
+    listed = list(listed_trees(listed_ids, tree_of))
+    for index in twice:
+        listed[index] = []
+    complete = _complete(asked, listed_ids, listed)
+
+    shown = cut_trees(asked, sessions, tree_of, listed, landed_as, changed, complete)
+    shares = [Share(made=shown.get(index)) for index in range(len(asked))]
+    given = _Lines([NO_ITERATION] * lines, {})
+    parts_of = _parts_by_iteration(trees, given)
+    linker = _Linker(asked, changed, sessions, listed, complete)
+    for index, share in enumerate(shares):
+        for part in linker.link(index, share, parts_of.get(index, ())):
+            _count_vote(index, part, sessions, given)
+
+    _share_series(asked, changed, shares, trees, parts_of)
+    for index, first in twice.items():
+        shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
+    _give_by_session(asked, shares, sessions, given)
+    _note_totals(asked, shares, stated)
+    _give_by_time(asked, shares, trees, given)
+    return _numbered(shares, given, trees)
+
+
+def _listed_ids(question: Asked, listing: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the ids of the sessions in an iteration's checkpoints, each once."""
+    ids: dict[str, None] = {}
+    for checkpoint in question.checkpoints:
+        ids.update(dict.fromkeys(listing.get(checkpoint, ())))
+    return list(ids)
 
 
 def _named_twice(asked: Sequence[Asked]) -> dict[int, int]:
-    """Return the iterations whose commit an earlier entry names too, each with the first one."""
-    first, found = dict[str, int](), dict[int, int]()
-    for place, one in enumerate(asked):
-        if (
-            earliest := min((first.setdefault(name, place) for name in one.commits), default=place)
-        ) < place:
-            found[place] = earliest
-    return found
+    """Return the iterations that have a commit which an earlier entry names, with the first one."""
+    first: dict[str, int] = {}
+    twice: dict[int, int] = {}
+    for index, question in enumerate(asked):
+        earliest = min((first.setdefault(name, index) for name in question.commits), default=index)
+        if earliest < index:
+            twice[index] = earliest
+    return twice
 
 
-def _result(
-    shares: list[Share],
-    owners: list[int],
-    votes: Mapping[int, Sequence[int]],
-    trees: Sequence[Tree],
-) -> Attribution:
-    """Return the parts with numbers, those of each iteration one after the other."""
-    kinds = [
-        (owner if owner >= 0 else len(shares), tuple(votes.get(line, ())))
-        for line, owner in enumerate(owners)
-    ]
-    order = sorted({kind for kind in kinds if kind != (len(shares), ())})
-    numbers = {kind: number for number, kind in enumerate(order)}
-    for place, share in enumerate(shares):
-        first = bisect_left(order, (place, ()))
-        share.own = range(first, bisect_left(order, (place + 1, ())))
-        share.voting = tuple(share.own)
-    for (_, places), number in numbers.items():
-        for place in places:
-            shares[place].voting += (number,)
-    for share in shares:
-        if share.shared is not None:
-            share.voting = tuple(dict.fromkeys((*shares[share.shared].voting, *share.voting)))
-    return Attribution(owners, [numbers.get(kind, -1) for kind in kinds], len(order), shares, trees)
+def _complete(
+    asked: Sequence[Asked], listed_ids: Sequence[Collection[str]], listed: Listed
+) -> set[int]:
+    """Return the iterations of which all listed sessions are here, up to the commit."""
+    complete = set()
+    for index, question in enumerate(asked):
+        here = {
+            key[1]
+            for tree in listed[index]
+            if reaches_commit(tree, question)
+            for key in tree.sessions
+        }
+        if here.issuperset(listed_ids[index]):
+            complete.add(index)
+    return complete
 
 
-def _link(
-    place: int,
-    asked: Sequence[Asked],
-    changed: ChangedFiles,
-    sessions: Mapping[SessionKey, Session],
-    share: Share,
-    parts: Sequence[SessionPart],
-    listed: Sequence[Tree],
-    whole: bool,
-) -> list[SessionPart]:
-    """Say which sessions an iteration has; return the parts of others that vote on it."""
-    one = asked[place]
-    found = {key for part in parts for key in part.sessions}
-    kin = found | {(key[0], sessions[key].parent) for key in found}
-    since = min((part.tree.times[part.start - 1] if part.start else 0 for part in parts), default=0)
-    began = min(
-        (part.tree.times[part.start] for part in parts if part.end > part.start), default=NS_MAX
-    )
-    voting, other, also = [], set(), set()
-    for tree in listed:
-        if not reaches_commit(tree, one) or any(tree is mine.tree for mine in parts):
-            continue
-        if (part := _part_at(tree, share.made.time if share.made else one.authored)) is None:
-            continue
-        pending = changed.pending(place, part)
-        related = any(
-            key in kin or (key[0], sessions[key].parent) in found for key in tree.sessions
-        )
-        if not pending.isdisjoint(one.files):
-            voting.append(changed.untaken(place, part))
-        elif (
-            related and not pending
-        ):  # with its lines since the commit before in the session that made this one
-            start = max(changed.untaken(place, part).start, bisect_right(tree.times, since))
-            voting.append(part._replace(start=min(start, part.end)))
+def _parts_by_iteration(trees: Iterable[Tree], given: _Lines) -> dict[int, list[SessionPart]]:
+    """Give the lines of each part to its iteration, and return the parts."""
+    parts_of: dict[int, list[SessionPart]] = {}
+    for tree in trees:
+        for part in tree.parts():
+            if part.place != NO_ITERATION:
+                parts_of.setdefault(part.place, []).append(part)
+                for line in part.lines:
+                    given.owners[line] = part.place
+    return parts_of
+
+
+def _count_vote(
+    index: int, part: SessionPart, sessions: Mapping[SessionKey, Session], given: _Lines
+) -> None:
+    """Note that a part votes on an iteration. Free lines of sub-agents become its own."""
+    is_by_agents = all(sessions[key].parent for key in part.sessions)
+    for line in part.lines:
+        if is_by_agents and given.owners[line] == NO_ITERATION:
+            given.owners[line] = index
         else:
-            other |= set(part.sessions)
-            also |= set(
-                part._replace(start=max(part.start, bisect_left(tree.times, began))).sessions
-            )
-    share.also = tuple(sorted(also - found))
-    are_old = bool(listed) and not any(was_stored_for(tree, one) for tree in listed)
-    if parts and (found or not are_old):
-        share.method = (
-            "checkpoint"
-            if any(part.tree is tree for part in parts for tree in listed)
-            else "commit"
+            given.votes.setdefault(line, []).append(index)
+
+
+class _Linker(NamedTuple):
+    """Says which sessions an iteration has.
+
+    Attributes:
+        asked: the iterations.
+        changed: the files that commits changed.
+        sessions: the sessions, by their keys.
+        listed: the trees in the checkpoints of each iteration.
+        complete: the indices of the iterations of which all listed sessions are here.
+    """
+
+    asked: Sequence[Asked]
+    changed: ChangedFiles
+    sessions: Mapping[SessionKey, Session]
+    listed: Listed
+    complete: Collection[int]
+
+    def link(self, index: int, share: Share, parts: Sequence[SessionPart]) -> list[SessionPart]:
+        """Fill in the share of an iteration.
+
+        Args:
+            index: the index of the iteration.
+            share: its share, which gets a method and sessions, or a problem.
+            parts: the parts that end at its commit.
+
+        Returns:
+            The parts of others that vote on it.
+        """
+        voting, others = self._listed_parts(index, share, parts)
+        own_sessions = _sessions_in(parts)
+        began = min((_began(part) for part in parts), default=NS_MAX)
+        share.also = tuple(
+            sorted(_sessions_in(_since(part, began) for part in others) - own_sessions)
         )
-        last = max(
-            (part.tree.times[part.end - 1] for part in parts if part.end > part.start), default=0
-        )
-        share.end = share.made.time if share.made else max(last, one.authored or last)
-        share.problem = "" if found else EMPTY
-        share.sessions = tuple(sorted(found.union(*(part.sessions for part in voting))))
-        share.sessions = share.sessions or tuple(sorted({part.tree.sessions[0] for part in parts}))
-        return voting
-    if listed and not whole:
-        share.problem = PARTLY_HERE
-    elif are_old:
-        share.problem = STORED_BEFORE
-    elif other:
-        share.problem = OTHER_WORK
-    elif one.authored is not None and (
-        known := [tree for tree in listed if reaches_commit(tree, one)]
-    ):
-        share.method, share.end, share.problem = "checkpoint", one.authored, EMPTY
-        share.sessions = tuple(sorted({tree.sessions[0] for tree in known}))
-    return []
+
+        question = self.asked[index]
+        trees = self.listed[index]
+        are_old = bool(trees) and not any(was_stored_for(tree, question) for tree in trees)
+        if parts and (own_sessions or not are_old):
+            self._link_parts(index, share, parts)
+            sessions = own_sessions | _sessions_in(voting)
+            share.sessions = tuple(sorted(sessions or {part.tree.sessions[0] for part in parts}))
+            return voting
+
+        if trees and index not in self.complete:
+            share.problem = PARTLY_HERE
+        elif are_old:
+            share.problem = STORED_BEFORE
+        elif others:
+            share.problem = OTHER_WORK
+        elif question.authored is not None:
+            reaching = [tree for tree in trees if reaches_commit(tree, question)]
+            if reaching:
+                share.method = "checkpoint"
+                share.end = question.authored
+                share.problem = EMPTY
+                share.sessions = tuple(sorted({tree.sessions[0] for tree in reaching}))
+        return []
+
+    def _listed_parts(
+        self, index: int, share: Share, parts: Sequence[SessionPart]
+    ) -> tuple[list[SessionPart], list[SessionPart]]:
+        """Return the parts of listed sessions that vote on an iteration, and those that do not."""
+        question = self.asked[index]
+        time = share.made.time if share.made else question.authored
+        own_trees = {part.tree for part in parts}
+        since = min((_commit_before(part) for part in parts), default=0)
+        own_sessions = _sessions_in(parts)
+
+        voting = []
+        others = []
+        for tree in self.listed[index]:
+            if tree in own_trees or not reaches_commit(tree, question):
+                continue
+            part = _part_at(tree, time)
+            if part is None:
+                continue
+
+            pending = self.changed.pending(index, part)
+            if not pending.isdisjoint(question.files):
+                voting.append(self.changed.untaken(index, part))
+            elif not pending and self._are_related(tree, own_sessions):
+                untaken = self.changed.untaken(index, part)
+                start = max(untaken.start, bisect_right(tree.times, since))
+                voting.append(part._replace(start=min(start, part.end)))
+            else:
+                others.append(part)
+        return voting, others
+
+    def _are_related(self, tree: Tree, own_sessions: Collection[SessionKey]) -> bool:
+        """Return whether a tree has a parent or a sub-agent of some sessions, or one of them."""
+        parents = {self._parent(key) for key in own_sessions}
+        for key in tree.sessions:
+            if key in own_sessions or key in parents or self._parent(key) in own_sessions:
+                return True
+        return False
+
+    def _parent(self, key: SessionKey) -> SessionKey:
+        return (key[0], self.sessions[key].parent)
+
+    def _link_parts(self, index: int, share: Share, parts: Sequence[SessionPart]) -> None:
+        """Note how the parts of an iteration were found, and when it ended."""
+        trees = set(self.listed[index])
+        is_listed = any(part.tree in trees for part in parts)
+        share.method = "checkpoint" if is_listed else "commit"
+
+        ends = [part.tree.times[part.end - 1] for part in parts if part.end > part.start]
+        last = max(ends, default=0)
+        share.end = max(last, self.asked[index].authored or last)
+        if share.made:
+            share.end = share.made.time
+        share.problem = "" if ends else EMPTY
+
+
+def _sessions_in(parts: Iterable[SessionPart]) -> set[SessionKey]:
+    return {key for part in parts for key in part.sessions}
+
+
+def _began(part: SessionPart) -> int:
+    """Return when the first line of a part was written, or the latest time without lines."""
+    return part.tree.times[part.start] if part.end > part.start else NS_MAX
+
+
+def _commit_before(part: SessionPart) -> int:
+    """Return when the line before a part was written, which is that of a commit; 0 without one."""
+    return part.tree.times[part.start - 1] if part.start else 0
+
+
+def _since(part: SessionPart, time: int) -> SessionPart:
+    """Return the lines of a part since a time."""
+    return part._replace(start=max(part.start, bisect_left(part.tree.times, time)))
 
 
 def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
-    """Return the part of a tree at a time, up to that; None where it has no lines then."""
-    at = -1 if time is None else bisect_right(tree.times, time)
+    """Return the part of a tree at a time, up to that time; None where it has no lines then."""
+    if time is None:
+        return None
+
+    at = bisect_right(tree.times, time)
     next_cut = bisect_left(tree.cuts, at, key=lambda cut: cut.at)
     start = tree.cuts[next_cut - 1].at if next_cut else 0
     cut = tree.cuts[next_cut] if next_cut < len(tree.cuts) else None
     return SessionPart(tree, start, at, cut) if start < at else None
 
 
-def _series(
+def _share_series(
     asked: Sequence[Asked],
     changed: ChangedFiles,
     shares: Sequence[Share],
@@ -244,122 +370,164 @@ def _series(
     for tree in trees:
         before: SessionPart | None = None
         for part in tree.parts():
-            place = part.place
-            if place < 0 or not part.edits_nothing:
-                before = part if place >= 0 else None
-            elif before and place != before.place:
-                edits_nothing = all(mine.edits_nothing for mine in parts_of[place])
-                if not (
-                    edits_nothing
-                    and changed.of(place, before)
-                    and was_stored_for(tree, asked[place])
-                ):
-                    before = None
-                elif shares[place].shared is None:
-                    shares[place].method, shares[place].shared, shares[place].problem = (
-                        "shared",
-                        before.place,
-                        "",
-                    )
-                    shares[place].sessions = tuple(
-                        sorted({*shares[place].sessions, *before.sessions})
-                    )
+            index = part.place
+            if index < 0 or not part.edits_nothing:
+                before = part if index >= 0 else None
+                continue
+            if before is None or index == before.place:
+                continue
+
+            edits_nothing = all(other.edits_nothing for other in parts_of[index])
+            took_edits = edits_nothing and changed.took_from(index, before)
+            if not took_edits or not was_stored_for(tree, asked[index]):
+                before = None
+                continue
+
+            share = shares[index]
+            if share.shared is None:
+                share.method = "shared"
+                share.shared = before.place
+                share.problem = ""
+                share.sessions = tuple(sorted({*share.sessions, *before.sessions}))
 
 
-def _by_session(
+def _give_by_session(
     asked: Sequence[Asked],
     shares: Sequence[Share],
     sessions: Mapping[SessionKey, Session],
-    owners: list[int],
+    given: _Lines,
 ) -> None:
-    """Give an iteration without lines the free ones of the session that its entry names.
+    """Give iterations without lines the free ones of the session that their entry names.
 
-    They reach up to its author time.
+    These are the lines from the end of the iteration before in the session up to the author time.
     """
-    by_name: dict[str, list[Session]] = {}
+    sessions_by_id: dict[str, list[Session]] = {}
     for key, session in sessions.items():
         if session.lines:
-            by_name.setdefault(key[1], []).append(session)
-    ends: dict[str, list[tuple[int, int]]] = {}
+            sessions_by_id.setdefault(key[1], []).append(session)
 
-    def note_end(place: int) -> None:
-        if (end := shares[place].end) is not None:
-            for name in {asked[place].session, *(name for _, name in shares[place].sessions)}:
-                ends.setdefault(name, []).append((place, end))
+    ends: dict[str, list[tuple[int, int]]] = {}  # by session the indices and ends of iterations
 
-    for place in range(len(shares)):
-        note_end(place)
-    for place, share in enumerate(shares):
-        one = asked[place]
-        named = by_name.get(one.session, ()) if one.session else ()
-        if share.method or share.problem or not named or one.authored is None:
+    def note_end(index: int) -> None:
+        end = shares[index].end
+        if end is not None:
+            for name in {asked[index].session, *(name for _, name in shares[index].sessions)}:
+                ends.setdefault(name, []).append((index, end))
+
+    for index in range(len(shares)):
+        note_end(index)
+
+    for index, share in enumerate(shares):
+        session_id = asked[index].session
+        authored = asked[index].authored
+        named = sessions_by_id.get(session_id, ()) if session_id else ()
+        if share.method or share.problem or not named or authored is None:
             continue
-        before = [end for n, end in ends.get(one.session, ()) if n < place and end < one.authored]
+
+        earlier = [
+            end for other, end in ends.get(session_id, ()) if other < index and end < authored
+        ]
         count = 0
         for session in named:
-            first = bisect_right(session.times, max(before)) if before else 0
-            count += _take(
-                owners, place, session.lines[first : bisect_right(session.times, one.authored)]
-            )
-        share.method, share.end = "session", one.authored
+            first = bisect_right(session.times, max(earlier)) if earlier else 0
+            count += given.take(index, session.lines[first : bisect_right(session.times, authored)])
+        share.method = "session"
+        share.end = authored
         share.sessions = tuple(sorted(session.key for session in named))
         share.problem = "" if count else EMPTY
-        note_end(place)
+        note_end(index)
 
 
-def _take(owners: list[int], place: int, lines: Iterable[int]) -> int:
-    """Give lines that are still free to an iteration, and return how many they are."""
-    free = [line for line in lines if owners[line] == session_trees.NO_ITERATION]
-    for line in free:
-        owners[line] = place
-    return len(free)
-
-
-def _by_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collection[str]) -> None:
-    """Note the iterations with only a checkpoint's totals. It must be of one iteration alone."""
-    naming = Counter(name for one in asked for name in one.checkpoints)
-    for one, share in zip(asked, shares, strict=True):
+def _note_totals(asked: Sequence[Asked], shares: Sequence[Share], stated: Collection[str]) -> None:
+    """Note the iterations that only have the totals of checkpoints, which no other one names."""
+    counts = Counter(name for question in asked for name in question.checkpoints)
+    for question, share in zip(asked, shares, strict=True):
         if share.method is None:
             share.stated = tuple(
-                name for name in one.checkpoints if name in stated and naming[name] == 1
+                name for name in question.checkpoints if name in stated and counts[name] == 1
             )
-            share.method = "checkpoint" if share.stated else None
+            if share.stated:
+                share.method = "checkpoint"
 
 
-def _by_time(
-    asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tree], owners: list[int]
+class _FreeLine(NamedTuple):
+    """A line that belongs to no iteration: when it was written, its number, its tree's root."""
+
+    time: int
+    line: int
+    session: SessionKey
+
+
+def _give_by_time(
+    asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tree], given: _Lines
 ) -> None:
-    """Give an iteration without lines the free ones in its window, where they are one session's."""
-    waiting = [
-        place for place, share in enumerate(shares) if share.method is None and not share.problem
-    ]
+    """Give iterations without lines the free ones in their windows, if they are one session's.
+
+    Where a commit names a checkpoint, that says which sessions did it, and no other one counts.
+    """
+    waiting = []
+    for index, share in enumerate(shares):
+        if share.method is None and not share.problem:
+            if asked[index].checkpoints:
+                share.problem = NO_TRANSCRIPT
+            elif asked[index].window is None:
+                share.problem = NO_WINDOW
+            else:
+                waiting.append(index)
     if not waiting:
         return
-    pairs = ((tree.sessions[0], zip(tree.times, tree.lines, strict=True)) for tree in trees)
+
     free = sorted(
-        (time, n, key)
-        for key, lines in pairs
-        for time, n in lines
-        if owners[n] == session_trees.NO_ITERATION
+        _FreeLine(time, line, tree.sessions[0])
+        for tree in trees
+        for time, line in zip(tree.times, tree.lines, strict=True)
+        if given.owners[line] == NO_ITERATION
     )
-    times = [time for time, _, _ in free]
-    for place in waiting:
-        share, window = shares[place], asked[place].window
-        if (
-            asked[place].checkpoints or window is None
-        ):  # a checkpoint says which sessions did it: not any other one
-            share.problem = NO_TRANSCRIPT if asked[place].checkpoints else NO_WINDOW
-            continue
+    times = [free_line.time for free_line in free]
+    for index in waiting:
+        share = shares[index]
+        window = asked[index].window
+        assert window is not None
         first = 0 if window.start is None else bisect_right(times, window.start)
         inside = [
-            one
-            for one in free[first : bisect_right(times, window.end)]
-            if owners[one[1]] == session_trees.NO_ITERATION
+            free_line
+            for free_line in free[first : bisect_right(times, window.end)]
+            if given.owners[free_line.line] == NO_ITERATION
         ]
-        keys = {key for _, _, key in inside}
+        keys = {free_line.session for free_line in inside}
         if len(keys) == 1:
-            _take(owners, place, (line for _, line, _ in inside))
-            share.method, share.sessions = "time", tuple(keys)
-            share.end = inside[-1][0] if asked[place].authored is None else asked[place].authored
+            given.take(index, [free_line.line for free_line in inside])
+            authored = asked[index].authored
+            share.method = "time"
+            share.sessions = tuple(keys)
+            share.end = inside[-1].time if authored is None else authored
         else:
             share.problem = f"{len(keys)} {OVERLAP}" if keys else NOT_COVERED
+
+
+def _numbered(shares: list[Share], given: _Lines, trees: Sequence[Tree]) -> Attribution:
+    """Return all parts with numbers, those of each iteration one after the other.
+
+    A part has the lines with the same owner that vote on the same iterations.
+    """
+    nobody = len(shares)
+    kinds = []
+    for line, owner in enumerate(given.owners):
+        kinds.append((owner if owner >= 0 else nobody, tuple(given.votes.get(line, ()))))
+
+    order = sorted({kind for kind in kinds if kind != (nobody, ())})
+    numbers = {kind: number for number, kind in enumerate(order)}
+    for index, share in enumerate(shares):
+        first = bisect_left(order, (index, ()))
+        share.own = range(first, bisect_left(order, (index + 1, ())))
+        share.voting = tuple(share.own)
+    for (_, indices), number in numbers.items():
+        for index in indices:
+            shares[index].voting += (number,)
+    for share in shares:
+        if share.shared is not None:
+            voting = (*shares[share.shared].voting, *share.voting)
+            share.voting = tuple(dict.fromkeys(voting))
+
+    parts = [numbers.get(kind, -1) for kind in kinds]
+    return Attribution(given.owners, parts, len(order), shares, trees)

@@ -1,12 +1,18 @@
-"""The transcripts that checkpoints hold, which are objects in git."""
+"""The transcripts that checkpoints hold, which are objects in git, and those on disk with them."""
 
-from collections.abc import Iterable
+import os
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.evidence.git.checkpoint_files import BRANCH
-from scoring.evidence.git.checkpoints import Checkpoint
+from scoring.evidence.git.checkpoints import Checkpoint, CheckpointSession
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.facts import FileFound, RootFound
+from scoring.evidence.transcripts.counter import CountedHarness
+from scoring.evidence.transcripts.events import TranscriptEvents
+from scoring.evidence.transcripts.facts import FileFound, RootFound, timestamp_ns
+from scoring.evidence.transcripts.streams import File
 from scoring.evidence.transcripts.transcript_files import Discovery, TranscriptFile
 
 NOT_HERE = "its object is not in this clone"
@@ -42,3 +48,65 @@ def checkpoint_transcripts(
 
     roots = [RootFound(Path(BRANCH), "checkpoints", files=count)] if count else []
     return Discovery(tuple(transcripts.values()), tuple(left_out), tuple(roots))
+
+
+class ReadTranscript(NamedTuple):
+    """What one harness wrote of a transcript."""
+
+    transcript: TranscriptFile
+    harness: CountedHarness
+    events: TranscriptEvents
+
+
+class _Holder(NamedTuple):
+    """A checkpoint that holds a transcript, and what it says of the session."""
+
+    checkpoint: str
+    session: CheckpointSession
+
+
+def files_of(read: Sequence[ReadTranscript], checkpoints: Collection[Checkpoint]) -> list[File]:
+    """Return transcripts as files: those of checkpoints first, once for each checkpoint."""
+    holders: dict[tuple[str, ...], list[_Holder]] = {}
+    for checkpoint in checkpoints:
+        for session in checkpoint.sessions:
+            holders.setdefault(session.blobs, []).append(_Holder(checkpoint.id, session))
+
+    by_harness: dict[str, defaultdict[str, list[TranscriptEvents]]] = {}
+    for _, harness, events in read:
+        by_session = by_harness.setdefault(harness.name, defaultdict(list))
+        for name in events.sessions():
+            by_session[name].append(events)
+
+    files: list[File] = []
+    for transcript, harness, as_read in read:
+        events = harness.original(as_read, by_harness[harness.name].__getitem__)
+        if transcript.blobs:
+            for holder in holders[transcript.blobs]:
+                files.append(_file_of_checkpoint(transcript, harness, events, holder))
+        elif transcript.store and len(events.sessions()) > 1:
+            for part in events.by_session():
+                files.append(File(transcript, harness, part, session=part.sessions()[0]))
+        else:
+            files.append(File(transcript, harness, events))
+
+    for file in files:
+        file.events.lines = []  # what is known of them is in the files
+    files.sort(
+        key=lambda file: (not file.checkpoint, file.order, os.fsencode(file.transcript.name))
+    )
+    return files
+
+
+def _file_of_checkpoint(
+    transcript: TranscriptFile, harness: CountedHarness, events: TranscriptEvents, holder: _Holder
+) -> File:
+    return File(
+        transcript,
+        harness,
+        events,
+        checkpoint=holder.checkpoint,
+        session=holder.session.session_id,
+        start=events.line_of_message(holder.session.start),
+        stored=timestamp_ns(holder.session.created_at),
+    )

@@ -139,7 +139,7 @@ def claims_seen(share: Share, spoken: Spoken, seen: Sightings) -> Iterator[Claim
             messages += _reply(stream.after(share.made.time))[-1:]
         for message in messages:
             if message.kind == "claim":
-                result = _result(message, key, seen.found, stream, share.end)
+                result = _result(message, key, seen.seen, stream, share.end)
                 path = message.file.transcript.path
                 yield ClaimSeen("tests_pass", result, path, message.number + 1)
 

@@ -1,32 +1,95 @@
-"""Which sessions and lines belong to a repository, and which paths they wrote."""
+"""Which lines of sessions are work in a repository: by folders, by edits and by commits.
 
-import os
+docs/EVIDENCE.md, "Attribution", has the rules.
+"""
+
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase, translate
+from fnmatch import translate
 from functools import cached_property
-from pathlib import Path
-from typing import Self
+from typing import NamedTuple
 
-from scoring.evidence.commands.file_writes import ANY_BELOW
+from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.work_tree_folders import same_remote
-from scoring.evidence.transcripts.counter import InRepository
-from scoring.evidence.transcripts.events import TEXT_LIMIT, Edit, PossibleEdit
-from scoring.evidence.transcripts.streams import File, Session
+from scoring.evidence.transcripts.events import ChatText, Edit
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit
 from scoring.evidence.transcripts.work_trees import WorkTrees
-from scoring.files import identity_of
+
+_LEAST_FILES = 3
+"""How many files of the repository must have been edited in a folder that is gone."""
+
+_LEAST_SHARE = 0.8
+"""The least share of these files among all that were edited in the folder."""
+
+
+def _no_paths() -> Collection[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class OwnFolders:
+    """The folders of a repository.
+
+    Attributes:
+        trees: its work trees.
+        former: folders that are gone, in which it was.
+    """
+
+    trees: WorkTrees
+    former: Collection[str] = ()
+
+    def has(self, folder: str) -> bool:
+        """Return whether work in a folder is work in the repository."""
+        return self.was_in(folder) or self.trees(folder)
+
+    def was_in(self, folder: str) -> bool:
+        """Return whether a folder is one in which the repository was, or is below one."""
+        return any(f"{folder}/".startswith(f"{former}/") for former in self.former)
+
+
+class _Sign(NamedTuple):
+    """What an edit or a commit shows of whose work it is.
+
+    Attributes:
+        line_index: the index of its line in the file.
+        is_commit: whether it is a commit.
+        is_ours: whether it is the repository's; None where that is not certain.
+        is_outside: whether it is known to be outside the folders of the session.
+    """
+
+    line_index: int
+    is_commit: bool
+    is_ours: bool | None
+    is_outside: bool
+
+
+class _Evidence(NamedTuple):
+    """A line that shows whose work the lines before it are: its time in ns since 1970."""
+
+    time: int
+    is_ours: bool
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What decides whether work is a repository's: globs of work trees, remotes, commits."""
+    """What decides whether work is a repository's.
 
-    in_repository: InRepository
+    Attributes:
+        trees: its work trees.
+        worktrees: globs of folders of work trees that are gone.
+        remotes: returns the URLs of its remotes.
+        is_its_commit: returns whether a commit is the repository's, by the digits of its name.
+        paths: returns the paths of its files.
+    """
+
+    trees: WorkTrees
     worktrees: Sequence[str]
     remotes: Callable[[], Iterable[str]]
     is_its_commit: Callable[[str], bool]
+    paths: Callable[[], Collection[str]] = _no_paths
 
     @cached_property
     def _is_worktree(self) -> Callable[[str], object]:
@@ -36,131 +99,263 @@ class Neighbourhood:
     def _remotes(self) -> frozenset[str]:
         return frozenset(map(same_remote, self.remotes()))
 
-    def mark(self, sessions: Iterable[Session]) -> None:
-        """Say of each line of some sessions whether it is work in the repository."""
+    def mark(self, sessions: Collection[Session]) -> OwnFolders:
+        """Mark each line of sessions that is work in the repository.
+
+        Also notes which of their commits belong to other repositories.
+
+        Returns:
+            The folders of the repository.
+        """
+        own = OwnFolders(self.trees, self._former_folders(sessions))
         for session in sessions:
-            known = self._is_known(session)
-            recorded = any(file.checkpoint for file in session.files)
+            self._mark_session(session, own)
+        return own
+
+    def _former_folders(self, sessions: Iterable[Session]) -> set[str]:
+        """Return folders that are gone and were the repository.
+
+        A session made one of its commits there, or sessions edited its files there.
+        """
+        former = set()
+        edited: dict[str, set[str]] = {}
+        for session in sessions:
+            for commit in session.made:
+                if self.is_its_commit(commit.sha) and self.trees.is_gone(commit.folder):
+                    former.add(commit.folder)
+
             for file in session.files:
-                if not file.here:
-                    file.here = bytearray(len(file.numbers))
-                self._mark(file, session.key[1], known, recorded)
+                folders = {span.cwd for span in file.events.spans if self.trees.is_gone(span.cwd)}
+                if not folders or file.checkpoint:
+                    continue
+                for edit in file.events.of(Edit):
+                    folder = file.events.spans[edit.span].cwd
+                    path = posixpath.join(folder, file.events.texts[edit.path])
+                    if folder in folders and path.startswith(f"{folder}/"):
+                        edited.setdefault(folder, set()).add(path.removeprefix(f"{folder}/"))
+
+        for folder, paths in edited.items():
+            if len(paths) >= _LEAST_FILES and self._are_its_files(paths):
+                former.add(folder)
+        return former
+
+    def _are_its_files(self, paths: Collection[str]) -> bool:
+        present = set(paths).intersection(self.paths())
+        is_enough = len(present) >= max(_LEAST_FILES, _LEAST_SHARE * len(paths))
+        return is_enough and any("/" in path for path in present)
+
+    def _mark_session(self, session: Session, own: OwnFolders) -> None:
+        """Mark the lines of a session: by their folders, then by what they led to."""
+        is_known = self._is_known(session)
+        is_recorded = any(file.checkpoint for file in session.files)
+        judge = _Judge(self.trees, self.is_its_commit, own, _homes(session, is_recorded))
+        session.elsewhere = frozenset(
+            commit.sha for commit in session.made if judge.is_of_another(commit)
+        )
+
+        by_folder: list[bytearray] = []
+        evidence: set[_Evidence] = set()
+        for file in session.files:
+            is_whole = is_recorded or file.transcript.whole
+            here = bytearray(is_whole for _ in file.numbers)
+            if not is_whole:
+                self._mark_by_folder(file, here, is_known, own)
+            by_folder.append(here)
+            if is_recorded or not is_whole:
+                evidence.update(_evidence(file, judge.signs(file, session, here)))
+
+        leads_to = _LeadsTo(sorted(evidence), _prompt_times(session) if evidence else ())
+        session.away = [shown.time for shown in leads_to.evidence if not shown.is_ours]
+        for file, here in zip(session.files, by_folder, strict=True):
+            if not file.here:
+                file.here = bytearray(len(file.numbers))
+            for index in file.of(session.key[1]):
+                is_ours = leads_to.ours(file.times[index])
+                file.here[index] |= here[index] if is_ours is None else is_ours
 
     def _is_known(self, session: Session) -> bool:
-        """Whether a session is the repository's wherever it worked, by a commit or by a remote."""
-        named = {span.remote for file in session.files for span in file.events.spans} - {""}
-        is_remote = any(same_remote(remote) in self._remotes for remote in named)
-        return is_remote or any(self.is_its_commit(made.sha) for made in session.made)
+        """Return whether a session is the repository's by a commit or by a remote."""
+        for file in session.files:
+            for span in file.events.spans:
+                if span.remote and same_remote(span.remote) in self._remotes:
+                    return True
+        return any(self.is_its_commit(commit.sha) for commit in session.made)
 
-    def _mark(self, file: File, session: str, known: bool, recorded: bool) -> None:
-        if recorded or file.transcript.whole:
-            for place in file.of(session):
-                file.here[place] = True
-            return
-        folders = file.harness.folders(file.events.spans)
-        counts = [self._counts(folder, known) for folder in folders]
-        said = [here for here, folder in zip(counts, folders, strict=True) if folder]
-        for span, here, folder, numbers in zip(
-            file.events.spans, counts, folders, file.events.covers, strict=True
-        ):
-            # A line without a folder goes with the others of its file.
-            if (
-                (here if folder else any(said))
-                and len(numbers)
-                and session in (span.session, file.owner)
-            ):
-                for number in numbers:
-                    file.here[file.at(number)] = True
+    def _mark_by_folder(self, file: File, here: bytearray, is_known: bool, own: OwnFolders) -> None:
+        """Mark lines whose folder is the repository's.
 
-    def _counts(self, folder: str, known: bool) -> bool:
-        if not folder or self.in_repository(folder):
-            return bool(folder)
-        is_gone = os.path.isabs(folder) and "\0" not in folder and not os.path.isdir(folder)
-        return is_gone and (known or self._is_worktree(folder) is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Writes:
-    """The paths that sessions wrote or may have, the artifacts these lead to, and top folders."""
-
-    written: Mapping[str, Collection[str]]
-    unsure: Collection[str]
-    linked: tuple[Collection[str], Collection[str]]
-    tops: Collection[str]
-
-    @classmethod
-    def of(
-        cls, root: Path, trees: WorkTrees, files: Sequence[File], places: Collection[str]
-    ) -> Self:
-        """Look through files for what wrote artifacts, by their places in the repository."""
-        written: dict[str, set[str]] = {}
-        for path in _paths(files, Edit):
-            written.setdefault(posixpath.basename(path), set()).add(path)
-        unsure = _paths(files, PossibleEdit)
-        places_of = {
-            identity: place for place in places if place and (identity := identity_of(root / place))
-        }
-        linked, may_be_linked = (
-            {places_of[found] for path in paths if (found := identity_of(root / path)) in places_of}
-            for paths in (
-                set().union(*written.values()),
-                {path.removeprefix("$") for path in unsure},
-            )
-        )
-        tops, folders = (
-            trees.tops if files else (),
-            {span.cwd for file in files for span in file.events.spans},
-        )
-        inside = tuple(f"{top}/" for top in tops)
-        beside = (folder for folder in folders if not folder.startswith(inside))
-        return cls(written, unsure, (linked, may_be_linked), {*tops, *beside})
-
-    def surely(self, *names: str) -> bool:
-        """Whether an artifact was written, known by its place and by the entry's path."""
-        ends = [f"/{posixpath.normpath(name)}" for name in names if name]
-        alike = (
-            f"/{path}" for end in ends for path in self.written.get(posixpath.basename(end), ())
-        )
-        return names[0] in self.linked[0] or any(path.endswith(tuple(ends)) for path in alike)
-
-    def maybe(self, own: Iterable[File], *names: str) -> bool:
-        """Whether it may have been written by any session.
-
-        Where all below a folder may be, only its ``own`` sessions count.
+        A line without a folder goes with the others of its file.
         """
-        below = [path for path in _paths(own, PossibleEdit) if path.endswith(ANY_BELOW)]
-        tried = [*((path, ()) for path in self.unsure), *((path, self.tops) for path in below)]
-        return names[0] in self.linked[1] or any(
-            may_be_written(n, *one) for n in names if n for one in tried
-        )
+        folders = file.harness.folders(file.events.spans)
+        counts = [self._counts(folder, is_known, own) for folder in folders]
+        any_counts = any(counts)
+        for folder, folder_counts, numbers in zip(folders, counts, file.events.covers, strict=True):
+            if folder_counts or (not folder and any_counts):
+                for number in numbers:
+                    here[file.at(number)] = True
 
-
-def _paths(files: Iterable[File], kind: type[Edit] | type[PossibleEdit]) -> set[str]:
-    return {
-        posixpath.normpath(file.events.texts[event.path])
-        for file in files
-        for event in file.events.of(kind)
-    }
-
-
-def may_be_written(path: str, unsure: str, tops: Collection[str] = ()) -> bool:
-    """Whether a path may be one that is not known in full. ``tops`` may be its folders."""
-    names = posixpath.normpath(path).split("/")
-    if len(unsure) > TEXT_LIMIT:  # none that a transcript was read of is as long
-        return True
-    if unsure.endswith(ANY_BELOW):
-        above = unsure.rstrip("/*")
-        below = any(may_be_written("/".join(names[:n]), above) for n in range(1, len(names)))
-        return below or any(f"{top}/".startswith(f"{above.removeprefix('$')}/") for top in tops)
-    for part in reversed(_ANY_FOLDERS.sub("$", unsure).split("/")):
-        if not names:
-            return True
-        if "$" in part:  # what is behind the last variable is known
-            return fnmatchcase("/".join(names), "*" + _VARIABLE.sub("", part))
-        if not fnmatchcase(names.pop(), part):
+    def _counts(self, folder: str, is_known: bool, own: OwnFolders) -> bool:
+        """Return whether work in a folder counts, which may be gone."""
+        if not folder:
             return False
-    return True
+        if own.has(folder):
+            return True
+        return self.trees.is_gone(folder) and (is_known or bool(self._is_worktree(folder)))
 
 
-_ANY_FOLDERS = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}|\*\*|`")
-_VARIABLE = re.compile(r".*\$(?:\{[^}]*\}?|\(\)|\w+|\W)?")
+@dataclass(frozen=True)
+class _Judge:
+    """Judges the edits and commits of one session.
+
+    Attributes:
+        trees: the work trees of the repository.
+        is_its_commit: as for :class:`Neighbourhood`.
+        own: the folders of the repository.
+        homes: folders of another clone, in which a session worked that a checkpoint here records.
+    """
+
+    trees: WorkTrees
+    is_its_commit: Callable[[str], bool]
+    own: OwnFolders
+    homes: Sequence[str]
+
+    def signs(self, file: File, session: Session, here: bytearray) -> list[_Sign]:
+        """Return what the edits and commits of a session in a file show, in order."""
+        if not session.made and not self._edits_elsewhere(file, here):
+            return []
+
+        signs = []
+        lines = file.of(session.key[1])
+        for edit in file.events.of(Edit):
+            index = file.at(edit.line)
+            if index in lines:
+                folder = file.events.spans[edit.span].cwd
+                path = posixpath.join(folder, file.events.texts[edit.path])
+                is_ours = self._has_file(path, folder, is_here=bool(here[index]))
+                is_outside = edit.by_tool and not is_private_or_temporary(path)
+                signs.append(_Sign(index, False, is_ours, is_outside))
+
+        index_of_line = {file.ids[index]: index for index in lines} if session.made else {}
+        for commit in session.made:
+            index = index_of_line.get(commit.line, -1)
+            if index >= 0:
+                is_ours = self._is_our_commit(commit, is_here=bool(here[index]))
+                is_outside = commit.sha in session.elsewhere
+                is_trial = is_private_or_temporary(f"{commit.folder}/")
+                signs.append(_Sign(index, True, is_ours, is_outside and not is_trial))
+        return sorted(signs, key=lambda sign: sign[:2])
+
+    def is_of_another(self, commit: SessionCommit) -> bool:
+        """Return whether a commit is another repository's."""
+        if self._is_in_another(commit.folder):
+            return True
+        if self.is_its_commit(commit.sha):
+            return False
+        return commit.is_outside and not (commit.folder and self.own.has(commit.folder))
+
+    def _edits_elsewhere(self, file: File, here: bytearray) -> bool:
+        """Return whether a path in a file is in another folder than its lines suggest."""
+        folders = tuple({f"{span.cwd}/" for span in file.events.spans if span.cwd})
+        paths = [text for text in file.events.texts if text.startswith("/")]
+        if any(not path.startswith(folders) for path in paths):
+            return True
+        tops = tuple(f"{top}/" for top in self.trees.all_tops)
+        return not all(here) and any(path.startswith(tops) for path in paths)
+
+    def _has_file(self, path: str, folder: str, *, is_here: bool) -> bool | None:
+        """Return whether a file that was edited is the repository's.
+
+        Args:
+            path: its path.
+            folder: the folder of the line.
+            is_here: whether that folder counts.
+        """
+        parent = posixpath.dirname(path)
+        if self._is_in_another(parent):
+            return False
+        is_below = not folder or path.startswith(f"{folder}/")
+        if (is_here and is_below) or self.own.has(parent):
+            return True
+        return None if is_here or is_private_or_temporary(path) else False
+
+    def _is_our_commit(self, commit: SessionCommit, *, is_here: bool) -> bool | None:
+        if self._is_in_another(commit.folder):
+            return False
+        if self.is_its_commit(commit.sha):
+            return True
+        if commit.folder and self.own.has(commit.folder):
+            return True
+        return None if is_here or is_private_or_temporary(f"{commit.folder}/") else False
+
+    def _is_in_another(self, folder: str) -> bool:
+        if not self.trees.is_in_another(folder):
+            return False
+        return not any(f"{folder}/".startswith(f"{home}/") for home in self.homes)
+
+
+def _homes(session: Session, is_recorded: bool) -> Sequence[str]:
+    folders = {span.cwd for file in session.files for span in file.events.spans if span.cwd}
+    return sorted(folders) if is_recorded else ()
+
+
+def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
+    """Return the lines that show whose work the lines before them are.
+
+    A commit outside the folders of the session shows that only where files outside of them were
+    edited before it.
+    """
+    evidence = []
+    edited_outside = False
+    for sign in signs:
+        is_ours = sign.is_ours
+        if is_ours is None and sign.is_commit and sign.is_outside and edited_outside:
+            is_ours = False
+        if is_ours is not None:
+            evidence.append(_Evidence(file.times[sign.line_index], is_ours))
+            edited_outside = False
+        elif sign.is_outside:
+            edited_outside = True
+    return evidence
+
+
+def _prompt_times(session: Session) -> list[int]:
+    """Return when the user wrote to a session."""
+    times = set()
+    for file in session.files:
+        for text in file.events.of(ChatText):
+            index = file.at(text.line)
+            if text.by_user and index >= 0:
+                times.add(file.times[index])
+    return sorted(times)
+
+
+class _LeadsTo(NamedTuple):
+    """To whose work the lines of a session lead.
+
+    Attributes:
+        evidence: the lines that show whose work it is, by time.
+        prompts: when the user wrote.
+    """
+
+    evidence: Sequence[_Evidence]
+    prompts: Sequence[int]
+
+    def ours(self, time: int) -> bool | None:
+        """Return whether a line is the repository's, by its time; None without evidence.
+
+        A line leads to the next evidence. What follows the last one belongs to that, and so does
+        what reports work here before the user writes again.
+        """
+        if not self.evidence:
+            return None
+
+        following = bisect_left(self.evidence, time, key=lambda shown: shown.time)
+        if following == len(self.evidence):
+            return self.evidence[-1].is_ours
+        if following and self.evidence[following - 1].is_ours:
+            prompt = bisect_left(self.prompts, self.evidence[following - 1].time)
+            if prompt < len(self.prompts):
+                next_prompt = self.prompts[prompt]
+                if time < next_prompt <= self.evidence[following].time:
+                    return True
+        return self.evidence[following].is_ours

@@ -1,25 +1,40 @@
 """Sessions with their sub-agents as one line of time: edits in it, and cuts by commits."""
 
-import posixpath
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from scoring.evidence.attribution.written import is_inside
 from scoring.evidence.transcripts.events import AgentStarted, Edit
 from scoring.evidence.transcripts.facts import NS, IterationWindow
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
 
-A_SECOND = NS - 1  # what a time that git has in whole seconds may be later
-NO_ITERATION, OTHER_COMMIT, OTHER_REPOSITORY = -1, -2, -3
-"""Instead of an iteration: none, a commit without an entry, or one of another repository."""
+A_SECOND = NS - 1
+"""By how much a time may be later than git has it, which keeps whole seconds."""
+
+NO_ITERATION = -1
+"""Instead of the index of an iteration: none."""
+
+OTHER_COMMIT = -2
+"""Instead of the index of an iteration: a commit that no entry is about."""
 
 
 class Asked(NamedTuple):
-    """What is known of an iteration: names of its commit, keys of subjects, and times in ns.
+    """What is known of an iteration by which its lines may be found. Times are ns since 1970.
 
-    ``landed`` are the names on the trunk.
+    Attributes:
+        iteration: its number.
+        commits: the names of its commit, as the entry and git have them.
+        landed: the SHAs of its commit and of what it became.
+        subjects: the keys of its subjects.
+        authored: the author time of its commit; None where it is not known.
+        committed: the time of its commit.
+        files: the paths that its commit changed.
+        session: the id of the session that its entry names.
+        checkpoints: the ids of the checkpoints that its commit names.
+        window: its window of time.
     """
 
     iteration: int
@@ -35,7 +50,13 @@ class Asked(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where a commit ends a part: the lines before it, its index, and any line that shows it."""
+    """Where a commit ends a part of a tree.
+
+    Attributes:
+        at: how many lines are before it.
+        place: the index of the iteration of the commit, or :data:`OTHER_COMMIT`.
+        made: what a line shows of the commit; None where no line shows it.
+    """
 
     at: int
     place: int
@@ -44,33 +65,38 @@ class Cut(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Tree:
-    """A session and its sub-agents: their lines by time, their edits, and cuts by commits."""
+    """A session and its sub-agents, with their lines by time.
+
+    Attributes:
+        sessions: the keys of the sessions, the root first.
+        times: when its lines were written.
+        lines: the numbers of its lines among all lines.
+        writers: for each line the index of its session.
+        files: the files that have lines of it.
+        checkpoints: the ids of the checkpoints that have some of it.
+        edits: how many lines are before each edit, and before each start of a sub-agent.
+        edited: the same for each file that a commit changed.
+        cuts: the commits that end its parts.
+    """
 
     sessions: list[SessionKey] = field(default_factory=list)
     times: Sequence[int] = ()
     lines: Sequence[int] = ()
-    writers: Sequence[int] = ()  # the place in ``sessions`` of the session of each line
+    writers: Sequence[int] = ()
     files: list[File] = field(default_factory=list)
-    checkpoints: frozenset[str] = frozenset()  # those that hold some of it
-    edits: list[int] = field(
-        default_factory=list
-    )  # how many lines are before each edit, or start of a sub-agent
-    edited: dict[str, list[int]] = field(
-        default_factory=dict
-    )  # the same by the file, of those that a commit changed
-    outside: list[int] = field(
-        default_factory=list
-    )  # and of files outside of the folder of the session
+    checkpoints: frozenset[str] = frozenset()
+    edits: list[int] = field(default_factory=list)
+    edited: dict[str, list[int]] = field(default_factory=dict)
     cuts: list[Cut] = field(default_factory=list)
 
     def position(self, time: int, line: int) -> int:
-        """Return how many of its lines are before one; -1 where that is not its own."""
-        first, behind = bisect_left(self.times, time), bisect_right(self.times, time)
-        at = bisect_left(self.lines, line, first, behind)
-        return at if at < behind and self.lines[at] == line else -1
+        """Return how many lines are before one of its lines; -1 for any other line."""
+        end = bisect_right(self.times, time)
+        at = bisect_left(self.lines, line, bisect_left(self.times, time), end)
+        return at if at < end and self.lines[at] == line else -1
 
     def parts(self) -> "Iterator[SessionPart]":
-        """Yield its parts, by time; the last one ends at no commit."""
+        """Yield its parts by time. The last one ends at no commit."""
         start = 0
         for cut in self.cuts:
             yield SessionPart(self, start, cut.at, cut)
@@ -79,7 +105,14 @@ class Tree:
 
 
 class SessionPart(NamedTuple):
-    """Lines of a tree from ``start`` up to ``end``, and their cut, or None for the rest."""
+    """Some lines of a tree.
+
+    Attributes:
+        tree: the tree.
+        start: how many lines are before the first one.
+        end: how many lines are before the end.
+        cut: the commit that ends it; None without one.
+    """
 
     tree: Tree
     start: int
@@ -88,42 +121,43 @@ class SessionPart(NamedTuple):
 
     @property
     def place(self) -> int:
-        """The index of its commit's iteration, :data:`OTHER_COMMIT` or :data:`NO_ITERATION`."""
+        """The index of the iteration, :data:`OTHER_COMMIT` or :data:`NO_ITERATION`."""
         return self.cut.place if self.cut else NO_ITERATION
 
     @property
     def lines(self) -> Sequence[int]:
-        """The numbers of its lines."""
+        """The numbers of its lines among all lines."""
         return self.tree.lines[self.start : self.end]
 
     @property
     def edits_nothing(self) -> bool:
-        """Whether no file was edited in its folders, and no sub-agent started that might have."""
+        """Whether no file was edited in it, and no sub-agent started that might have."""
         return bisect_left(self.tree.edits, self.start) == bisect_left(self.tree.edits, self.end)
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether files were edited in it, and none of them in its sessions' folders."""
-        return self.edits_nothing and any(self.start <= at < self.end for at in self.tree.outside)
-
     def last_edit(self, name: str) -> int | None:
-        """Return when a file was last edited in it, in nanoseconds; None where it was not."""
-        found = self.tree.edited.get(name, [])
-        before = bisect_left(found, self.end) - 1
-        return (
-            self.tree.times[found[before]] if before >= 0 and found[before] >= self.start else None
-        )
+        """Return when a file was last edited in it, in ns; None where it was not."""
+        edits = self.tree.edited.get(name, [])
+        last = bisect_left(edits, self.end) - 1
+        if last < 0 or edits[last] < self.start:
+            return None
+        return self.tree.times[edits[last]]
 
     @property
     def sessions(self) -> list[SessionKey]:
         """The sessions that have some of its lines."""
-        return [
-            self.tree.sessions[n] for n in sorted(set(self.tree.writers[self.start : self.end]))
-        ]
+        writers = sorted(set(self.tree.writers[self.start : self.end]))
+        return [self.tree.sessions[writer] for writer in writers]
 
 
 Listed: TypeAlias = Sequence[Sequence[Tree]]
 """For each iteration, the trees of the sessions in the checkpoints that its commit names."""
+
+
+class _Change(NamedTuple):
+    """A change of a file by the commit of an iteration: the end of its second, and the index."""
+
+    time: int
+    iteration: int
 
 
 class ChangedFiles:
@@ -131,62 +165,76 @@ class ChangedFiles:
 
     def __init__(self, asked: Sequence[Asked]) -> None:
         self._asked = asked
-        self._changes: dict[str, list[tuple[int, int]]] = {}
-        for place, one in enumerate(asked):
-            if one.authored is not None:
-                for name in one.files:
-                    self._changes.setdefault(name, []).append((one.authored + A_SECOND, place))
+        self._changes: dict[str, list[_Change]] = {}
+        for index, question in enumerate(asked):
+            if question.authored is None:
+                continue
+            for name in question.files:
+                change = _Change(question.authored + A_SECOND, index)
+                self._changes.setdefault(name, []).append(change)
         for changes in self._changes.values():
             changes.sort()
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._changes
+    def pending(self, index: int, part: SessionPart) -> set[str]:
+        """Return the files edited in a part that no commit took before that of an iteration."""
+        pending = set()
+        for name in part.tree.edited:
+            edited = part.last_edit(name)
+            if edited is None:
+                continue
+            takers = {change.iteration for change in self._between(name, edited, index)[:2]}
+            if takers <= {index}:
+                pending.add(name)
+        return pending
 
-    def pending(self, place: int, part: SessionPart) -> set[str]:
-        """Return the files edited in a part that no commit took before an iteration's."""
-        edits = (
-            (name, since)
-            for name in part.tree.edited
-            if (since := part.last_edit(name)) is not None
-        )
-        return {
-            name
-            for name, since in edits
-            if all(n == place for _, n in self._between(name, since, place)[:2])
-        }
-
-    def _between(self, name: str, since: int, place: int) -> Sequence[tuple[int, int]]:
-        """Return the changes of a file from a time until an iteration's commit."""
-        changes, end = self._changes[name], self._asked[place].authored or 0
+    def _between(self, name: str, since: int, index: int) -> Sequence[_Change]:
+        """Return the changes of a file from a time until the commit of an iteration."""
+        changes = self._changes[name]
+        end = self._asked[index].authored or 0
         return changes[bisect_left(changes, (since, -1)) : bisect_left(changes, (end, -1))]
 
-    def untaken(self, place: int, part: SessionPart) -> SessionPart:
-        """Return a part after the last other commit whose edits an iteration's commit took."""
-        tree, start = part.tree, part.start
+    def untaken(self, index: int, part: SessionPart) -> SessionPart:
+        """Return a part from the last other commit on that took edits before an iteration's."""
+        tree = part.tree
+        start = part.start
         for name, edits in tree.edited.items():
             first = bisect_left(edits, part.start)
-            if first < len(edits) and edits[first] < part.end:
-                changes = self._between(name, tree.times[edits[first]], place)
-                taken = [at for at, other in changes if other != place]
-                start = max(start, bisect_right(tree.times, taken[-1])) if taken else start
+            if first == len(edits) or edits[first] >= part.end:
+                continue
+            for change in self._between(name, tree.times[edits[first]], index):
+                if change.iteration != index:
+                    start = max(start, bisect_right(tree.times, change.time))
         return part._replace(start=min(start, part.end))
 
-    def of(self, place: int, part: SessionPart) -> bool:
-        """Whether an iteration's commit took a file edited in a part, even if its own did."""
-        one = self._asked[place]
-        taker = self._asked[part.place].checkpoints if part.place >= 0 else ()
-        if part.place in (place, NO_ITERATION) or not set(one.checkpoints).isdisjoint(taker):
-            return any(part.last_edit(name) is not None for name in one.files)
-        return not self.pending(place, part).isdisjoint(one.files)
+    def took_from(self, index: int, part: SessionPart) -> bool:
+        """Return whether an iteration's commit took an edit of a part, which may end at another.
 
-    def named(self, path: str, folder: str) -> str:
-        """Return which of the files that commits changed an edited one is; "" for none."""
+        Where a part ends at a commit that names the same checkpoint, both took its edits.
+        """
+        question = self._asked[index]
+        checkpoints = self._asked[part.place].checkpoints if part.place >= 0 else ()
+        is_own = part.place in (index, NO_ITERATION)
+        if is_own or not set(question.checkpoints).isdisjoint(checkpoints):
+            return any(part.last_edit(name) is not None for name in question.files)
+        return not self.pending(index, part).isdisjoint(question.files)
+
+    def name_of(self, path: str, folder: str) -> str:
+        """Return the changed file that an edited path is; "" where it is not one of them.
+
+        Args:
+            path: the path.
+            folder: the folder of the line.
+        """
+        below_folder = path.removeprefix(f"{folder}/")
+        if below_folder in self._changes:
+            return below_folder
+
         parts = path.split("/")
-        names = (
-            path.removeprefix(f"{folder}/"),
-            *("/".join(parts[n:]) for n in range(len(parts) - 1)),
-        )
-        return next((name for name in names if name in self), "")
+        for first in range(len(parts) - 1):
+            name = "/".join(parts[first:])
+            if name in self._changes:
+                return name
+        return ""
 
 
 def trees_of(
@@ -194,79 +242,122 @@ def trees_of(
     sessions: Mapping[SessionKey, Session],
     recorded: Collection[str],
     changed: ChangedFiles,
+    in_repository: Callable[[str], bool],
 ) -> dict[SessionKey, Tree]:
-    """Return the trees of sessions with lines, by key, with those of checkpoints apart."""
-    having = {key: session for key, session in sessions.items() if session.lines}
-    parents = {
-        key: (key[0], "" if key[1] in recorded else session.parent)
-        for key, session in having.items()
-    }
-    found: dict[SessionKey, Tree] = {}
-    by_root: dict[SessionKey, Tree] = {}
-    for key in parents:
-        root, seen = key, {key}
-        while (parent := parents[root]) in parents and parent not in seen:
-            root = parent
-            seen.add(root)
-        tree = found[key] = by_root.setdefault(root, Tree())
-        tree.sessions.insert(0 if root == key else len(tree.sessions), key)
-    for tree in by_root.values():
-        of_it = [(n, sessions[key]) for n, key in enumerate(tree.sessions)]
-        tree.times, tree.lines, tree.writers = (
-            of_it[0][1].times,
-            of_it[0][1].lines,
-            bytes(len(of_it[0][1].lines)),
-        )
-        if len(of_it) > 1:
-            lines = sorted(
-                (*line, n) for n, s in of_it for line in zip(s.times, s.lines, strict=True)
-            )
-            tree.times, tree.lines, tree.writers = (
-                array("q", column) for column in zip(*lines, strict=True)
-            )
-        tree.files = list(
-            {id(file): file for _, session in of_it for file in session.files}.values()
-        )
-        held = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
-        tree.checkpoints = held or tree.checkpoints  # the empty one is of all trees
-    known: dict[
-        tuple[str, str], str | None
-    ] = {}  # of each edited path and folder the file; None: it is outside
-    for file in files:
-        spans, texts = file.events.spans, file.events.texts
-        for event in file.events.of(Edit):
-            path, folder = edit = texts[event.path], spans[event.span].cwd
-            if edit not in known:
-                inside = not posixpath.isabs(path) or not folder or path.startswith(f"{folder}/")
-                known[edit] = changed.named(path, folder) if inside else None
-            if known[edit] is not None or event.by_tool:
-                _note_edit(file, event.line, known[edit], found)
-        for started in file.events.of(AgentStarted):
-            _note_edit(file, started.line, "", found)
-    for tree in by_root.values():
+    """Return the tree of each session that has lines.
+
+    Args:
+        files: the transcripts.
+        sessions: the sessions by their keys.
+        recorded: the ids of the sessions that checkpoints list, which have trees of their own.
+        changed: the files that commits changed.
+        in_repository: returns whether a folder is in the repository.
+    """
+    tree_of = _trees_by_session(sessions, recorded)
+    trees = list(dict.fromkeys(tree_of.values()))
+    for tree in trees:
+        _fill(tree, [sessions[key] for key in tree.sessions])
+    _note_edits(files, tree_of, changed, in_repository)
+    for tree in trees:
         tree.edits = sorted(set(tree.edits))
-        tree.edited = {name: sorted(set(places)) for name, places in tree.edited.items()}
-    return found
+        tree.edited = {name: sorted(set(edits)) for name, edits in tree.edited.items()}
+    return tree_of
 
 
-def _note_edit(file: File, number: int, name: str | None, trees: Mapping[SessionKey, Tree]) -> None:
-    """Note an edit in the tree that has its line; the ``name`` is None for a file outside."""
-    n = file.at(number)
-    for session in file.sessions if n >= 0 else ():
-        tree = trees.get((file.harness.name, session))
-        if tree and (at := tree.position(file.times[n], file.ids[n])) >= 0:
-            (tree.outside if name is None else tree.edits).append(at)
+def _trees_by_session(
+    sessions: Mapping[SessionKey, Session], recorded: Collection[str]
+) -> dict[SessionKey, Tree]:
+    """Return an empty tree for each session with lines: that of its first known parent."""
+    parent_of: dict[SessionKey, SessionKey] = {}
+    for key, session in sessions.items():
+        if session.lines:
+            parent_of[key] = (key[0], "" if key[1] in recorded else session.parent)
+
+    tree_of: dict[SessionKey, Tree] = {}
+    by_root: dict[SessionKey, Tree] = {}
+    for key in parent_of:
+        root = key
+        passed = {key}
+        while parent_of[root] in parent_of and parent_of[root] not in passed:
+            root = parent_of[root]
+            passed.add(root)
+
+        tree = by_root.setdefault(root, Tree())
+        tree.sessions.insert(0 if root == key else len(tree.sessions), key)
+        tree_of[key] = tree
+    return tree_of
+
+
+def _fill(tree: Tree, sessions: Sequence[Session]) -> None:
+    """Give a tree the lines and files of its sessions."""
+    root = sessions[0]
+    tree.times = root.times
+    tree.lines = root.lines
+    tree.writers = bytes(len(root.lines))
+    if len(sessions) > 1:
+        rows = sorted(
+            (time, line, writer)
+            for writer, session in enumerate(sessions)
+            for time, line in zip(session.times, session.lines, strict=True)
+        )
+        columns = (array("q", column) for column in zip(*rows, strict=True))
+        tree.times, tree.lines, tree.writers = columns
+
+    tree.files = list(dict.fromkeys(file for session in sessions for file in session.files))
+    tree.checkpoints = frozenset(file.checkpoint for file in tree.files if file.checkpoint)
+
+
+def _note_edits(
+    files: Iterable[File],
+    tree_of: Mapping[SessionKey, Tree],
+    changed: ChangedFiles,
+    in_repository: Callable[[str], bool],
+) -> None:
+    """Note in trees where files of the repository were edited, and where sub-agents started."""
+    names: dict[tuple[str, str], str | None] = {}  # None for a file outside of the repository
+    for file in files:
+        spans = file.events.spans
+        texts = file.events.texts
+        for event in file.events.of(Edit):
+            folder = spans[event.span].cwd
+            path = texts[event.path]
+            if (folder, path) not in names:
+                name = None
+                if not folder or is_inside(folder, path, in_repository):
+                    name = changed.name_of(path, folder)
+                names[folder, path] = name
+            name = names[folder, path]
+            if name is not None:
+                _note_edit(file, event.line, name, tree_of)
+        for started in file.events.of(AgentStarted):
+            _note_edit(file, started.line, "", tree_of)
+
+
+def _note_edit(file: File, number: int, name: str, tree_of: Mapping[SessionKey, Tree]) -> None:
+    """Note an edit of a file in the tree that has its line; "" for one no commit changed."""
+    index = file.at(number)
+    if index < 0:
+        return
+    for session in file.sessions:
+        tree = tree_of.get((file.harness.name, session))
+        at = tree.position(file.times[index], file.ids[index]) if tree else -1
+        if tree and at >= 0:
+            tree.edits.append(at)
             if name:
                 tree.edited.setdefault(name, []).append(at)
             return
 
 
-def listed_trees(names: Iterable[Iterable[str]], tree_of: Mapping[SessionKey, Tree]) -> Listed:
-    """Return the trees of the sessions that each commit's checkpoints list, by their names."""
-    by_name: dict[str, list[Tree]] = {}
+def listed_trees(
+    session_ids: Iterable[Iterable[str]], tree_of: Mapping[SessionKey, Tree]
+) -> Listed:
+    """Return for each iteration the trees of the sessions that its checkpoints list, by ids."""
+    trees_by_id: dict[str, list[Tree]] = {}
     for key in sorted(tree_of):
-        by_name.setdefault(key[1], []).append(tree_of[key])
-    return [
-        list({id(tree): tree for name in some for tree in by_name.get(name, ())}.values())
-        for some in names
-    ]
+        trees_by_id.setdefault(key[1], []).append(tree_of[key])
+
+    listed = []
+    for ids in session_ids:
+        trees = [tree for session_id in ids for tree in trees_by_id.get(session_id, ())]
+        listed.append(list(dict.fromkeys(trees)))
+    return listed

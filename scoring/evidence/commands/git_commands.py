@@ -18,14 +18,33 @@ _COMMIT_LINE = re.compile(
 _COMMIT_LINE_LIMIT = 1000
 """How many commits of one output are read, the first ones."""
 
+_SUMMARY = re.compile(r"\r?\n (?:Author: |Date: |[0-9]+ files? changed)")
+"""What git writes below the line of a commit."""
+
 _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"})
+_QUIET_OPTIONS = frozenset({"-q", "--quiet", "--dry-run"})
+_MESSAGE_OPTIONS = frozenset({"-m", "-am", "--message"})
+
+_SHOW_TEXT = frozenset({"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"})
+
+_OTHER_TOOLS = {
+    "jj": frozenset({"commit", "ci", "describe", "desc", "new", "squash", "split"}),
+    "gt": frozenset({"create", "c", "modify", "m", "commit"}),
+    "sl": frozenset({"commit", "ci", "amend"}),
+    "but": frozenset({"commit"}),
+}
+"""Other programs that make commits of git, and the subcommands by which they do."""
+
+MAY_COMMIT = re.compile(r"\b(?:git|jj|gt|sl|but)\b")
+"""A word that each command line has that makes commits."""
+
 _CONTINUE_A_REVERT = frozenset({"--abort", "--continue", "--quit", "--skip"})
 _RESTORE_VALUED_OPTIONS = frozenset({"-s", "--source", "--pathspec-from-file", "--conflict"})
 
 _REMOTE_REVISION = re.compile(r"(?:remotes/)?(?:origin|upstream)/|FETCH_HEAD|\S*@\{u")
 """A revision of a remote: to reset to it updates the work tree."""
 
-_FOLDER_OPTIONS = ("-C",)
+_FOLDER_OPTIONS = ("-C", "--work-tree", "--git-dir")
 
 ResetKind = Literal["hard", "paths", "revert", "amend"]
 """``git reset --hard``; files restored from git; ``git revert``; ``git commit --amend``."""
@@ -46,15 +65,25 @@ class CommitLine(NamedTuple):
 
 
 class CommitRequest(NamedTuple):
-    """A command that has git make commits.
+    """A command that makes commits.
 
     Attributes:
         folder: the folder it runs in, from that of the line; None where no plain word says it.
         amends: whether it amends the last commit.
+        prints: whether it may print a line for each commit.
+        makes_one: whether it makes one commit at most.
+        subject: the subject that it gives the commit; "" where no plain word says it.
+        is_last: whether it is the last command of the line.
+        with_texts: whether another command of the line shows texts.
     """
 
     folder: str | None
-    amends: bool
+    amends: bool = False
+    prints: bool = True
+    makes_one: bool = False
+    subject: str = ""
+    is_last: bool = True
+    with_texts: bool = False
 
 
 class Reset(NamedTuple):
@@ -70,27 +99,120 @@ class Reset(NamedTuple):
 
 
 class _GitCommand(NamedTuple):
-    """A command of git: its position in the line, its subcommand and the words after that."""
+    """A command of git.
+
+    Attributes:
+        position: its position in the line.
+        options: the words before the subcommand.
+        subcommand: the subcommand.
+        arguments: the words after it.
+    """
 
     position: int
+    options: tuple[str, ...]
     subcommand: str
     arguments: tuple[str, ...]
 
 
 def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
-    """Return the commands of a line that have git make commits, in order."""
+    """Return the commands of a line that make commits, in order."""
     requests: list[CommitRequest] = []
     for command in _git_commands(commands):
         if command.subcommand in _MAKE_COMMITS:
-            folder = folder_of(commands, command.position, _FOLDER_OPTIONS)
-            requests.append(CommitRequest(folder, amends="--amend" in command.arguments))
+            requests.append(_commit_request(commands, command))
+
+    for index, shell_command in enumerate(commands):
+        program, subcommand, *_ = (*shell_command.words, "", "")
+        if subcommand in _OTHER_TOOLS.get(base_name(program), ()):
+            requests.append(CommitRequest(folder_of(commands, index, ("-R", "--cwd"))))
     return requests
+
+
+def _commit_request(commands: Sequence[ShellCommand], command: _GitCommand) -> CommitRequest:
+    shell_command = commands[command.position]
+    up_to_subcommand = shell_command._replace(words=command.options)
+    folder = folder_of(
+        [*commands[: command.position], up_to_subcommand], command.position, _FOLDER_OPTIONS
+    )
+    if folder is not None and folder.endswith("/.git"):
+        folder = folder.removesuffix("/.git")
+
+    arguments = command.arguments
+    is_quiet = not _QUIET_OPTIONS.isdisjoint(arguments)
+    continues = command.subcommand != "merge" or "--continue" in arguments
+    return CommitRequest(
+        folder,
+        amends="--amend" in arguments,
+        prints=continues and not is_quiet,
+        makes_one=command.subcommand == "commit",
+        subject=_subject(arguments) if command.subcommand == "commit" else "",
+        is_last=shell_command.is_last,
+        with_texts=any(map(_shows_text, commands)),
+    )
+
+
+def _shows_text(command: ShellCommand) -> bool:
+    """Return whether a command shows a text that it does not get from the one before it."""
+    words = command.words
+    if not words or command.connector == "|":
+        return False
+    return base_name(words[0]) in _SHOW_TEXT or words[:2] in (("git", "log"), ("git", "show"))
+
+
+def _subject(arguments: Sequence[str]) -> str:
+    """Return the subject that ``git commit`` is given in plain words, or "" without one."""
+    for option, message in pairwise(arguments):
+        if option in _MESSAGE_OPTIONS:
+            is_plain = "$" not in message and "`" not in message
+            return " ".join(message.strip().split("\n\n")[0].split()) if is_plain else ""
+    return ""
 
 
 def commit_lines(output: str) -> list[CommitLine]:
     """Return the commits that an output reports in lines ``[BRANCH SHA] SUBJECT``, in order."""
-    matches = islice(_COMMIT_LINE.finditer(output), _COMMIT_LINE_LIMIT)
-    return [CommitLine(match[1], match[2], match[3].strip()) for match in matches]
+    return [_commit_line(match) for match in _matches(output)]
+
+
+def commits_printed(requests: Sequence[CommitRequest], output: str) -> list[CommitLine]:
+    """Return the commits that an output reports and that commands can have made, in order.
+
+    Another command of the line may print a line that looks the same.
+
+    Args:
+        requests: the commands that make commits.
+        output: what the whole line printed.
+    """
+    printing = [request for request in requests if request.prints]
+    if not printing:
+        return []
+
+    matches = _matches(output)
+    if all(request.makes_one for request in printing):
+        subjects = [request.subject for request in printing]
+        is_unclear = len(matches) > len(printing) or printing[0].with_texts
+        if is_unclear and all(subjects):
+            matches = [match for match in matches if _has_subject(match[3], subjects)]
+
+        count = len(printing)
+        if len(matches) > count:
+            with_summary = [match for match in matches if _SUMMARY.match(output, match.end())]
+            matches = with_summary or matches
+        matches = matches[-count:] if printing[-1].is_last else matches[:count]
+    return [_commit_line(match) for match in matches]
+
+
+def _matches(output: str) -> list[re.Match[str]]:
+    return list(islice(_COMMIT_LINE.finditer(output), _COMMIT_LINE_LIMIT))
+
+
+def _commit_line(match: re.Match[str]) -> CommitLine:
+    return CommitLine(match[1], match[2], match[3].strip())
+
+
+def _has_subject(printed: str, subjects: Sequence[str]) -> bool:
+    """Return whether a printed subject is one that was given, to which a hook may add words."""
+    words = " ".join(printed.split())
+    return any(subject in words for subject in subjects)
 
 
 def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
@@ -114,7 +236,12 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[_GitCommand]:
 
         subcommand_index = git_subcommand_index(words)
         if subcommand_index < len(words):
-            yield _GitCommand(index, words[subcommand_index], words[subcommand_index + 1 :])
+            yield _GitCommand(
+                index,
+                words[:subcommand_index],
+                words[subcommand_index],
+                words[subcommand_index + 1 :],
+            )
 
 
 def _reset_of(command: _GitCommand) -> Reset | None:

@@ -131,6 +131,14 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
     return bool(session_folders) or path.startswith(TEMPORARY_FOLDERS)
 
 
+def is_private_or_temporary(path: str) -> bool:
+    """Return whether a path is in a hidden folder of a home folder, or in a temporary one."""
+    home = _HOME_FOLDER.match(path)
+    return path.startswith(TEMPORARY_FOLDERS) or (
+        home is not None and path.startswith("/.", home.end())
+    )
+
+
 def _expand_home(folder: str, session_folders: Collection[str]) -> str:
     """Put the home folder of a session in place of ``~``, as far as its folders show one."""
     if not folder.startswith("~"):

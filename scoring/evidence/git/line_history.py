@@ -57,6 +57,7 @@ _OPTIONS_WITH_LINES = (*_OPTIONS, *_WITH_LINES)
 
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
 _ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
 _ESCAPED = {
     b"a": b"\a",
@@ -75,8 +76,13 @@ _ESCAPED = {
 def bare_text(line: bytes) -> bytes:
     """Return a line without white space, or its digest if it is long.
 
-    A line of at most two characters says nothing: b"".
+    A line of at most two characters says nothing: b"". A string of JSON that ends with a line
+    break is the line of text that it holds, as notebooks have the lines of their cells.
     """
+    if b'\\n"' in line[-6:]:
+        string = _JSON_STRING.fullmatch(line)
+        with contextlib.suppress(msgspec.MsgspecError):
+            line = msgspec.json.decode(string[1] + b'"', type=str).encode() if string else line
     text = line.translate(None, b" \t\r\f\v")
     if len(text) > _LONG:
         return blake2b(text, digest_size=16).digest()

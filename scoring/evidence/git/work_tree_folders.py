@@ -38,11 +38,14 @@ class WorkTreeFolders:
         """Where git records linked work trees."""
         return os.path.join(os.path.realpath(self._repository.common_dir), "worktrees")
 
-    def contains(self, folder: str) -> bool:
-        """Return whether a folder is in a work tree of the repository, and not in another one.
+    def has(self, folder: str) -> bool | None:
+        """Return whether a folder is in a work tree of the repository.
 
         Args:
             folder: an absolute path, which may not exist.
+
+        Returns:
+            False where another repository has it, and None where none has it.
 
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
@@ -54,7 +57,7 @@ class WorkTreeFolders:
             is_ours = self._owner_of_top(str(path))
             if is_ours is not None:
                 return is_ours
-        return False
+        return None
 
     def _owner_of_top(self, folder: str) -> bool | None:
         """Return whether the repository has the work tree with this top, or None for no top."""

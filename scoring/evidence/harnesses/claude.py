@@ -146,12 +146,13 @@ class _Replacement(msgspec.Struct, gc=False):
 
 
 class _Edit(_Replacement, gc=False):
-    """What an edit replaces, or the whole content of a file."""
+    """What an edit replaces or puts into a cell, or the whole content of a file."""
 
     file_path: str | None = None
     notebook_path: str | None = None
     edits: list[_Replacement] = []
     content: str | None = None
+    new_source: str = ""
 
     @property
     def path(self) -> str:
@@ -166,7 +167,7 @@ class _Edit(_Replacement, gc=False):
         if self.content is not None:
             return lines_added(self.content)
 
-        hashes: list[int] = []
+        hashes = list(lines_added(self.new_source))
         for replacement in self.edits or (self,):
             hashes += lines_added(replacement.new_string, replacement.old_string)
         return tuple(hashes)

@@ -194,8 +194,10 @@ class CommitMade(Event, frozen=True):
         subject: the key of the subject; 0 without a result.
         called_at: the number of the line of the call; None where the call is in another file.
         amends: whether the command is known to amend a commit.
-        other_repository: whether the commit is known to belong to another repository, or is the
-            first one of any.
+        other_repository: whether the commit was made outside the folders of the session, or is
+            the first one of any repository.
+        folder: the index in ``texts`` of the absolute path of the folder in which it was made;
+            None where that is not known.
     """
 
     call: int
@@ -204,6 +206,7 @@ class CommitMade(Event, frozen=True):
     called_at: int | None
     amends: bool
     other_repository: bool
+    folder: int | None = None
 
 
 class Edit(Event, frozen=True):

@@ -14,6 +14,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import msgspec
+
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.command_writes import (
@@ -106,7 +108,7 @@ class _OpenCall:
         run: the run of tests in it.
         has_failed: whether tests in it failed, while it still runs.
         folder: the folder in which its commands start.
-        commits: for each commit command, its folder and whether it amends.
+        commits: the commands that make commits.
         ended: whether its result was seen, or the call itself was seen before.
         edits: for each file that it writes, its number and whether by a tool.
         written: for each such file, its number and what changes of its lines.
@@ -126,7 +128,7 @@ class _OpenCall:
     run: TestCommand | None = None
     has_failed: bool = False
     folder: str = ""
-    commits: Sequence[tuple[str | None, bool]] = ()
+    commits: Sequence[git_commands.CommitRequest] = ()
     ended: bool = False
     edits: list[tuple[int, bool]] = field(default_factory=list)
     written: list[tuple[int, Hashes]] = field(default_factory=list)
@@ -135,12 +137,17 @@ class _OpenCall:
     resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
     programs: list[int] = field(default_factory=list)
 
-    def amends(self, count: int) -> list[bool]:
-        """Return for each of ``count`` commits that it made whether it amends one."""
-        amends = [is_amended for _, is_amended in self.commits]
-        if len(amends) == count:
-            return amends
-        return [all(amends)] * count
+    def requests(self, count: int) -> list[git_commands.CommitRequest]:
+        """Return the command that made each of ``count`` commits, as far as that is known."""
+        if len(self.commits) == count:
+            return list(self.commits)
+
+        folders = {request.folder for request in self.commits}
+        of_any = git_commands.CommitRequest(
+            folder=folders.pop() if len(folders) == 1 else None,
+            amends=all(request.amends for request in self.commits),
+        )
+        return [of_any] * count
 
     def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
         """Return whether all of some folders are outside those of its session."""
@@ -342,7 +349,7 @@ class Observations:
             for command in commands:
                 for path in work_trees_added(command.words):
                     self._work_trees.add(posixpath.join(folder, path))
-        if "git" in text:
+        if git_commands.MAY_COMMIT.search(text):
             opened.commits = git_commands.commit_requests(commands)
             opened.resets = self._resets_in(commands, folder)
 
@@ -378,7 +385,7 @@ class Observations:
             if verdict:
                 self._note_run(opened, verdict)
         if opened.commits:
-            self._note_commits(key, text, opened)
+            self._note_commits(opened, text, failed)
 
         undone = failed is True and opened.does_one_thing
         _keep_effects(self._events, opened, _Place(self._span, self._line), undone=undone)
@@ -444,7 +451,7 @@ class Observations:
                 label = texts.setdefault(opened.run.label, len(texts))
                 runs.append((_run_without_result(opened, label), opened))
             if opened.commits:
-                commits.append((_commit_without_result(opened), None))
+                commits.append((_commit_without_sha(opened, opened.span, opened.line), None))
             undone = opened.does_one_thing and opened.key in self._failed_before_call
             _keep_effects(observed, opened, _Place(opened.span, opened.line), undone=undone)
 
@@ -536,7 +543,7 @@ class Observations:
                 called_at=None,
             )
             self._runs.append((run, None))
-        self._note_commits(key, text, None)
+        self._note_unrequested_commits(key, text)
 
     def _note_run(self, opened: _OpenCall, verdict: TestVerdict) -> None:
         assert opened.run is not None
@@ -555,21 +562,48 @@ class Observations:
         )
         self._runs.append((run, opened))
 
-    def _note_commits(self, key: int, text: str, opened: _OpenCall | None) -> None:
-        lines = git_commands.commit_lines(text)
-        amends = opened.amends(len(lines)) if opened else [False] * len(lines)
-        for line, is_amended in zip(lines, amends, strict=True):
+    def _note_commits(self, opened: _OpenCall, text: str, failed: bool | None) -> None:
+        """Note the commits that a call made, or that it may have made some and printed none."""
+        lines = git_commands.commits_printed(opened.commits, text)
+        for line, request in zip(lines, opened.requests(len(lines)), strict=True):
+            made = CommitMade(
+                self._span,
+                self._line,
+                call=opened.key,
+                sha=line.sha[:_SHA_DIGITS],
+                subject=key_of(line.subject),
+                called_at=opened.line,
+                amends=request.amends,
+                other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
+                folder=self._folder_number(opened, request),
+            )
+            self._commits.append((made, opened))
+        if not lines and not failed:
+            made = _commit_without_sha(opened, self._span, self._line)
+            folder = self._folder_number(opened, opened.requests(1)[0])
+            self._commits.append((msgspec.structs.replace(made, folder=folder), opened))
+
+    def _folder_number(self, opened: _OpenCall, request: git_commands.CommitRequest) -> int | None:
+        """Return the number of the folder in which commits were made, where that is known."""
+        if request.folder is None:
+            return None
+        folder = posixpath.normpath(posixpath.join(opened.folder, request.folder))
+        return self._text_number(folder) if folder.startswith("/") else None
+
+    def _note_unrequested_commits(self, key: int, text: str) -> None:
+        """Note the commits that a result shows whose call is in another file, or follows."""
+        for line in git_commands.commit_lines(text):
             made = CommitMade(
                 self._span,
                 self._line,
                 call=key,
                 sha=line.sha[:_SHA_DIGITS],
                 subject=key_of(line.subject),
-                called_at=opened.line if opened else None,
-                amends=is_amended,
+                called_at=None,
+                amends=False,
                 other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
             )
-            self._commits.append((made, opened))
+            self._commits.append((made, None))
 
     def _path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
         """Return the numbers of paths, each once, as many as are kept of one call."""
@@ -657,16 +691,15 @@ def _run_without_result(opened: _OpenCall, label: int) -> TestRun:
     )
 
 
-def _commit_without_result(opened: _OpenCall) -> CommitMade:
-    (amends,) = opened.amends(1)
+def _commit_without_sha(opened: _OpenCall, span: int, line: int) -> CommitMade:
     return CommitMade(
-        opened.span,
-        opened.line,
+        span,
+        line,
         call=opened.key,
         sha="",
         subject=0,
         called_at=opened.line,
-        amends=amends,
+        amends=opened.requests(1)[0].amends,
         other_repository=False,
     )
 
@@ -680,18 +713,9 @@ def _with_repository(
     made: CommitMade, call: _OpenCall | None, homes: Collection[str]
 ) -> CommitMade:
     """Return a commit, marked where its call worked outside the folders of the session."""
-    if call is None or not call.is_elsewhere([folder for folder, _ in call.commits], homes):
+    if call is None or not call.is_elsewhere([request.folder for request in call.commits], homes):
         return made
-    return CommitMade(
-        made.span,
-        made.line,
-        call=made.call,
-        sha=made.sha,
-        subject=made.subject,
-        called_at=made.called_at,
-        amends=made.amends,
-        other_repository=True,
-    )
+    return msgspec.structs.replace(made, other_repository=True)
 
 
 def _program_keys(commands: Iterable[ShellCommand]) -> list[int]:

@@ -32,6 +32,8 @@ class SessionCommit(NamedTuple):
         subject: the key of its subject.
         begun: when the command was called, in nanoseconds since 1970.
         amends: whether it amends another commit.
+        folder: the absolute path of the folder in which git ran; "" where it is not known.
+        is_outside: whether that is known to be outside the folders of the session.
     """
 
     time: int
@@ -40,6 +42,8 @@ class SessionCommit(NamedTuple):
     subject: int
     begun: int
     amends: bool = False
+    folder: str = ""
+    is_outside: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -151,6 +155,7 @@ class Session:
         lines: the numbers of these lines among all lines.
         made: the commits that it made, by time.
         elsewhere: the digits of commits that are known to belong to another repository.
+        away: when it worked for another repository, in nanoseconds since 1970, ascending.
     """
 
     key: SessionKey
@@ -159,6 +164,7 @@ class Session:
     lines: Sequence[int] = ()
     made: list[SessionCommit] = field(default_factory=list)
     elsewhere: frozenset[str] = frozenset()
+    away: Sequence[int] = ()
 
     @property
     def parent(self) -> str:
@@ -304,9 +310,9 @@ def _commits_of(session: Session) -> list[SessionCommit]:
             subject=event.subject,
             begun=file.times[file.at(called_at, index)],
             amends=event.amends,
+            folder="" if event.folder is None else file.events.texts[event.folder],
+            is_outside=event.other_repository,
         )
-        if event.other_repository:
-            session.elsewhere |= {commit.sha}
         if event.called_at is None:
             results.append((event.call, commit))
         else:

@@ -27,7 +27,8 @@ class WorkTrees:
 
     def __init__(self, repository: Path | str | GitRepository) -> None:
         self._folders = WorkTreeFolders(repository)
-        self._answers: dict[str, bool] = {}
+        self._answers: dict[str, bool | None] = {}
+        self._gone: dict[str, bool] = {}
 
     def __call__(self, folder: str) -> bool:
         """Return whether work in a folder of a transcript is work in the repository.
@@ -35,21 +36,42 @@ class WorkTrees:
         Raises:
             NotARepositoryError: the repository's directory is in no work tree.
         """
-        if folder not in self._answers:
-            self._answers[folder] = self._contains(folder)
-        return self._answers[folder]
+        return bool(self._owner(folder))
 
-    def _contains(self, folder: str) -> bool:
-        if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
-            return folder in self._disguised_tops
-        if not os.path.isabs(folder) or "\0" in folder:
-            return False
-        return self._folders.contains(folder)
+    def is_in_another(self, folder: str) -> bool:
+        """Return whether a folder is in another repository, such as a clone or a submodule.
+
+        Raises:
+            NotARepositoryError: the repository's directory is in no work tree.
+        """
+        return self._owner(folder) is False
+
+    def is_gone(self, folder: str) -> bool:
+        """Return whether a path can be that of a folder, and there is none."""
+        if folder not in self._gone:
+            self._gone[folder] = _is_path(folder) and not os.path.isdir(folder)
+        return self._gone[folder]
+
+    def _owner(self, folder: str) -> bool | None:
+        """Return whether the repository has a folder: False: another one, None: none."""
+        if folder not in self._answers:
+            is_ours: bool | None = None
+            if folder.startswith((HASHED_FOLDER, SPELLED_FOLDER)):
+                is_ours = folder in self._disguised_tops or None
+            elif _is_path(folder):
+                is_ours = self._folders.has(folder)
+            self._answers[folder] = is_ours
+        return self._answers[folder]
 
     @property
     def tops(self) -> list[str]:
         """The tops of the work trees, as git names them. Some may be gone."""
         return self._folders.tops
+
+    @property
+    def all_tops(self) -> list[str]:
+        """The same, and what they are with symbolic links resolved."""
+        return [*self._folders.tops, *self._folders.resolved_tops]
 
     @cached_property
     def _disguised_tops(self) -> frozenset[str]:
@@ -57,8 +79,12 @@ class WorkTrees:
         from hashlib import sha256  # few harnesses disguise the names of folders
 
         disguised = set()
-        for top in (*self._folders.tops, *self._folders.resolved_tops):
+        for top in self.all_tops:
             spelled = re.sub(r"[/.]", "-", top.lstrip("/"))
             disguised.add(SPELLED_FOLDER + spelled)
             disguised.add(HASHED_FOLDER + sha256(os.fsencode(top)).hexdigest())
         return frozenset(disguised)
+
+
+def _is_path(folder: str) -> bool:
+    return os.path.isabs(folder) and "\0" not in folder

@@ -784,8 +784,8 @@ class TestTheTable:
         "path, kept",
         {
             "its files are there too": ("../other/b.py", 8 + 16),
-            "files of this repository": ("src/a.py", 1 + 2 + 8 + 16),
-            "no file at all": ("", 1 + 2 + 8 + 16),
+            "files of this repository": ("src/a.py", 1 + 8 + 16),
+            "no file at all": ("", 8 + 16),
         },
     )
     def test_a_commit_in_another_repository_ends_the_work_on_that(

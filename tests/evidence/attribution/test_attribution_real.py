@@ -67,6 +67,10 @@ def scored(clone: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[ScoredIte
     return score_log(log, clone, rubric=released_rubric("3.1.0"), transcripts="auto").iterations
 
 
+ON_ANOTHER_REPOSITORY = "2026-04-13T15:02:37", "2026-04-13T15:12:40"
+"""When a session worked in a clone of another project and committed there."""
+
+
 def transcripts(clone: Path) -> dict[str, list[tuple[str, str]]]:
     """Return the checkpoints that hold something of each session, with what they hold."""
     found: dict[str, list[tuple[str, str]]] = {}
@@ -194,6 +198,9 @@ def _outputs(texts: list[str]) -> dict[tuple[str, str], int]:
         ):
             continue
         if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
+            continue
+        first, last = ON_ANOTHER_REPOSITORY
+        if first <= line["timestamp"] <= last:
             continue
         key = (message["id"], line.get("requestId", ""))
         outputs[key] = max(outputs.get(key, 0), message["usage"].get("output_tokens", 0))

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from scoring.evidence.attribution.sightings import lines_found
+from scoring.evidence.attribution.collecting import lines_found
 from scoring.evidence.transcripts.facts import LinesFound
 
 

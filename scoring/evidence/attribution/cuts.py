@@ -1,0 +1,251 @@
+"""Where commits cut the sessions that made them: docs/EVIDENCE.md, "Attribution"."""
+
+from bisect import bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from scoring.evidence.attribution.makers import DAY, LandedAs, known_commits
+from scoring.evidence.attribution.session_trees import (
+    A_SECOND,
+    OTHER_COMMIT,
+    Asked,
+    ChangedFiles,
+    Cut,
+    Listed,
+    SessionPart,
+    Tree,
+)
+from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.streams import Session, SessionCommit, SessionKey
+
+_A_MINUTE = 60 * NS
+
+
+def cut_trees(
+    asked: Sequence[Asked],
+    sessions: Mapping[SessionKey, Session],
+    tree_of: Mapping[SessionKey, Tree],
+    listed: Listed,
+    landed_as: LandedAs,
+    changed: ChangedFiles,
+    complete: Collection[int],
+) -> dict[int, SessionCommit]:
+    """Cut trees at the commits of their sessions.
+
+    Args:
+        asked: the iterations.
+        sessions: the sessions, by their keys.
+        tree_of: the trees, by the keys of their sessions.
+        listed: the trees in the checkpoints of each iteration.
+        landed_as: returns as what commits landed.
+        changed: the files that commits changed.
+        complete: the indices of the iterations of which all listed sessions are here.
+
+    Returns:
+        What the last line shows of the commit of an iteration, by its index.
+    """
+    keys = {}
+    for index, trees in enumerate(listed):
+        if trees:
+            keys[index] = {key for tree in trees for key in tree.sessions}
+
+    known = known_commits(asked, sessions, landed_as, keys)
+    commits = []
+    for key, known_of_session in known.items():
+        for commit in known_of_session:
+            commits.append((commit.is_named, commit.made, key, commit.place))
+
+    shown: dict[int, SessionCommit] = {}
+    for _, made, key, index in sorted(commits):
+        tree = tree_of[key]
+        tree.cuts.append(Cut(tree.position(made.time, made.line) + 1, index, made))
+        if index >= 0:
+            shown[index] = made
+
+    for key, tree in tree_of.items():
+        for time in sessions[key].away:
+            tree.cuts.append(Cut(bisect_right(tree.times, time), OTHER_COMMIT))
+
+    trees_to_cut = list(dict.fromkeys(tree_of.values()))
+    _TreeCutter(asked, changed, complete, shown).cut_all(trees_to_cut, listed)
+    return shown
+
+
+class _Idle(NamedTuple):
+    """A commit that names a tree in which nothing was edited before it."""
+
+    tree: Tree
+    cut: Cut
+
+
+class _TreeCutter(NamedTuple):
+    """Cuts trees also at commits that name them and that no line shows.
+
+    Attributes:
+        asked: the iterations.
+        changed: the files that commits changed.
+        complete: the indices of the iterations of which all listed sessions are here.
+        shown: the indices of the iterations whose commits lines show.
+    """
+
+    asked: Sequence[Asked]
+    changed: ChangedFiles
+    complete: Collection[int]
+    shown: Collection[int]
+
+    def cut_all(self, trees: Iterable[Tree], listed: Listed) -> None:
+        """Cut trees at all of their commits.
+
+        A session that edited nothing is cut where no other one is, as what wrote the files of
+        the commit is then an edit that is not seen.
+        """
+        naming: dict[Tree, list[int]] = {}
+        for index, trees_of_iteration in enumerate(listed):
+            if index not in self.shown:
+                for tree in trees_of_iteration:
+                    naming.setdefault(tree, []).append(index)
+
+        idle: list[_Idle] = []
+        cut: set[int] = set()
+        for tree in trees:
+            indices = [*naming.get(tree, ()), *self._made_again(tree)]
+            idle += self._cut(tree, self._candidates(tree, indices))
+            cut.update(one.place for one in tree.cuts)
+
+        for tree, candidate in idle:
+            if candidate.place not in cut and candidate.place in self.complete:
+                insort(tree.cuts, candidate, key=lambda one: one.at)
+
+    def _made_again(self, tree: Tree) -> list[int]:
+        """Return the iterations whose commit was made again later, as by a rebase.
+
+        The author time is that at which it was made first.
+        """
+        indices = []
+        for cut in tree.cuts:
+            authored = self.asked[cut.place].authored if cut.place >= 0 else None
+            if cut.made and authored is not None and cut.made.time - authored > _A_MINUTE:
+                indices.append(cut.place)
+        return indices
+
+    def _candidates(self, tree: Tree, indices: Iterable[int]) -> list[Cut]:
+        """Return the cuts that lines show, and those by times, in order."""
+        candidates = [(cut.at, 0, cut.place, cut) for cut in dict.fromkeys(tree.cuts)]
+        for index in indices:
+            question = self.asked[index]
+            at = _lines_before(question, tree, is_shown=index in self.shown)
+            if at is not None:
+                candidates.append((at, 1, question.authored or 0, Cut(at, index)))
+        return [cut for *_, cut in sorted(candidates, key=lambda candidate: candidate[:3])]
+
+    def _cut(self, tree: Tree, candidates: Iterable[Cut]) -> list[_Idle]:
+        """Cut a tree, and return the cuts that only count where no other tree has them."""
+        tree.cuts = []
+        idle: list[_Idle] = []
+        before = SessionPart(tree, 0, 0)  # the last part in which something was edited
+        for cut in candidates:
+            start = 0 if idle and not tree.cuts else _start(self.asked, tree, cut)
+            if start is None:
+                continue
+
+            end = max(start, cut.at)
+            part = SessionPart(tree, start, end, cut)
+            if not part.edits_nothing:
+                before = part
+            if cut.place == OTHER_COMMIT and not cut.made:
+                # What edits nothing before work for another repository leads to no commit here.
+                if part.edits_nothing and end > start:
+                    tree.cuts.append(cut._replace(at=end))
+            elif cut.made or self._takes(part, before):
+                tree.cuts.append(cut._replace(at=end))
+            elif end > start and self._may_be_idle(part):
+                idle.append(_Idle(tree, cut))
+        return idle
+
+    def _takes(self, part: SessionPart, before: SessionPart) -> bool:
+        """Return whether a commit that no line shows took edits before it."""
+        question = self.asked[part.place]
+        if reaches_commit(part.tree, question):
+            return self.changed.took_from(part.place, before)
+        return not self.changed.pending(part.place, part).isdisjoint(question.files)
+
+    def _may_be_idle(self, part: SessionPart) -> bool:
+        question = self.asked[part.place]
+        is_pending = bool(self.changed.pending(part.place, part))
+        return (
+            not is_pending
+            and reaches_commit(part.tree, question)
+            and was_stored_for(part.tree, question)
+        )
+
+
+def reaches_commit(tree: Tree, question: Asked) -> bool:
+    """Return whether lines are known up to a commit: by its checkpoint or by a later line."""
+    if not tree.checkpoints.isdisjoint(question.checkpoints):
+        return True
+    authored = question.authored
+    return authored is not None and bool(tree.times) and tree.times[-1] > authored
+
+
+def was_stored_for(tree: Tree, question: Asked) -> bool:
+    """Return whether a tree's checkpoint may be that of a commit: it is at most a day older."""
+    stored = [file.stored for file in tree.files if file.checkpoint in question.checkpoints]
+    authored = question.authored
+    if not stored or authored is None:
+        return True
+    return any(time is None or time > authored - DAY for time in stored)
+
+
+def _lines_before(question: Asked, tree: Tree, *, is_shown: bool) -> int | None:
+    """Return how many lines of a tree are before a commit; None where its time is unknown.
+
+    Where a commit was amended later, as by hand, its checkpoint may have more lines.
+    """
+    end = question.authored
+    if end is None:
+        return None
+
+    committed = question.committed
+    if not is_shown and committed is not None and abs(committed - end) > _A_MINUTE:
+        for file in tree.files:
+            last_time = file.order[0]
+            if file.checkpoint in question.checkpoints and last_time <= committed:
+                end = max(end, last_time)
+    return bisect_right(tree.times, end + A_SECOND)
+
+
+def _start(asked: Sequence[Asked], tree: Tree, cut: Cut) -> int | None:
+    """Return where the part of a cut begins, which a checkpoint may state.
+
+    None where that is after the cut.
+    """
+    if tree.cuts:
+        return tree.cuts[-1].at
+    if cut.place < 0:
+        return 0
+
+    start = 0
+    checkpoints = asked[cut.place].checkpoints
+    files = [file for file in tree.files if file.checkpoint]
+    for file in files:
+        if file.checkpoint not in checkpoints or not file.start or not file.events.begins_session:
+            continue
+        is_continued = any(
+            other.order < file.order and other.checkpoint not in checkpoints for other in files
+        )
+        if not is_continued:
+            continue
+
+        at = -1
+        for number, time, line in zip(file.numbers, file.times, file.ids, strict=True):
+            if number >= file.start:
+                at = tree.position(time, line)
+            if at >= 0:
+                break
+        if at < 0:
+            return start if cut.made else None
+        start = max(start, at)
+
+    if start:
+        tree.cuts.append(Cut(start, OTHER_COMMIT))
+    return start
