@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from rubric import find_rubric
+from rubric import BAND_INSUFFICIENT, find_rubric
 from scoring.cli.options import SCORING_OPTIONS, Number, shared_options
-from scoring.cli.output import reply, warn
-from scoring.cli.reading import sources
+from scoring.cli.output import pipe_shows_everything, reply, warn
+from scoring.cli.reading import meaning_of_log, sources
 from scoring.errors import InputError, LogError, SettingsError, Warn
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED
@@ -98,7 +98,7 @@ def command(
             broken.append,
         )
 
-    reply(settings.json, closed.as_dict(), _text(closed))
+    reply(settings.json, closed.as_dict(), _text(closed, settings))
     problems = [*warnings, *map(str, broken)]
     if problems:
         warn("; ".join(problems))
@@ -199,7 +199,15 @@ def _derive_entries(
     return len(derive(settings.iter_log_dir, evidence, session=hook.session_id).written)
 
 
-def _text(closed: ClosedTask) -> str:
-    score = number(closed.value, closed.scored)
+def _text(closed: ClosedTask, settings: Settings) -> str:
+    """Return the score in one line. Its band is a grade, so it waits until scores are measured."""
+    score = f"score {number(closed.value, closed.scored)}  {band_text(closed.band)}"
+    if pipe_shows_everything(closed.rubric_version, settings.rubric):
+        meaning = meaning_of_log(settings, closed.rubric_version)
+        if not meaning.means_something:
+            score = f"{meaning.name.lower()} {number(closed.value, closed.scored)}"
+            if closed.band == BAND_INSUFFICIENT:
+                score += f"  {band_text(closed.band)}"
+
     path = printable(str(closed.sidecar_path))
-    return f"iteration {closed.iteration}  score {score}  {band_text(closed.band)}  → {path}\n"
+    return f"iteration {closed.iteration}  {score}  → {path}\n"

@@ -188,7 +188,9 @@ def stop(
 
 @command.command("extract", epilog="Example:  da-score dr extract notes.md > deliberation.json")
 @_FILE
-@click.option("--out", type=PATH, metavar="FILE", help="Write it there instead of printing it.")
+@click.option(
+    "-o", "--out", type=PATH, metavar="FILE", help="Write it there instead of printing it."
+)
 @settings_options()
 def extract(
     file: Path,

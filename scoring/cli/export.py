@@ -14,7 +14,7 @@ from scoring.cli.options import (
     selection_options,
     shared_options,
 )
-from scoring.cli.output import on_terminal, say, show, write_json
+from scoring.cli.output import on_terminal, reply, show, write_json
 from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.views.columns import TABLES
@@ -45,6 +45,7 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
     help=f"Names of tables, separated by commas.  [default: all: {', '.join(TABLES)}]",
 )
 @click.option(
+    "-o",
     "--out",
     type=PATH,
     metavar="DIR|FILE",
@@ -66,11 +67,12 @@ def command(
 
     Without ROOT it exports the log of this repository. There is a row for each iteration, signal,
     claim, session, task and unit of work. Scores are those of the sidecars; an iteration without
-    one is scored in memory.
+    one is scored in memory. --json prints all tables as one JSON object, unless --out is given.
     """
     names = _table_names(tables)
+    as_json = bool(options["json"])
     if describe:
-        _describe(names, as_json=bool(options["json"]))
+        _describe(names, as_json)
         return
 
     if needs := FORMATS[form].needs:
@@ -78,13 +80,19 @@ def command(
     rows = rows_of_logs(options=options, tables=names, **which)
 
     if out is None or out == _STANDARD_OUTPUT:
-        _write_to_standard_output(rows, form, names)
-    elif len(names) == 1 and not out.is_dir():
+        if as_json:
+            write_json(_tables_of(rows, names))
+        else:
+            _write_to_standard_output(rows, form, names)
+        return
+
+    if len(names) == 1 and not out.is_dir():
         write_files(rows, form, {names[0]: out})
-        say(f"Wrote {out}\n")
+        written = [out]
     else:
-        for path in write_directory(rows, names, form, out):
-            say(f"Wrote {path}\n")
+        written = write_directory(rows, names, form, out)
+    text = "".join(f"Wrote {path}\n" for path in written)
+    reply(as_json, {"written": [str(path) for path in written]}, text)
 
 
 def _table_names(text: str | None) -> list[str]:
@@ -98,12 +106,23 @@ def _table_names(text: str | None) -> list[str]:
     return names
 
 
+def _tables_of(
+    rows: "Iterable[tuple[str, DataRow]]", names: Sequence[str]
+) -> "dict[str, list[DataRow]]":
+    """Return the rows by table, for JSON."""
+    by_table: dict[str, list[DataRow]] = {name: [] for name in names}
+    for name, row in rows:
+        if name in by_table:
+            by_table[name].append(row)
+    return by_table
+
+
 def _write_to_standard_output(
     rows: "Iterable[tuple[str, DataRow]]", form: str, names: Sequence[str]
 ) -> None:
     if len(names) > 1:
         raise OptionError(
-            "several tables need a directory: give --out DIR, or one table with --tables"
+            "several tables need a directory: give --out DIR, or one table with --tables, or --json"
         )
     binary = FORMATS[form].binary
     if binary and on_terminal():

@@ -326,3 +326,10 @@ def meaning_of(
 
     marks = [score_mark(score, facts) for score, facts in scores]
     return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)
+
+
+def meaning_of_log(settings: Settings, version: str) -> "Meaning":
+    """Return what was last found of the scores of a log, for a score that is newer than that."""
+    from scoring.sidecars.meaning import kept_meaning
+
+    return kept_meaning(cache_dir_of(settings), meaning_key(settings, version))

@@ -41,6 +41,7 @@ _STANDARD_OUTPUT = Path("-")
 @click.command(epilog="Example:  da-score report --out report.html")
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
+    "-o",
     "--out",
     type=PATH,
     metavar="FILE",

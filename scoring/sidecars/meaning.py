@@ -90,9 +90,9 @@ def keep_meaning(
 
 
 def kept_meaning(
-    cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes]
+    cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes] | None = None
 ) -> Meaning:
-    """Return what was last found of some scores.
+    """Return what was last found of some scores; without ``marks`` of those that were measured.
 
     A score that was not among those measured makes it :data:`NOT_MEASURED`.
     """
@@ -100,6 +100,9 @@ def kept_meaning(
         value = store.get("stamp", _key(about), _NO_STAMP) or b""
 
     verdict, _, measured = value.partition(b"\n")
+    if marks is None and value:
+        return Meaning(verdict.decode("utf-8", "replace"))
+
     known = {measured[at : at + _MARK_BYTES] for at in range(0, len(measured), _MARK_BYTES)}
     if not marks or not known.issuperset(marks):
         return NOT_MEASURED

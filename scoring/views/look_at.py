@@ -185,7 +185,7 @@ def _lost(row: WorkRow) -> Reason | None:
     if unit.state != "lost" or not unit.counted:
         return None
 
-    text = "came to nothing"
+    text = "lost"
     if row.cost:
         text += f", cost {cost_text(row.cost)}"
     if unit.lines_written:

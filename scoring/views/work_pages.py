@@ -19,12 +19,9 @@ from scoring.views.spending_text import (
     tokens_text,
 )
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
-from scoring.views.work_rows import STATES, WorkRow, in_state, total_cost
+from scoring.views.work_rows import CAME_TO_NOTHING, STATES, WorkRow, in_state, total_cost
 
-STATE_WORDS = {state: state for state in STATES} | {
-    "lost": "came to nothing",
-    "taken_back": "taken back",
-}
+STATE_WORDS = {state: state.replace("_", " ") for state in STATES}
 """What people read for the states of units, in the order in which they are shown."""
 
 _BY = (
@@ -135,7 +132,7 @@ def _states_sentence(work: Group) -> str:
         counted(summary["reverted"], "was reverted", "were reverted"),
         *_if_any(summary["taken_back"], "was taken back", "were taken back"),
         counted(summary["open"], "is open", "are open"),
-        f"{summary['lost']} came to nothing",
+        counted(summary["lost"], "was lost", "were lost"),
         counted(summary["unclear"], "is unclear", "are unclear"),
     ]
     return f"Of {counted(summary['units'], 'unit')} of work {', '.join(states)}."
@@ -203,15 +200,10 @@ def _costs_without_landing(work: Group, rows: Sequence[WorkRow]) -> Iterator[str
 
 def _cost_of_nothing(to_nothing: dict[str, Any]) -> str:
     units = to_nothing["units"]
-    ends = []
-    if to_nothing["lost"]:
-        ends.append("came to nothing")
-    if to_nothing["reverted"]:
-        ends.append("was reverted" if units == 1 else "were reverted")
-    if to_nothing["taken_back"]:
-        ends.append("was taken back" if units == 1 else "were taken back")
+    ends = " or ".join(STATE_WORDS[state] for state in CAME_TO_NOTHING if to_nothing[state])
+    were = counted(units, "unit was", "units were")
 
-    text = f"{counted(units, 'unit')} {' or '.join(ends)}: {_cost_or_unknown(to_nothing['cost'])}"
+    text = f"{were} {ends}: {_cost_or_unknown(to_nothing['cost'])}"
     if to_nothing["without_cost"] and to_nothing["cost"] is not None:
         text += f" (the cost of {to_nothing['without_cost']} of them is not known)"
     return text

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,10 +25,13 @@ from helpers.repos import Repo
 
 import scoring.cli.close_task
 from rubric import default_rubric
+from scoring.cli.reading import meaning_key
 from scoring.errors import InputError, SettingsError, Warn, WriteError, silent
 from scoring.evidence.rules import REFERENCE, Sources
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
+from scoring.log.settings import cache_dir_of, resolve_settings
+from scoring.sidecars.meaning import keep_meaning
 
 MEMBERS = {CLAUDE: [3, 4, 5, 6], CODEX: [7, 8, 9]}
 
@@ -809,3 +813,24 @@ class TestProcess:
             assert gone(hanging_git)
         else:
             assert (child.returncode, out, err) == (-signal.SIGTERM, b"", b"")
+
+
+class TestBand:
+    """A band is a grade, so a rubric with the full text waits until scores are measured."""
+
+    def test_is_not_named_where_scores_are_not_measured(self, project: Project, hook: Hook) -> None:
+        found = hook("5", "--repo-dir", project.repo, "--rubric", "3.1.0")
+        assert re.fullmatch(r"iteration 5  evidence score \d\.\d{3}  → .*\n", found.out)
+
+    @pytest.mark.parametrize(
+        ("verdict", "shown"),
+        [("weak", r"score \d\.\d{3}  \w+"), ("no better than a coin", r"evidence score \d\.\d{3}")],
+    )
+    def test_is_named_where_scores_foretell_something(
+        self, project: Project, hook: Hook, verdict: str, shown: str
+    ) -> None:
+        settings = resolve_settings({"repo-dir": project.repo, "rubric": "3.1.0"})
+        about = meaning_key(settings, "3.1.0")
+        keep_meaning(cache_dir_of(settings), about, [b"measured"], verdict)
+        found = hook("5", "--repo-dir", project.repo, "--rubric", "3.1.0")
+        assert re.fullmatch(rf"iteration 5  {shown}  → .*\n", found.out)

@@ -729,10 +729,10 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
             ["talk", "1"],
         ),
     ]
-    became = "1 landed, 0 were reverted, 0 are open, 1 came to nothing, 0 are unclear"
+    became = "1 landed, 0 were reverted, 0 are open, 1 was lost, 0 are unclear"
     assert lines[0] == f"Of 2 units of work {became}."
     assert cost is not None
-    assert "1 unit came to nothing: <$0.01; talk that led to no work: $0.00." in page
+    assert "1 unit was lost: <$0.01; talk that led to no work: $0.00." in page
     assert ("others" in page, "model unknown" in page) == (False, False)
     assert len([line for line in lines if ", 8 lines written" in line]) == 1
 
@@ -787,7 +787,7 @@ def test_what_came_to_nothing_is_one_figure_with_what_it_rests_on(
     place = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache"
     page = da_score("work", *place).out
     assert nothing["cost"] > 0
-    assert "3 units came to nothing or were reverted: " in page
+    assert "3 units were lost or reverted: " in page
     assert " (the cost of 1 of them is not known); 1 unit is open: " in page
 
 

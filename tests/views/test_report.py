@@ -142,7 +142,7 @@ class TestPage:
         first, _, rest = flat.partition("Is it getting better?")
         assert (
             "6 of 9 units of work landed landed 6 reverted 1 taken back 0 open 1 "
-            "came to nothing 0 unclear 1" in first
+            "lost 0 unclear 1" in first
         )
         assert "Do the scores mean anything here? not measured: da-score validate Look at" in first
         assert (

@@ -327,7 +327,7 @@ class TestPage:
             piece("landed"),
         ]
         shown = page(made(one, project=evil, pages="https://github.com/o/r/commit/", work=work))
-        assert "came to nothing" in shown
+        assert "Lost, reverted or taken back" in shown
         assert "<script>alert" not in shown
         assert "<b>x" not in shown
         assert shown.count("</script>") == 4

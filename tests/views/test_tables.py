@@ -202,6 +202,23 @@ class TestExport:
         rows = list(csv.DictReader(io.StringIO(found.out)))
         assert [row["iterations"] for row in rows] == ["3", "4"]
 
+    def test_as_json_is_one_object_with_every_table(self, da_score: DaScore) -> None:
+        found = da_score("export", "--json")
+        tables = found.json
+        assert (found.status, found.err, list(tables)) == (0, "", list(TABLES))
+        for table, rows in tables.items():
+            assert len(rows) == COUNTS.get(table, len(rows)) > 0
+            assert all(list(row) == [column.name for column in TABLES[table]] for row in rows)
+
+    @pytest.mark.parametrize("option", ["-o", "--out"])
+    def test_as_json_into_files_says_which(
+        self, da_score: DaScore, tmp_path: Path, option: str
+    ) -> None:
+        path = tmp_path / "sessions.csv"
+        found = da_score("export", "--json", "--tables", "sessions", option, path)
+        assert found.json == {"written": [str(path)]}
+        assert path.read_text().startswith("log,")
+
     def test_of_several_logs(self, demo: Demo, da_score: DaScore) -> None:
         found = da_score("export", "--tables", "iterations", "--format", "jsonl", demo.root)
         assert {json.loads(line)["log"] for line in found.out.splitlines()} == {

@@ -56,7 +56,7 @@ def check(history: History, da_score: Any) -> Check:
         ),
         "lost": (
             ["--max-lost-cost", "0"],
-            "1 unit that came to nothing cost <$0.01, and at most 0 may",
+            "1 lost unit cost <$0.01, and at most 0 may",
         ),
         "failing tests": (["--no-failing-tests"], "the last test run of Step 2 ("),
     },

@@ -128,6 +128,28 @@ class _Line(msgspec.Struct, gc=False):
     payload: RawField = UNSET
 
 
+_BOOKKEEPING = frozenset(
+    {
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "attribution-snapshot",
+        "content-replacement",
+        "custom-title",
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "summary",
+        "tag",
+        "worktree-state",
+    }
+)
+"""The types of lines that Claude Code writes for itself, without a time: they hold no work."""
+
+
 class _Progress(msgspec.Struct, gc=False):
     """What a sub-agent said or did, repeated to the session that waits for it."""
 
@@ -247,7 +269,8 @@ class ClaudeReader(JsonReader):
 
             time = timestamp_ns(line.timestamp)
             if time is None:
-                self.skipped[NO_TIME] += 1
+                if line.type not in _BOOKKEEPING:
+                    self.skipped[NO_TIME] += 1
             else:
                 self._take_line(position, time, line)
         return foreign

@@ -107,16 +107,14 @@ def _lost_cost(most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
     if cost > limit:
         dearest = sorted(lost, key=lambda row: -(row.cost or 0))
         yield (
-            f"{counted(len(lost), 'unit')} that came to nothing cost {cost_text(cost)}, "
+            f"{counted(len(lost), 'lost unit')} cost {cost_text(cost)}, "
             f"and at most {most.text} may: {_units(dearest)}; "
             "land what is worth it, or choose later work with --since"
         )
 
 
 MAX_LOST_COST = Gate(
-    options=(
-        GateOption("max-lost-cost", "What came to nothing cost at most $X, or P%.", "X|P%", "text"),
-    ),
+    options=(GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"),),
     work_reasons=_lost_cost,
     nothing_found=_NO_UNIT,
     demanded=partial(_limit, "max-lost-cost"),

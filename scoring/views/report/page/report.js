@@ -118,7 +118,7 @@
   const [good, bad, open, second, faint, ink] = ["good", "poor", "accent", "second", "faint", "ink"].map((name) => `var(--${name})`);
   const became = { landed: [good, "circle", "landed"], reverted: [bad, "cross", "reverted"],
     taken_back: [bad, "star", "taken back"], open: [open, "triangle", "open"],
-    lost: [second, "diamond", "came to nothing"], unclear: [faint, "square", "unclear"], talk: [faint, "wye", "talk"] };
+    lost: [second, "diamond", "lost"], unclear: [faint, "square", "unclear"], talk: [faint, "wye", "talk"] };
   const states = Object.keys(became);
   const ofState = (n) => ({ domain: states, range: states.map((name) => became[name][n]) });
   const legend = (names) => {
