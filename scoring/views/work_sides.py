@@ -1,17 +1,15 @@
 """Which work is compared with which: months, models, harnesses, authors, before and after."""
 
 import datetime
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scoring.errors import InputError
+from scoring.errors import InputError, OptionError
 from scoring.evidence.transcripts.facts import NS
+from scoring.log.selection import parse_period
 from scoring.text import short
 from scoring.views.work_rows import WorkRow
 
-LAST_MONTH = "last month"
-_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _MOST_NAMES = 12
 """How many names an error lists."""
 
@@ -65,13 +63,11 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
     Raises:
         InputError: no work is of that name, or the name may mean several.
     """
-    wanted = " ".join(text.casefold().split())
-    if wanted == LAST_MONTH:
-        last_day = today.replace(day=1) - datetime.timedelta(days=1)
-        wanted = f"{last_day:%Y-%m}"
-    if _MONTH.fullmatch(wanted):
-        return Other("month", wanted)
+    month = _month_named(text, today)
+    if month:
+        return Other("month", month)
 
+    wanted = " ".join(text.casefold().split())
     for kind in ("harness", "model", "author"):
         for row in rows:
             for name in _names_of(row, kind):
@@ -91,6 +87,20 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
         f"--against {text!r}: name a month (2026-05), an author, or a harness or model that "
         f"worked here: {names}"
     )
+
+
+def _month_named(text: str, today: datetime.date) -> str:
+    """Return the month that a text names, as ``2026-05``, or "" where it names none."""
+    try:
+        period = parse_period(text, today)
+    except OptionError:
+        return ""
+
+    next_day = period.last + datetime.timedelta(days=1)
+    is_month = period.first.day == 1 and next_day.day == 1 and period.first != period.last
+    if not is_month or period.first.month != period.last.month:
+        return ""
+    return f"{period.first:%Y-%m}"
 
 
 def _names_of(row: WorkRow, kind: str) -> list[str]:

@@ -724,7 +724,7 @@ def test_the_page_says_first_what_landed_and_what_it_cost(
             ["reverted", "0"],
             ["taken", "back"],
             ["open", "0"],
-            ["came", "to"],
+            ["lost", "1"],
             ["unclear", "0"],
             ["talk", "1"],
         ),

@@ -160,6 +160,7 @@ class TestSides:
         ("text", "other"),
         [
             ("2026-04", Other("month", "2026-04")),
+            ("2026-4", Other("month", "2026-04")),
             ("Last  month", Other("month", "2026-04")),
             ("Codex", Other("harness", "codex")),
             ("claude-opus-4-6", Other("model", "claude-opus-4-6")),

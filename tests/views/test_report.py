@@ -264,8 +264,7 @@ class TestCommand:
         assert f"<dt>Cost of all</dt><dd>${total:.2f} <small>known for " in html
         nothing = cost_text(work["summary"]["came_to_nothing"]["cost"])
         assert (
-            f"<dt>Came to nothing or was reverted</dt><dd>{nothing} <small>1 unit</small></dd>"
-            in html
+            f"<dt>Lost, reverted or taken back</dt><dd>{nothing} <small>1 unit</small></dd>" in html
         )
         months = re.findall(r'<tr id="month-([\d-]+)">.*?"units">(\d+)<.*?"cost">([^<]+)<', html)
         known = [one for one in work["by"]["month"] if one["name"] != "unknown"]
