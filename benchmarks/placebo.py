@@ -29,7 +29,6 @@ from scoring.views.against import (
     Measure,
     Sample,
     figure_of,
-    newest_landed,
     settled,
 )
 from scoring.views.work_rows import WorkRow, work_rows
@@ -43,6 +42,13 @@ _BETTER_IS_MORE = "landed"
 
 Values: TypeAlias = Mapping[str, list[float]]
 """The values of a measure, by session."""
+
+
+class Work(NamedTuple):
+    """The work of a repository, and that part of it that is old enough to judge."""
+
+    rows: list[WorkRow]
+    settled: list[WorkRow]
 
 
 class Split(NamedTuple):
@@ -60,23 +66,21 @@ def _sample(sessions: Sequence[list[float]]) -> Sample:
     return Sample([Cluster(sum(values), len(values)) for values in sessions])
 
 
-def work_of(repository: Path) -> list[WorkRow]:
+def work_of(repository: Path) -> Work:
     """Return all of the work of a repository that keeps its transcripts in git."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         make_log(repository, log)
         sources = Sources.under(ATTRIBUTED, repository, (), {"transcripts": "none"})
         book = ledger(load_iteration_log(log), log, sources, OutcomeRules())
-    return work_rows([unit for unit in book.units if unit.kind != "talk"], None)
+    rows = work_rows([unit for unit in book.units if unit.kind != "talk"], None)
+    return Work(rows, settled(rows, OutcomeRules().horizon_days, book.tip_time))
 
 
-def values_of(measure: Measure, rows: Sequence[WorkRow]) -> Values:
+def values_of(measure: Measure, work: Work) -> Values:
     """Return the values of a measure by session. A unit without one is a session of its own."""
-    if measure.settled:
-        rows = settled(rows, OutcomeRules().horizon_days, newest_landed(rows))
-
     values: dict[str, list[float]] = {}
-    for row in rows:
+    for row in work.settled if measure.settled else work.rows:
         value = measure.of(row)
         if value is not None:
             values.setdefault(_session(row), []).append(value)
@@ -89,10 +93,10 @@ def _session(row: WorkRow) -> str:
     return row.unit.unit
 
 
-def splits(rows: Sequence[WorkRow], count: int) -> Iterator[set[str]]:
+def splits(work: Work, count: int) -> Iterator[set[str]]:
     """Yield the sessions of the first side of random splits."""
     source = random.Random(SEED)
-    sessions = sorted({_session(row) for row in rows})
+    sessions = sorted({_session(row) for row in work.rows})
     for _ in range(count):
         yield {session for session in sessions if source.random() < 0.5}
 
@@ -104,15 +108,15 @@ def split(values: Values, first: set[str]) -> Split:
     return Split(here, there)
 
 
-def false_alarms(rows: Sequence[WorkRow], count: int) -> list[tuple[str, str, str, str]]:
+def false_alarms(work: Work, count: int) -> list[tuple[str, str, str, str]]:
     """Return for each measure how often it was compared, and how often it cried wolf."""
-    values = {measure: values_of(measure, rows) for measure in MEASURES}
+    values = {measure: values_of(measure, work) for measure in MEASURES}
     compared = dict.fromkeys(MEASURES, 0)
     outside = dict.fromkeys(MEASURES, 0)
     alarms = dict.fromkeys(MEASURES, 0)
     any_alarm = 0
 
-    for first in splits(rows, count):
+    for first in splits(work, count):
         told = False
         for measure in MEASURES:
             figure = split(values[measure], first).compared(measure)
@@ -142,19 +146,17 @@ def _part(number: int, of: int) -> str:
     return f"{number / of * 100:.1f} %"
 
 
-def planted(
-    measure: Measure, rows: Sequence[WorkRow], points: float, count: int
-) -> tuple[str, str, str]:
+def planted(measure: Measure, work: Work, points: float, count: int) -> tuple[str, str, str]:
     """Return how often a planted effect is found, and how often it should be by its interval."""
     source = random.Random(SEED + 1)
-    values = values_of(measure, rows)
+    values = values_of(measure, work)
     plant = _planting(values, measure, points, source)
     normal = NormalDist()
     bound = normal.inv_cdf((1 + SURE) / 2)
 
     told = 0
     power = []
-    for first in splits(rows, count):
+    for first in splits(work, count):
         sides = split(values, first)
         sides = Split(sides.first, [[plant(value) for value in each] for each in sides.second])
         told += sides.compared(measure).told
@@ -193,15 +195,15 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
 
     for repository in options.repositories:
-        rows = work_of(repository)
-        print(f"{repository.resolve().name}: {len(rows)} units\n")
+        work = work_of(repository)
+        print(f"{repository.resolve().name}: {len(work.rows)} units\n")
         heads = ("figure", "compared", "95 % interval without 0", "told")
-        print(markdown(heads, false_alarms(rows, options.splits)), "\n")
+        print(markdown(heads, false_alarms(work, options.splits)), "\n")
 
         found = []
         for measure in MEASURES:
             if measure.kind == "share":
                 for points in POINTS:
-                    found.append(planted(measure, rows, points, options.splits))
+                    found.append(planted(measure, work, points, options.splits))
         print(markdown(("planted", "found", "by the power"), found), "\n")
     return 0

@@ -20,7 +20,17 @@ from scoring.cli.options import (
     selection_options,
     settings_options,
 )
-from scoring.cli.output import complain, on_terminal, reply, say, show, warn, write, write_json
+from scoring.cli.output import (
+    complain,
+    on_terminal,
+    progress,
+    reply,
+    say,
+    show,
+    warn,
+    write,
+    write_json,
+)
 from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.repository import GitRepository
@@ -203,7 +213,8 @@ def next_(actor: str | None, settings: Settings) -> None:
     That is one with a score far from those of its neighbours. Of several, it is one that rests
     on little evidence, and then the oldest.
     """
-    scores = [(each.score, each.record.task_id) for each in log_view(settings).examine()]
+    with progress("Scoring the log"):
+        scores = [(each.score, each.record.task_id) for each in log_view(settings).examine()]
     iterations = [score.iteration for score, _ in scores]
     labels = labelled.labels_of(settings.iter_log_dir, iterations, warn)
     waiting = labelled.candidates(scores, labels, actor)

@@ -198,7 +198,10 @@ def reply(
 
 @contextlib.contextmanager
 def progress(text: str) -> Iterator[None]:
-    """Print on a terminal what the program does, if the block takes longer than a second."""
+    """Print on a terminal what the program does, if the block takes longer than a second.
+
+    It goes to standard error, and only if that is a terminal.
+    """
     timer = threading.Timer(1.0, lambda: print(f"{text} …", file=sys.stderr, flush=True))
     timer.daemon = True
     if sys.stderr is not None and sys.stderr.isatty():

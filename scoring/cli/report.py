@@ -14,7 +14,7 @@ from scoring.cli.options import (
     selection_options,
     settings_options,
 )
-from scoring.cli.output import on_terminal, reply, show, write_bytes
+from scoring.cli.output import on_terminal, progress, reply, show, write_bytes
 from scoring.cli.reading import log_view, meaning_key, outcome_rules
 from scoring.errors import InputError, OptionError
 from scoring.examine import PreloadedEvidence
@@ -104,6 +104,7 @@ def _check_output(out: Path, settings: Settings) -> None:
         raise InputError(f"{out}: not a report of da-score; give another file with --out")
 
 
+@progress("Reading transcripts and git")
 def _digest_of_log(
     settings: Settings,
     recompute: bool,
@@ -136,6 +137,7 @@ def _digest_of_log(
     return summary
 
 
+@progress("Reading the fleet")
 def _digest_of_fleet(settings: Settings, place: str) -> Digest:
     require("fleet", "deltalake", "pyarrow")
     rows = open_dataset(place).rows("work").to_table().to_pylist()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rubric import find_rubric
 from rubric.model import FULL_TEXT
 from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
-from scoring.cli.output import on_terminal, put_item, say, show, write_json_around
+from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
 from scoring.cli.reading import (
     log_view,
     meaning_key,
@@ -73,17 +73,18 @@ def command(
             if keeps_evidence:
                 evidence.append(PreloadedEvidence(of_log))
 
-        log = score_whole_log(
-            log_dir,
-            evidence_sources,
-            rubric,
-            selection,
-            show=put_json,
-            write=not no_write,
-            observe=settings.json,
-            broken=report_broken_entries,
-            finished=keep_evidence,
-        )
+        with progress("Scoring the log"):
+            log = score_whole_log(
+                log_dir,
+                evidence_sources,
+                rubric,
+                selection,
+                show=put_json,
+                write=not no_write,
+                observe=settings.json,
+                broken=report_broken_entries,
+                finished=keep_evidence,
+            )
 
         shown = None
         if shows_work and log.lines:
@@ -102,6 +103,7 @@ def command(
     show(page, bound_to_reference=rubric.text != FULL_TEXT)
 
 
+@progress("Finding out what became of the work")
 def _work_to_show(
     settings: Settings,
     selection: Selection,

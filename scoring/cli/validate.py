@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rubric import find_rubric
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
-from scoring.cli.output import show, write_json
+from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import meaning_key, outcome_rules, report_broken_entries, sources_by_rules
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
@@ -55,19 +55,20 @@ def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) 
     def keep_marks(log: ScoredLog) -> None:  # the marks alone: memory does not hold every log
         marks_by_rubric.append(log.marks)
 
-    cases_by_rubric = log_cases(
-        measured_rubrics,
-        settings.iter_log_dir,
-        sources_by_rules(measured_rubrics, settings),
-        rules,
-        outcome,
-        report_broken_entries,
-        keep_marks,
-    )
+    with progress("Scoring the log, and looking at what became of the work"):
+        cases_by_rubric = log_cases(
+            measured_rubrics,
+            settings.iter_log_dir,
+            sources_by_rules(measured_rubrics, settings),
+            rules,
+            outcome,
+            report_broken_entries,
+            keep_marks,
+        )
 
-    results = []
-    for rubric, cases in zip(measured_rubrics, cases_by_rubric, strict=True):
-        results.append(validity(cases, outcome, rubric.version, rules.horizon_days))
+        results = []
+        for rubric, cases in zip(measured_rubrics, cases_by_rubric, strict=True):
+            results.append(validity(cases, outcome, rubric.version, rules.horizon_days))
     if outcome == "defective":
         _keep_verdicts(results, marks_by_rubric, settings)
 

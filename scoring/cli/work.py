@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
-from scoring.cli.output import reply
+from scoring.cli.output import progress, reply
 from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.errors import NotFoundError
 from scoring.evidence.harnesses.unread import sessions_not_read
@@ -18,7 +18,7 @@ from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.unit import Unit
-from scoring.views.against import against_page, compare, newest_landed
+from scoring.views.against import against_page, compare
 from scoring.views.look_at import look_at
 from scoring.views.work_pages import notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, is_since, work_by, work_rows, work_summary
@@ -128,7 +128,8 @@ def command(
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
     evidence_sources = sources(settings, ATTRIBUTED)
-    book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
+    with progress("Reading transcripts and git"):
+        book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
 
     names = None
     if mine or authors:
@@ -141,7 +142,7 @@ def command(
         units = [unit for unit in book.units if unit.kind != "talk"]
         every = work_rows(units, cache_dir_of(settings))
         sides = _sides(settings, against, since_commit, choice, every)
-        comparison = compare(sides, rules.horizon_days, newest_landed(every))
+        comparison = compare(sides, rules.horizon_days, book.tip_time)
         reply(settings.json, comparison.as_dict(), against_page(comparison))
         return
 

@@ -235,18 +235,18 @@ class Against(NamedTuple):
         }
 
 
-def compare(sides: Sides, horizon_days: float, newest: int | None) -> Against:
+def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     """Compare two sides of the work.
 
     Args:
         sides: the sides.
         horizon_days: how many days after it ended work is judged.
-        newest: the time of the newest work that landed, in ns; None where nothing has.
+        tip_time: the time of the trunk's newest commit, in seconds since 1970; None without one.
     """
     first, second = sides.rows
     changed = sides.periods and harness_changed(first, second)
-    settled_first = settled(first, horizon_days, newest)
-    settled_second = settled(second, horizon_days, newest)
+    settled_first = settled(first, horizon_days, tip_time)
+    settled_second = settled(second, horizon_days, tip_time)
 
     figures = []
     for measure in MEASURES:
@@ -259,18 +259,12 @@ def compare(sides: Sides, horizon_days: float, newest: int | None) -> Against:
     return Against(sides, figures, young)
 
 
-def settled(rows: Sequence[WorkRow], horizon_days: float, newest: int | None) -> list[WorkRow]:
-    """Return the work that ended at least a horizon before the newest work that landed."""
-    if newest is None:
+def settled(rows: Sequence[WorkRow], horizon_days: float, tip_time: int | None) -> list[WorkRow]:
+    """Return the work that ended at least a horizon before the trunk's newest commit."""
+    if tip_time is None:
         return []
-    latest = newest - int(horizon_days * DAY) * NS
+    latest = (tip_time - int(horizon_days * DAY)) * NS
     return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
-
-
-def newest_landed(rows: Sequence[WorkRow]) -> int | None:
-    """Return when the newest work ended that landed, in ns; None where nothing has."""
-    times = [row.unit.ended for row in rows if row.unit.state == "landed" and row.unit.ended]
-    return max(times, default=None)
 
 
 def sample_of(measure: Measure, rows: Sequence[WorkRow]) -> Sample:

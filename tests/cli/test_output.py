@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import threading
+import time
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -15,8 +17,9 @@ import yaml
 from helpers.commands import DaScore, OnTerminal, Outcome, lines_of, process, process_on_a_terminal
 from helpers.projects import CODEX_SESSION, LOG, READING
 
+import scoring.cli
 from scoring.cli import main
-from scoring.cli.output import put_item, write_json, write_json_around
+from scoring.cli.output import progress, put_item, write_json, write_json_around
 from scoring.text import as_utf8, spans
 
 
@@ -358,3 +361,46 @@ class TestWrittenJson:
     ) -> None:
         write_json(value, indent=None)
         assert capsysbinary.readouterr().out.decode() == f"{written}\n"
+
+
+class _Stream(io.StringIO):
+    """Standard error as a terminal or as a pipe, which waits until something is on it."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        super().__init__()
+        self._is_terminal = is_terminal
+        self.written = threading.Event()
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def write(self, text: str) -> int:
+        self.written.set()
+        return super().write(text)
+
+
+class TestProgress:
+    """What takes more than a second says on a terminal what it does."""
+
+    def test_is_shown_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stream = _Stream(is_terminal=True)
+        monkeypatch.setattr("sys.stderr", stream)
+        with progress("Reading git"):
+            assert stream.written.wait(30)
+        assert stream.getvalue() == "Reading git \N{HORIZONTAL ELLIPSIS}\n"
+
+    @pytest.mark.parametrize(("is_terminal", "seconds"), [(False, 1.5), (True, 0.0)])
+    def test_is_not_shown_on_a_pipe_and_of_what_is_quick(
+        self, monkeypatch: pytest.MonkeyPatch, is_terminal: bool, seconds: float
+    ) -> None:
+        stream = _Stream(is_terminal)
+        monkeypatch.setattr("sys.stderr", stream)
+        with progress("Reading git"):
+            time.sleep(seconds)
+        time.sleep(0 if seconds else 1.2)
+        assert stream.getvalue() == ""
+
+    @pytest.mark.parametrize("command", ["init", "label", "report", "run", "validate", "work"])
+    def test_is_shown_by_every_command_that_may_take_long(self, command: str) -> None:
+        source = (Path(scoring.cli.__file__).parent / f"{command}.py").read_text("utf-8")
+        assert re.search(r"^ *(with |@)progress\(", source, re.M)

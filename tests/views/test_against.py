@@ -9,7 +9,7 @@ from scoring.errors import InputError
 from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.unit import State, Unit
 from scoring.statistics import Cluster, design_effect, share_difference_interval
-from scoring.views.against import Figure, compare, newest_landed
+from scoring.views.against import Figure, compare
 from scoring.views.work_rows import WorkRow
 from scoring.views.work_sides import Other, Sides, other_named, sides_of, sides_of_commit
 
@@ -52,7 +52,7 @@ def compared(
 ) -> dict[str, Figure]:
     """Compare two sides, long after they ended."""
     sides = Sides(("a", "b"), (first, second), [], "", periods)
-    against = compare(sides, 14, (FIRST_OF_MARCH + 400 * DAY) * NS)
+    against = compare(sides, 14, FIRST_OF_MARCH + 400 * DAY)
     return {figure.measure.key: figure for figure in against.figures}
 
 
@@ -133,7 +133,7 @@ class TestVerdicts:
 
     def test_leave_out_what_is_too_young_to_judge(self) -> None:
         sides = Sides(("a", "b"), (many(30, day=40), many(30)), [], "", True)
-        against = compare(sides, 14, newest_landed([*sides.rows[0], *sides.rows[1]]))
+        against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
         assert against.young == (30, 0)
         assert against.figures[0].verdict == "too few: 0 and 30"
 
