@@ -221,13 +221,20 @@ class LogView(Frozen, frozen=True):
         if not is_whole_log:
             only = {record.iteration for record in chosen}
         opened: list[Evidence] = []
-        scored = partial(score_iterations, only=only, observe=self.observe, opened=opened.append)
+        scored = partial(
+            score_iterations,
+            only=only,
+            observe=self.observe,
+            opened=opened.append,
+            from_store=score is not None and self.outcomes is None and not self.subjects,
+        )
 
         outcomes: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         with stored_prices(sources.cache_dir):
             for (iteration,) in scored(records, log, sources, rubric):
-                if outcomes is None:  # the evidence is open once the first iteration is scored
+                # The evidence is open once the first iteration is scored.
+                if outcomes is None and opened:
                     outcomes = self._outcomes(records, chosen, opened[0])
                     subjects = self._subjects(chosen)
 
@@ -256,7 +263,7 @@ class LogView(Frozen, frozen=True):
                     computed=iteration.persisted,
                     score=sidecar or iteration.persisted,
                     origin="sidecar" if sidecar else "computed",
-                    outcome=outcomes.get(number),
+                    outcome=(outcomes or {}).get(number),
                     state=state,
                     subject=subjects.get(number, ""),
                 )

@@ -12,8 +12,9 @@ from typing import NamedTuple, Unpack
 from rubric import Rubric, Score, default_rubric, newest_version
 from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, silent
-from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts, KeptEvidence
 from scoring.evidence.git.facts import Trunk
+from scoring.evidence.kept_answers import AnswerStore
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
@@ -31,7 +32,7 @@ from scoring.sidecars.writing import (
 )
 from scoring.signals.table import as_read, labels_vote, meter_profile, optional_signals, signal_set
 from scoring.signals.values import SignalSet
-from scoring.text import spans
+from scoring.text import spans, trim
 
 _SIDECARS_AT_ONCE = 1000
 """How many sidecars wait in memory before they are written together."""
@@ -181,6 +182,7 @@ def score_iterations(
     labels: bool = False,
     compare: bool = True,
     opened: Callable[[Evidence], object] = silent,
+    from_store: bool = False,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each scored once per rubric.
 
@@ -196,6 +198,8 @@ def score_iterations(
         labels: whether labels are read even where they have no vote.
         compare: whether claims are compared with observations.
         opened: takes the evidence, before the first iteration is scored.
+        from_store: whether what git and transcripts said of the only iteration is taken from the
+            store, where nothing has changed since; ``opened`` is then not called.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -205,41 +209,65 @@ def score_iterations(
     records = Records.of(records)
     wanted = optional_signals(*rubrics)
 
-    with sources.reading_begun() as scan:
-        if not records:
-            return
+    profile = meter_profile(*rubrics, observe=observe)
+    reads_labels = labels or labels_vote(*rubrics)
 
-        evidence = Evidence(
-            records,
-            log_dir,
-            sources,
-            scan,
-            only=only,
-            profile=meter_profile(*rubrics, observe=observe),
-            labels=labels or labels_vote(*rubrics),
+    def scored(record: IterationRecord, evidence: Evidence) -> tuple[ScoredIteration, ...]:
+        inputs = ""
+        if sources.cache_dir:
+            # taken before the files are read, so that a change after it shows
+            inputs = inputs_of(record, evidence, log_dir, wanted)
+
+        facts = evidence.of(record)
+        provenance = None
+        if sources.rules.as_observed:
+            provenance = provenance_of(facts)
+
+        return tuple(
+            ScoredIteration(record, read.facts, read.signals, read.score, provenance, inputs)
+            for read in _scores_of(facts, rubrics, wanted, compare)
         )
-        opened(evidence)
-        _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
 
-        for index, number in enumerate(records.numbers):
-            if only is not None and number not in only:
-                continue
+    with AnswerStore(sources, log_dir) as store:
+        if from_store and only is not None and len(only) == 1:
+            index = records.index_of(*only)
+            answers = store.get(*only)
+            if answers is not None and index is not None:
+                kept = KeptEvidence(log_dir, sources, answers, profile, reads_labels)
+                yield scored(records[index], kept)
+                return
 
-            record = records[index]
-            inputs = ""
-            if sources.cache_dir:
-                # taken before the files are read, so that a change after it shows
-                inputs = inputs_of(record, evidence, log_dir, wanted)
+        with sources.reading_begun() as scan:
+            if not records:
+                return
 
-            facts = evidence.of(record)
-            provenance = None
-            if sources.rules.as_observed:
-                provenance = provenance_of(facts)
-
-            yield tuple(
-                ScoredIteration(record, read.facts, read.signals, read.score, provenance, inputs)
-                for read in _scores_of(facts, rubrics, wanted, compare)
+            evidence = Evidence(
+                records, log_dir, sources, scan, only=only, profile=profile, labels=reads_labels
             )
+            opened(evidence)
+            _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
+
+            is_watched = False
+            for index, number in enumerate(records.numbers):
+                if only is not None and number not in only:
+                    continue
+
+                record = records[index]
+                row = scored(record, evidence)
+                if not is_watched:
+                    store.watch(evidence.watched())
+                    is_watched = True
+                if _may_be_kept(record, sources):
+                    store.put(number, evidence.answers(record))
+                yield row
+
+
+def _may_be_kept(record: IterationRecord, sources: Sources) -> bool:
+    """Return whether what is known of an iteration depends on what is watched alone.
+
+    What sessions wrote to an artifact depends on links anywhere in the repository.
+    """
+    return not sources.rules.as_observed or not any(map(trim, record.artifacts))
 
 
 class _RubricReading(NamedTuple):

@@ -22,7 +22,7 @@ Two versions of da-score share the file, and no row of it.
 
 NAME: Final = "store.sqlite"
 
-Kind = Literal["transcript", "entry", "git", "lines", "price", "stamp", "embedding"]
+Kind = Literal["transcript", "entry", "git", "lines", "price", "stamp", "answer", "embedding"]
 KINDS: Final[tuple[Kind, ...]] = (
     "transcript",
     "entry",
@@ -30,6 +30,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     "lines",
     "price",
     "stamp",
+    "answer",
     "embedding",
 )
 
@@ -79,14 +80,18 @@ class _Answer(NamedTuple):
     value: bytes
 
 
+def is_settled(status: os.stat_result, time_ns: int) -> bool:
+    """Return whether a file had been left alone for long enough at a time."""
+    return time_ns - max(status.st_mtime_ns, status.st_ctime_ns) >= SETTLED
+
+
 def stamp_of(status: os.stat_result) -> bytes | None:
     """Return what identifies the content of a file: its size, its times, and its inode.
 
     None where the file changed too recently for that. Take the status before the file is read, so
     that an answer is never newer than its stamp.
     """
-    last_change = max(status.st_mtime_ns, status.st_ctime_ns)
-    if time.time_ns() - last_change < SETTLED:
+    if not is_settled(status, time.time_ns()):
         return None
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}".encode()
 

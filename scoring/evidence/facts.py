@@ -3,6 +3,7 @@
 Signals judge them.
 """
 
+import os
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +18,9 @@ from scoring.evidence.entry_files import (
     hook_facts,
 )
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
+from scoring.evidence.kept_answers import Answers, Watched
 from scoring.evidence.rules import Sources
-from scoring.evidence.scopes import DeclaredScope, declared_scopes
+from scoring.evidence.scopes import PLANS_DIR, DeclaredScope, declared_scopes
 from scoring.evidence.transcripts.facts import (
     NS,
     IterationWindow,
@@ -118,6 +120,7 @@ class Evidence:
         self._only = only
         self._profile = profile
         self._labels = labels
+        self._folders: list[str] = []
         self.records = Records.of(records)
         self.git = self._open_git()
 
@@ -156,31 +159,60 @@ class Evidence:
         rules = self.sources.rules
         # Without a folder no artifact exists.
         repo_dir = "" if self.sources.trusted else self.sources.repo_dir
-        scope = self.scopes.get(record.task_id)
         artifacts = [verifier.result_artifact for verifier in record.verifiers]
 
         places: list[str] = []
-        counted_for = None
         if rules.as_observed:
             places = [artifact_place(repo_dir, path) for path in artifacts]
-            counted_for = self._counted_for(record)
+        answers = self.answers(record)
 
         return IterationFacts(
             record=record,
-            trunk=self.git.trunk,
-            landing=self.git.landing(record),
-            scope=scope,
-            changed=self.git.changed(record, files=scope is not None or rules.as_observed),
-            window=self._windows.get(iteration),
-            transcripts=self.transcripts(iteration),
+            trunk=answers.trunk,
+            landing=answers.landing,
+            scope=self.scopes.get(record.task_id),
+            changed=answers.changed,
+            window=answers.window,
+            transcripts=answers.transcripts,
             statuses=tuple(artifact_status(repo_dir, path) for path in artifacts),
             corrections=rules.corrections(record, repo_dir, self.warn),
             hooks=self._hooks(iteration),
             deliberation=self._deliberation(iteration),
-            observed=self.observed(iteration),
-            counted_for=counted_for,
+            observed=answers.observed,
+            counted_for=answers.counted_for,
             artifacts=tuple(places),
             labels=self._labels_of(iteration),
+        )
+
+    def answers(self, record: IterationRecord) -> Answers:
+        """Return what git and transcripts say of one iteration."""
+        as_observed = self.sources.rules.as_observed
+        has_scope = record.task_id in self.scopes
+        return Answers(
+            trunk=self.git.trunk,
+            landing=self.git.landing(record),
+            changed=self.git.changed(record, files=has_scope or as_observed),
+            window=self._windows.get(record.iteration),
+            transcripts=self.transcripts(record.iteration),
+            observed=self.observed(record.iteration),
+            counted_for=self._counted_for(record) if as_observed else None,
+        )
+
+    def watched(self) -> Watched:
+        """Return what the answers are read from; call it when there is one."""
+        roots = [str(root.path) for root in self.scan.roots] if self.scan else []
+        folders = [root for root in roots if os.path.isabs(root)]
+        settings: list[str] = []
+        for folder in folders:
+            above = os.path.dirname(folder)
+            settings += [f"{above}/settings.json", f"{os.path.dirname(above)}/settings.json"]
+
+        return Watched(
+            log=os.path.realpath(self._log_dir),
+            repository=str(self.git.common_dir),
+            folders=(*folders, f"{self.sources.repo_dir}/{PLANS_DIR}"),
+            places=tuple(dict.fromkeys([str(self.sources.repo_dir), *self._folders])),
+            files=tuple(dict.fromkeys(settings)),
         )
 
     def _hooks(self, iteration: int) -> HookFacts:
@@ -283,6 +315,7 @@ class Evidence:
             self._windows,
             self.sources,
             only=self._only or (),
+            folders=self._folders.extend,
         )
 
     @cached_property
@@ -297,3 +330,28 @@ class Evidence:
 
         answers = self.scan.facts(windows, self._only is None)
         return {window.iteration: answer for window, answer in zip(windows, answers, strict=True)}
+
+
+class KeptEvidence(Evidence):
+    """Evidence of one iteration, for which neither git nor a transcript is opened."""
+
+    def __init__(
+        self,
+        log_dir: Path | str,
+        sources: Sources,
+        answers: Answers,
+        profile: str | None,
+        labels: bool,
+    ) -> None:
+        """Take what was kept; the other arguments are those of :class:`Evidence`."""
+        self.sources = sources
+        self.warn = sources.warn
+        self._log_dir = log_dir
+        self._profile = profile
+        self._labels = labels
+        self._kept = answers
+
+    def answers(self, record: IterationRecord) -> Answers:
+        """Return what git and transcripts said of the iteration."""
+        del record  # there is one
+        return self._kept

@@ -1,9 +1,10 @@
 """What transcripts are asked about the iterations of a log: all that may tell their lines apart."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from scoring.errors import silent
 from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import in_order, place_of
@@ -35,6 +36,7 @@ def ask_transcripts(
     windows: Mapping[int, IterationWindow],
     sources: Sources,
     only: Collection[int] = (),
+    folders: Callable[[list[str]], object] = silent,
 ) -> dict[int, AttributedFacts]:
     """Return what transcripts show of every iteration.
 
@@ -45,6 +47,7 @@ def ask_transcripts(
         windows: the time of each iteration that has one.
         sources: where evidence comes from.
         only: the iterations of which the share of lines that agents wrote is wanted.
+        folders: takes the folders that transcripts name and that were looked at.
     """
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
@@ -54,10 +57,12 @@ def ask_transcripts(
 
     in_log = in_order(question.asked.commits + question.asked.landed for question in questions)
     resolved: dict[str, str] = {}
+    opened: list[WorkTrees] = []
 
     def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
         """Tell the repository's folders and commits from those of others."""
         resolved.update(git.resolved(made))
+        opened.append(work_trees)
 
         def is_its_commit(sha: str) -> bool:
             return sha in resolved or place_of(in_log, sha) != NO_ITERATION
@@ -70,6 +75,8 @@ def ask_transcripts(
         return git.landed_as(ours, rewritten=not sources.trusted)
 
     answers = scan.observe(questions, neighbourhood, landed_as, git.lines_added)
+    for work_trees in opened:
+        folders(work_trees.asked)
     return {
         question.asked.iteration: answer
         for question, answer in zip(questions, answers, strict=True)

@@ -67,14 +67,14 @@ def _put_mapping(
     # yaml.v3 indents to the next multiple of four
     inside = (indent + _INDENT) // _INDENT * _INDENT
 
-    before = first or " " * indent
+    indentation = first or " " * indent
     for key, value in mapping.items():
         if type(value) not in _BLOCKS or not value:
-            put(f"{before}{key}: {_scalar_line(value, inside)}")
+            put(f"{indentation}{key}: {_scalar_line(value, inside)}")
         else:
-            put(f"{before}{key}:\n")
+            put(f"{indentation}{key}:\n")
             _put_block(value, inside, put)
-        before = " " * indent
+        indentation = " " * indent
 
 
 def _put_block(value: Value, indent: int, put: _Put) -> None:

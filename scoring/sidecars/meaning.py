@@ -103,8 +103,10 @@ def kept_meaning(
     if marks is None and value:
         return Meaning(verdict.decode("utf-8", "replace"))
 
-    known = {measured[at : at + _MARK_BYTES] for at in range(0, len(measured), _MARK_BYTES)}
-    if not marks or not known.issuperset(marks):
+    measured_marks = {
+        measured[at : at + _MARK_BYTES] for at in range(0, len(measured), _MARK_BYTES)
+    }
+    if not marks or not measured_marks.issuperset(marks):
         return NOT_MEASURED
     return Meaning(verdict.decode("utf-8", "replace"))
 

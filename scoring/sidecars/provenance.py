@@ -213,21 +213,21 @@ def changed_between(old: Provenance, new: Provenance) -> list[str]:
         changes.append(f"landed is known by {new.landed or 'nothing'}, and was by {method}")
 
     for name in sorted(old.by_harness.keys() | new.by_harness.keys()):
-        before = old.by_harness.get(name, HarnessFacts(name))
-        after = new.by_harness.get(name, HarnessFacts(name))
-        changes += _changed_counts(before, after)
+        old_facts = old.by_harness.get(name, HarnessFacts(name))
+        new_facts = new.by_harness.get(name, HarnessFacts(name))
+        changes += _changed_counts(old_facts, new_facts)
 
     if old.own and new.own:
         changes += old.own.changed(new.own)
     return changes
 
 
-def _changed_counts(before: HarnessFacts, after: HarnessFacts) -> Iterator[str]:
-    if (before.turns, before.tool_calls) != (after.turns, after.tool_calls):
-        turns = f"{before.turns} → {after.turns} turns"
-        yield f"{before.name}: {turns}, {before.tool_calls} → {after.tool_calls} tool calls"
-    elif any(getattr(before, name) != getattr(after, name) for name in _COMPARED):
-        yield f"{before.name}: other numbers in as many turns and calls"
+def _changed_counts(old: HarnessFacts, new: HarnessFacts) -> Iterator[str]:
+    if (old.turns, old.tool_calls) != (new.turns, new.tool_calls):
+        turns = f"{old.turns} → {new.turns} turns"
+        yield f"{old.name}: {turns}, {old.tool_calls} → {new.tool_calls} tool calls"
+    elif any(getattr(old, name) != getattr(new, name) for name in _COMPARED):
+        yield f"{old.name}: other numbers in as many turns and calls"
 
 
 _COMPARED = (

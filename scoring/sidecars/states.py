@@ -184,8 +184,8 @@ def _shown(score: SessionScore | PersistedScore) -> str:
     return "no score"
 
 
-def _say_the_same(one: PersistedScore, other: PersistedScore) -> bool:
-    return _compared(one) == _compared(other)
+def _say_the_same(score: PersistedScore, other: PersistedScore) -> bool:
+    return _compared(score) == _compared(other)
 
 
 def _compared(score: PersistedScore) -> dict[str, Value]:
@@ -233,12 +233,12 @@ def _lost_without_provenance(
     if not new[TOKEN_EFFICIENCY].present:
         yield TOKEN_EFFICIENCY
 
-    before = old.get(CORRECTION_PRESSURE)
-    after = new.get(CORRECTION_PRESSURE)
-    if before is None or after is None or before == after:
+    old_pressure = old.get(CORRECTION_PRESSURE)
+    pressure = new.get(CORRECTION_PRESSURE)
+    if old_pressure is None or pressure is None or old_pressure == pressure:
         return
     # Failed calls can only have lowered the vote.
-    if not after.present or before.sub_score <= after.sub_score:
+    if not pressure.present or old_pressure.sub_score <= pressure.sub_score:
         yield CORRECTION_PRESSURE
 
 
@@ -286,7 +286,7 @@ def _rank(band: str, rubric: Rubric) -> int:
     An unknown one is above all.
     """
     names = [BAND_UNSCORED, BAND_INSUFFICIENT]
-    names += [known.name for known in reversed(rubric.bands)]
+    names += [band_spec.name for band_spec in reversed(rubric.bands)]
     if band in names:
         return names.index(band)
     return len(names)
@@ -340,10 +340,10 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
         return []
 
     lost: list[str] = []
-    before = old_rows.get(CORRECTION_PRESSURE)
-    after = new_rows.get(CORRECTION_PRESSURE)
-    if before and after and before.present and error_rate_of(facts) is None:
-        if _was_lowered_by_errors(before, after):
+    old_pressure = old_rows.get(CORRECTION_PRESSURE)
+    pressure = new_rows.get(CORRECTION_PRESSURE)
+    if old_pressure and pressure and old_pressure.present and error_rate_of(facts) is None:
+        if _was_lowered_by_errors(old_pressure, pressure):
             lost.append(CORRECTION_PRESSURE)
 
     tokens_now = new_rows.get(TOKEN_EFFICIENCY)
@@ -352,15 +352,15 @@ def lost_signals(old: PersistedScore, new: PersistedScore, facts: IterationFacts
     return lost
 
 
-def _was_lowered_by_errors(before: SignalContribution, after: SignalContribution) -> bool:
+def _was_lowered_by_errors(old: SignalContribution, new: SignalContribution) -> bool:
     """Return whether failed tool calls explain how much lower an old vote was.
 
     Their rate, at most 1, adds at most twice itself to the divisor of the vote.
     """
-    without_errors = after.sub_score if after.present else 1.0
-    if not 0 < before.sub_score < without_errors - TOLERANCE:
+    without_errors = new.sub_score if new.present else 1.0
+    if not 0 < old.sub_score < without_errors - TOLERANCE:
         return False
-    return 1 / before.sub_score - 1 / without_errors <= _WEIGHT_OF_ERRORS + TOLERANCE
+    return 1 / old.sub_score - 1 / without_errors <= _WEIGHT_OF_ERRORS + TOLERANCE
 
 
 def lost_evidence(

@@ -135,8 +135,12 @@ def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
     if landing.sha:
         commit = f"commit {short(landing.sha)}"
 
-    place = entry.place("commit") if entry else None
-    yield f"{commit}, named at {place}" if place else commit
+    line = None
+    if entry is not None:
+        line = entry.place("commit")
+    if line:
+        commit = f"{commit}, named at {line}"
+    yield commit
 
 
 def landed_value(landing: Landing) -> SignalValue:
@@ -146,8 +150,9 @@ def landed_value(landing: Landing) -> SignalValue:
         return absent_signal(detail, unknown_reason(landing, landing.unknown))
 
     stayed = landing.landed and not landing.undone_by
-    in_words = reference_detail if landing.rules == "reference" else observed_detail
-    return present_signal(int(stayed), in_words(landing))
+    if landing.rules == "reference":
+        return present_signal(int(stayed), reference_detail(landing))
+    return present_signal(int(stayed), observed_detail(landing))
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:

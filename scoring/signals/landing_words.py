@@ -152,8 +152,11 @@ def observed_detail(landing: Landing) -> str:
 
 
 def _not_landed(landing: Landing) -> str:
-    lines = landing.lines[1] if landing.lines else 0
-    words = _NO_LINE_LEFT if lines else _NOT_FOUND
+    words = _NOT_FOUND
+    lines = 0
+    if landing.lines and landing.lines.total:
+        words = _NO_LINE_LEFT
+        lines = landing.lines.total
     detail = words.format(sha=short(landing.sha or ""), trunk=landing.trunk.name, lines=lines)
 
     if landing.old_git:
@@ -171,7 +174,9 @@ def _holder(landing: Landing) -> str:
 
 
 def _tip_in_words(tip: Tip) -> str:
-    speaker = f"branch {tip.branch}" if tip.branch else f"iteration {tip.iteration}'s commit"
+    speaker = f"iteration {tip.iteration}'s commit"
+    if tip.branch:
+        speaker = f"branch {tip.branch}"
     return f"{speaker} {short(tip.sha)}, found by {tip.method}"
 
 

@@ -143,19 +143,13 @@ def tests_value(observed: Observed) -> SignalValue:
         return absent_signal(f"{NO_VERDICT} ({_runs_in_words(tests)}){how}", NO_VERDICT)
 
     detail = f"{_runs_in_words(tests)}; {_last_run_in_words(tests)}"
-    verdict = "pass" if tests.last_passed else "fail"
-    fact = f"{tests.command or 'last test run'}: {verdict}"
+    last_run = tests.command or "last test run"
     if not tests.last_passed:
         detail += f"; caps the band at {FAILED_CAP}"
-        return present_signal(
-            0,
-            detail + how,
-            cap=FAILED_CAP,
-            fact=fact,
-        )
+        return present_signal(0, detail + how, cap=FAILED_CAP, fact=f"{last_run}: fail")
 
     sub_score = 0.5 if tests.edited_after else 1
-    return present_signal(sub_score, detail + how, fact=fact)
+    return present_signal(sub_score, detail + how, fact=f"{last_run}: pass")
 
 
 def _runs_in_words(tests: TestsSeen) -> str:

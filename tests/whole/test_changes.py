@@ -16,6 +16,7 @@ from helpers.repos import Repo
 
 from scoring import store
 from scoring.demo import Demo
+from scoring.errors import InputError
 from scoring.log.load import load_iteration_log
 
 
@@ -153,6 +154,25 @@ def test_a_change_is_seen_in_one_iteration(place: Place, change: str) -> None:
     for kept in (place.cache / "store.sqlite", place.cache / "store.sqlite-wal"):
         kept.unlink(missing_ok=True)
     assert found.out == place.ask(*ask).out
+
+
+@pytest.mark.parametrize("rubric", ["2.1.0", "3.1.0"])
+def test_what_has_not_changed_is_not_read_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch, rubric: str
+) -> None:
+    records = load_iteration_log(place.demo.iter_log_dir)
+    number = next(r.iteration for r in records if not any(r.artifacts))
+    ask = "iteration", str(number), "--json"
+    assert place.ask("run", "--rubric", rubric).status == 0
+    fresh = place.ask(*ask, fresh=True)
+
+    def read_again(*_: object, **__: object) -> None:
+        raise InputError("read again")
+
+    monkeypatch.setattr("scoring.score.Evidence", read_again)
+    assert place.ask(*ask) == fresh
+    place.git("commit", "--allow-empty", "-q", "-m", "more")
+    assert "read again" in place.ask(*ask).out
 
 
 STEPS = int(os.environ.get("DA_SCORE_STEPS", "0")) or (

@@ -6,6 +6,7 @@ The signals ``landed`` and ``scope`` judge them.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scoring.evidence.git.undone import Undone
@@ -213,6 +214,11 @@ class GitFacts(ABC):
     rules: Rules
     trunk: Trunk
     _resolved: Mapping[str, str | None]
+
+    @property
+    @abstractmethod
+    def common_dir(self) -> Path:
+        """The repository itself, which all its work trees share."""
 
     def resolve(self, name: str) -> str | None:
         """Return the SHA of a commit field, as written or trimmed, or None for no commit."""

@@ -85,6 +85,11 @@ class TrunkHistory(GitFacts):
         """
         return self._repository, self._walk, self._graph
 
+    @property
+    def common_dir(self) -> Path:
+        """The repository itself."""
+        return self._repository.common_dir
+
     def _time_of(self, sha: str) -> int | None:
         commit = self._named.get(sha)
         return commit.time if commit else None

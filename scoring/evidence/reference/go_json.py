@@ -119,32 +119,32 @@ _parse = json.JSONDecoder(
 # Specs of single values.
 
 
-def text(value: Any, held: Any) -> Any:
+def text(value: Any, earlier: Any) -> Any:
     """Decode a text."""
     if value is None:
-        return held
+        return earlier
     if not isinstance(value, str):
         raise WrongTypeError
     return value
 
 
-def whole_number(value: Any, held: Any) -> Any:
+def whole_number(value: Any, earlier: Any) -> Any:
     """Decode a whole number of 64 bits."""
     if value is None:
-        return held
+        return earlier
     if isinstance(value, bool) or not isinstance(value, int) or not INT_MIN <= value <= INT_MAX:
         raise WrongTypeError
     return value
 
 
-def optional_flag(value: Any, _held: Any) -> Any:
+def optional_flag(value: Any, _earlier: Any) -> Any:
     """Decode true or false, or null."""
     if value is not None and not isinstance(value, bool):
         raise WrongTypeError
     return value
 
 
-def any_value(value: Any, _held: Any) -> Any:
+def any_value(value: Any, _earlier: Any) -> Any:
     """Take a value as it is, to be decoded later."""
     return value
 
@@ -169,10 +169,10 @@ def object_of(**specs: Spec) -> Spec:
     """Return the spec of an object that always exists: null leaves it as it is."""
     fields = _FieldsByKey((name, (name, spec)) for name, spec in specs.items())
 
-    def decode(value: Any, held: Any) -> Any:
+    def decode(value: Any, earlier: Any) -> Any:
         if value is None:
-            return held or {}
-        return _decode_fields(value, held, fields)
+            return earlier or {}
+        return _decode_fields(value, earlier, fields)
 
     return decode
 
@@ -181,20 +181,20 @@ def optional_object(**specs: Spec) -> Spec:
     """Return the spec of an object that may be missing: null removes it."""
     decode_object = object_of(**specs)
 
-    def decode(value: Any, held: Any) -> Any:
+    def decode(value: Any, earlier: Any) -> Any:
         if value is None:
             return None
-        return decode_object(value, held)
+        return decode_object(value, earlier)
 
     return decode
 
 
-def _decode_fields(value: Any, held: Any, fields: _FieldsByKey) -> dict[str, Any]:
+def _decode_fields(value: Any, earlier: Any, fields: _FieldsByKey) -> dict[str, Any]:
     """Decode an object, all of its fields before a wrong one of them is reported."""
     if not isinstance(value, _Pairs):
         raise WrongTypeError
 
-    decoded = dict(held) if held else {}
+    decoded = dict(earlier) if earlier else {}
     has_wrong_type = False
     for key, item in value:
         field = fields[key]
@@ -223,17 +223,21 @@ class _DecodedItems(list[Any]):
 def list_of(item_spec: Spec) -> Spec:
     """Return the spec of a list: null removes it."""
 
-    def decode(value: Any, held: Any) -> Any:
+    def decode(value: Any, earlier: Any) -> Any:
         if value is None:
             return None
         if not isinstance(value, list) or isinstance(value, _Pairs):
             raise WrongTypeError
 
-        earlier = [*held, *held.dropped] if isinstance(held, _DecodedItems) else []
+        old_items: list[Any] = []
+        if isinstance(earlier, _DecodedItems):
+            old_items = [*earlier, *earlier.dropped]
+
         items = _DecodedItems()
         for index, item in enumerate(value):
-            items.append(item_spec(item, earlier[index] if index < len(earlier) else None))
-        items.dropped = earlier[len(items) :] if items else []
+            old_item = old_items[index] if index < len(old_items) else None
+            items.append(item_spec(item, old_item))
+        items.dropped = old_items[len(items) :] if items else []
         return items
 
     return decode

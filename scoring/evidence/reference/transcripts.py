@@ -166,13 +166,13 @@ def _codex_content(time: int, line: dict[str, Any]) -> LineContent:
     if payload.get("type") != "token_count" or usage is None:
         return LineContent(time)
 
-    given = usage.get("input_tokens") or 0
+    prompt_tokens = usage.get("input_tokens") or 0
     cached = usage.get("cached_input_tokens") or 0
     turn = LineTokens(
-        input=given,
+        input=prompt_tokens,
         output=usage.get("output_tokens") or 0,
         cache_reads=cached,
-        cache_creations=max(wrap64(given - cached), 0),  # what was not cached was created
+        cache_creations=max(wrap64(prompt_tokens - cached), 0),  # what was not cached was created
     )
     return LineContent(time, turn=turn)
 

@@ -27,6 +27,7 @@ from scoring.evidence.transcripts.facts import (
     HarnessFacts,
     IterationWindow,
     ReadingOptions,
+    RootFound,
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
@@ -152,6 +153,11 @@ class Scan:
         self._skipped: Counter[str] = Counter()
         self._secret = b""
         self._counted: tuple[HarnessFacts, ...] = ()
+
+    @property
+    def roots(self) -> Sequence[RootFound]:
+        """The places that were looked in."""
+        return self._discovery.roots
 
     def __enter__(self) -> Self:
         return self

@@ -64,6 +64,11 @@ class WorkTrees:
         return self._answers[folder]
 
     @property
+    def asked(self) -> list[str]:
+        """The folders that were asked about."""
+        return list(filter(_is_path, dict.fromkeys([*self._answers, *self._gone])))
+
+    @property
     def tops(self) -> list[str]:
         """The tops of the work trees, as git names them. Some may be gone."""
         return self._folders.tops

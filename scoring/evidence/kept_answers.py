@@ -1,0 +1,239 @@
+"""What git and transcripts said of iterations, kept as long as nothing changes that says it.
+
+That is the log, the repository, the folders of transcripts, and the folders that these name. The
+files of an entry are read each time.
+"""
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from scoring.evidence.git.facts import Changed, Landing, Trunk
+from scoring.evidence.rules import Sources
+from scoring.evidence.table_digest import digest_of_tables
+from scoring.evidence.transcripts.facts import IterationWindow, Observed, TranscriptFacts
+from scoring.frozen import Frozen
+from scoring.store import Store, is_settled
+
+_VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
+"""The names of variables that may say where transcripts are."""
+
+_SIDECARS = (".score.yaml", ".evidence.yaml")
+_NOT_READ_OF_GIT = ("index", "index.lock", "logs", "hooks", "_EDITMSG", "FETCH_HEAD", "ORIG_HEAD")
+_LOOSE_OBJECTS = re.compile(r".*/objects/[0-9a-f]{2}")
+_MOST_FILES = 50_000
+
+
+class Answers(Frozen, frozen=True):
+    """What git and transcripts say of one iteration.
+
+    The fields are those of :class:`~scoring.evidence.facts.IterationFacts`.
+    """
+
+    trunk: Trunk
+    landing: Landing
+    changed: Changed
+    window: IterationWindow | None
+    transcripts: TranscriptFacts | None
+    observed: Observed | None
+    counted_for: int | None
+
+
+class Watched(Frozen, frozen=True):
+    """What the answers about a log are read from.
+
+    Attributes:
+        log: the folder of the entries.
+        repository: the repository that all its work trees share.
+        folders: folders of transcripts, and that of the plans.
+        places: folders that transcripts name, of which it matters what is there.
+        files: further files.
+    """
+
+    log: str
+    repository: str
+    folders: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def state(self, settled_at: int | None = None) -> bytes | None:
+        """Return a digest of the state of all of it; None where too much or odd files are there.
+
+        Args:
+            settled_at: a time in nanoseconds since 1970: where a file was not left alone for long
+                enough then, there is no state. None: whenever it changed.
+        """
+        digest = blake2b(digest_size=16)
+        try:
+            for number, (name, status) in enumerate(self._statuses()):
+                if number > _MOST_FILES or (status and stat.S_ISLNK(status.st_mode)):
+                    return None
+                if status and settled_at is not None and not is_settled(status, settled_at):
+                    return None
+                digest.update(os.fsencode(f"{name}\0{_mark(status)}\0"))
+        except OSError:
+            return None
+        return digest.digest()
+
+    def _statuses(self) -> Iterator[tuple[str, os.stat_result | None]]:
+        yield from _below(self.log, _SIDECARS)
+        yield from _below(self.repository, _NOT_READ_OF_GIT)
+        for folder in self.folders:
+            yield from _below(folder)
+        for path in self.files:
+            yield path, _status_of(path)
+
+        looked_at: set[str] = set()
+        for named_folder in self.places:
+            real = os.path.realpath(named_folder)
+            yield f"{named_folder} {real} {os.path.isdir(real)}", None
+            for folder in (real, *map(str, Path(real).parents)):
+                if folder in looked_at:
+                    break
+                looked_at.add(folder)
+                pointer = os.path.join(folder, ".git")
+                if os.path.isfile(pointer):
+                    yield pointer, _status_of(pointer)
+                else:
+                    yield f"{pointer} {os.path.exists(f'{pointer}/HEAD')}", None
+
+
+def _below(top: str, left_out: Sequence[str] = ()) -> Iterator[tuple[str, os.stat_result | None]]:
+    """Yield the files and folders below a folder, but for names with some ends.
+
+    Of a folder of loose objects it yields the folder alone.
+    """
+    folders = [top]
+    while folders:
+        folder = folders.pop()
+        yield folder, _status_of(folder)
+        if _LOOSE_OBJECTS.fullmatch(folder) or not os.path.isdir(folder):
+            continue
+
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.name.endswith(tuple(left_out)):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    yield entry.path, entry.stat(follow_symlinks=False)
+
+
+def _status_of(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _mark(status: os.stat_result | None) -> str:
+    """Return what a file is known by. The times of a folder change with what is left out in it."""
+    if status is None:
+        return ""
+    if stat.S_ISDIR(status.st_mode):
+        return f"{status.st_ino} {status.st_mode}"
+    times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
+    return f"{status.st_size} {times} {status.st_ino}"
+
+
+class AnswerStore:
+    """The answers about one log from one set of sources, in the store. A context manager."""
+
+    def __init__(self, sources: Sources, log_dir: Path | str) -> None:
+        """Open nothing yet.
+
+        Args:
+            sources: where evidence comes from.
+            log_dir: the folder of the entries.
+        """
+        self._store = Store(sources.cache_dir, sources.reading.get("keep", True))
+        self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
+        self._begun = time.time_ns()
+        self._state: bytes | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+    def get(self, iteration: int) -> Answers | None:
+        """Return what was said of an iteration, if nothing changed since."""
+        row = self._store.get("answer", self._key, b"")
+        if row is None:
+            return None
+        try:
+            kept = msgspec.msgpack.decode(row, type=_KeptState)
+            if kept.watched.state() != kept.state:
+                return None
+            answers = self._store.get("answer", self._key_of(iteration), kept.state)
+            if answers is None:
+                return None
+            return msgspec.msgpack.decode(answers, type=Answers, dec_hook=_decoded_path)
+        except msgspec.MsgspecError:
+            return None
+
+    def watch(self, watched: Watched) -> None:
+        """Say what the answers are read from that :meth:`put` keeps.
+
+        Where any of it has just changed, or objects are borrowed from elsewhere, none is kept.
+        """
+        if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
+            return
+        self._state = watched.state(settled_at=self._begun)
+        if self._state is not None:
+            kept = _KeptState(watched, self._state)
+            self._store.put("answer", self._key, b"", msgspec.msgpack.encode(kept))
+
+    def put(self, iteration: int, answers: Answers) -> None:
+        """Keep what was said of an iteration."""
+        if self._state is None:
+            return
+        # msgpack has no text that is not UTF-8 and no number of more than 64 bits.
+        with contextlib.suppress(UnicodeEncodeError, OverflowError):
+            value = msgspec.msgpack.encode(answers, enc_hook=os.fspath)
+            self._store.put("answer", self._key_of(iteration), self._state, value)
+
+    def _key_of(self, iteration: int) -> bytes:
+        return self._key + str(iteration).encode()
+
+
+def _decoded_path(kind: type, text: object) -> object:
+    return kind(text)
+
+
+class _KeptState(Frozen, frozen=True):
+    """What answers were read from, and the digest of its state then."""
+
+    watched: Watched
+    state: bytes
+
+
+def _key_of(sources: Sources, log_dir: Path | str) -> bytes:
+    """Return a digest of what decides where evidence is, and how it is read."""
+    places = sources.places
+    variables = sorted(pair for pair in os.environ.items() if _VARIABLES.fullmatch(pair[0]))
+    about = (
+        os.path.realpath(log_dir),
+        os.path.abspath(sources.repo_dir),
+        sources.rules.name,
+        sorted(map(os.path.abspath, (*places.directories, *places.hinted))),
+        (places.auto, places.checkpoints),
+        sources.trunk,
+        sources.worktrees,
+        sources.trusted,
+        sources.reading.get("test_commands", ()),
+        variables,
+        os.geteuid(),
+        digest_of_tables(),
+    )
+    return blake2b(repr(about).encode("utf-8", "backslashreplace"), digest_size=16).digest()
