@@ -1,6 +1,6 @@
 """``python -m benchmarks spent REPO`` compares the tokens of the ledger with those of ``ccusage``.
 
-The checkpoints of a clone are laid out as folders of Claude Code. Without ``ccusage`` 17.2.1 (``npm
+The checkpoints of a clone are laid out as folders of Claude Code. Without ``ccusage`` 20 (``npm
 install`` it, and name its command with ``--ccusage``) its column is left out. docs/VALIDITY.md has
 what was measured, and why it differs.
 """
@@ -59,7 +59,7 @@ def of_ledger(repo: Path) -> dict[str, int]:
 def of_ccusage(command: str, home: Path) -> dict[str, int]:
     """Return what ``ccusage`` counts in a folder of Claude Code, under its own names."""
     process = subprocess.run(
-        [command, "daily", "--json", "--offline"],
+        [command, "claude", "daily", "--json", "--offline"],
         capture_output=True,
         check=True,
         env=os.environ | {"CLAUDE_CONFIG_DIR": str(home), "HOME": str(home)},

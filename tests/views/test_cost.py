@@ -102,6 +102,16 @@ def test_days_without_cost_are_one_sentence(cost: Any) -> None:
     assert cost("1999-12").out == "No cost is known of 1999-12-01 to 1999-12-31.\n"
 
 
+def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    cost("--out", page, command="report")
+    _, _, data = page.read_text("utf-8").partition('id="da-score-data">')
+    data = json.loads(data.partition("</script>")[0])
+    shown = dict(data["work"]["days"])
+    groups = cost("--json").json["groups"]
+    assert shown == pytest.approx({one["name"]: one["cost"] for one in groups})
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -130,7 +130,7 @@ class TestPage:
         charts = re.findall(
             r'<div class="chart" data-chart="(\w+)" role="img" aria-label="([^"]+)">', html
         )
-        assert [name for name, _ in charts] == ["months", "costs", "scores"]
+        assert [name for name, _ in charts] == ["months", "days", "costs", "scores"]
         assert all("table" in said for _, said in charts)
 
     def test_first_says_what_became_of_the_work_and_last_what_it_scored(self, html: str) -> None:
@@ -481,7 +481,7 @@ class TestInABrowser:
         wide, screen = opened.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= screen
         charts = opened.locator(".chart > svg")
-        assert charts.count() == 3
+        assert charts.count() == 4
         for chart in charts.all():
             box = chart.bounding_box()
             assert box and 150 < box["width"] <= screen

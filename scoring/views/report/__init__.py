@@ -14,7 +14,7 @@ from scoring.views.comparisons import Group, comparisons, months, trend
 from scoring.views.report import answers
 from scoring.views.report.commit_links import commit_page
 from scoring.views.report.digest import Digest
-from scoring.views.report.page_data import page_data
+from scoring.views.report.page_data import days_of, page_data
 from scoring.views.report.report_text import certainty
 from scoring.views.report.reported import DETAIL
 from scoring.views.spending_text import (
@@ -94,6 +94,7 @@ def _contents(digest: Digest) -> dict[str, Any]:
         "foretold": _foretold(digest.validity) if digest.validity else None,
         "signals": answers.signal_rows(digest),
         "nothing": answers.nothing_known(digest) if digest.lines else [],
+        "days": days_of(digest.work),
         "data": page_data(digest, pieces),
     }
 
@@ -127,7 +128,7 @@ def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
         models = ", ".join(spending.models[:_MOST_MODELS]) or "no named model"
         yield (
             f"At list prices of genai-prices, for {models}. "
-            "Work that came to nothing is in what a landed unit costs."
+            "A landed unit costs what those of them with a known cost did."
         )
 
 

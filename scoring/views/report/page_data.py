@@ -6,13 +6,14 @@ from typing import Any
 
 from scoring.text import json_escaped, short, show_hidden
 from scoring.views.comparisons import months
+from scoring.views.cost import cost_sums, expenses
 from scoring.views.look_at import look_at
 from scoring.views.report.answers import Piece
 from scoring.views.report.commit_links import commit_page
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
 from scoring.views.spending_text import spending_lines
-from scoring.views.work_rows import STATES, work_by, work_summary
+from scoring.views.work_rows import STATES, WorkRow, work_by, work_summary
 
 _MOST_DOTS = 3000  # of a chart: the newest
 _DIGITS = 9  # of a number; every other command shows three
@@ -88,8 +89,15 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> dict[str, Any]:
         "by": work_by(digest.work),
         "look_at": look_at(digest.work),
         "months": counts_by_month,
+        "days": [(day["name"], day["cost"]) for day in days_of(digest.work)],
         "units": units,
     }
+
+
+def days_of(work: Sequence[WorkRow]) -> list[dict[str, Any]]:
+    """Return what work cost on each day of this machine's time zone, from :func:`cost_sums`."""
+    dated = [expense for expense in expenses(work) if expense.day]
+    return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
 
 
 def _iteration_values(

@@ -139,6 +139,7 @@
   const months = data.work.months.flatMap(([month, ...counts]) => counts.map((count, n) => ({ month, count, state: states[n] })));
   const units = data.work.units.map(([place, ended, subject, sha, state, cost, minutes]) =>
     ({ place, ended: new Date(ended), subject: [subject || became[state][2], sha].filter(Boolean).join(" · "), state, cost, minutes }));
+  const days = data.work.days.map(([day, cost]) => ({ day: new Date(day), cost }));
   const costed = units.filter((unit) => unit.cost !== null);
   const timed = units.filter((unit) => unit.minutes !== null);
   const scored = data.breakdowns.filter((line) => line[5] !== null && text(line[6]) !== "insufficient").map((line) => ({ iteration: line[0], value: line[5], band: text(line[6]),
@@ -152,6 +153,10 @@
       y: { label: "units", grid: true, tickFormat: (count) => (Number.isInteger(count) ? String(count) : "") },
       marks: [Plot.barY(months.filter((one) => one.count), { x: "month", y: "count", fill: "state", order: states, href: (one) => `#month-${one.month}`,
         title: (one) => `${one.month}: ${one.count} ${became[one.state][2]}`, tip: { fontSize: 13 } }), Plot.ruleY([0], { stroke: ink })] },
+    days: () => days.length && {
+      height: 200, x: { type: "utc", label: null }, y: { label: "US dollars per day", grid: true },
+      marks: [Plot.rectY(days, { x: "day", y: "cost", interval: d3.utcDay, fill: open, tip: { fontSize: 13 },
+        title: (one) => `${one.day.toISOString().slice(0, 10)}: ${dollars(one.cost)}` }), Plot.ruleY([0], { stroke: ink })] },
     costs: () => (costed.length || timed.length) && {
       height: 260, symbol: ofState(1), states: new Set((costed.length ? costed : timed).map((unit) => unit.state)), x: { type: "utc", label: null },
       y: { label: costed.length ? "US dollars per unit (square-root scale)" : "minutes per unit (square-root scale)", grid: true, type: "sqrt", zero: true },
