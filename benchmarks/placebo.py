@@ -124,8 +124,8 @@ def false_alarms(work: Work, count: int) -> list[tuple[str, str, str, str]]:
                 continue
             compared[measure] += 1
             outside[measure] += not figure.interval.low <= 0 <= figure.interval.high
-            alarms[measure] += figure.told
-            told = told or figure.told
+            alarms[measure] += figure.certain
+            told = told or figure.certain
         any_alarm += told
 
     table = []
@@ -159,7 +159,7 @@ def planted(measure: Measure, work: Work, points: float, count: int) -> tuple[st
     for first in splits(work, count):
         sides = split(values, first)
         sides = Split(sides.first, [[plant(value) for value in each] for each in sides.second])
-        told += sides.compared(measure).told
+        told += sides.compared(measure).certain
 
         samples = (_sample(sides.first).clusters, _sample(sides.second).clusters)
         interval = share_difference_interval(*samples, SURE)

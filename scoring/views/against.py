@@ -1,4 +1,4 @@
-"""Some work against other work: two columns of figures, and which differences can be told.
+"""Some work against other work: two columns of figures, and which differences are certain.
 
 The rules are in docs/VALIDITY.md, "Two sides of the work".
 """
@@ -25,19 +25,19 @@ from scoring.views.work_rows import WorkRow, work_summary
 from scoring.views.work_sides import Sides
 
 _POINTS = 0.1
-"""A difference between shares that is worth telling: 10 points."""
+"""A difference between shares that matters: 10 points."""
 
 _PART = 0.2
 """The same of other figures, as a part of the second side's."""
 
 _POWER = 1.75
-"""How much larger than half of its 95 % interval a difference is that is told four times in five.
+"""How much larger than half of its 95 % interval a difference is that is found in 4 of 5 cases.
 
 It is (2.58 + 0.84) / 1.96, by the normal quantiles of 99.5 %, 80 % and 97.5 %.
 """
 
 SURE = 0.99
-"""How confident a verdict is. Of five figures one in five tables would differ by chance at 95 %."""
+"""How confident a verdict is: at 95 %, one of five figures would often differ by chance."""
 
 _LEAST_SESSIONS = 20
 """With fewer sessions on a side, draws of them say nothing of a mean."""
@@ -55,7 +55,7 @@ class Measure(NamedTuple):
         of: the value of a unit, 0 or 1 for a share; None where the unit has none.
         more: what people read where the first side has more of it.
         less: what people read where it has less.
-        settled: whether only units count whose horizon has passed.
+        settled: whether only units count that are old enough to judge.
     """
 
     key: str
@@ -156,6 +156,15 @@ class Sample(NamedTuple):
         """The sum of the values."""
         return sum(cluster.total for cluster in self.clusters)
 
+    @property
+    def value(self) -> float | None:
+        """The mean of the values, or None without any."""
+        return mean_of(self.clusters)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {"value": self.value, "total": self.total, "units": self.units}
+
 
 class Figure(NamedTuple):
     """A measure of both sides.
@@ -165,9 +174,9 @@ class Figure(NamedTuple):
         first: the values of the first side.
         second: those of the second side.
         interval: the 95 % interval of the difference; None where a side has too few values.
-        more_units: how many more units are needed to tell a difference; None where it is told, or
+        more_units: how many more units are needed to see a difference; None where it is certain, or
             where more units would not help.
-        told: whether the difference can be told.
+        certain: whether there is a difference, with 99 % confidence.
         verdict: what can be said of it, in words.
     """
 
@@ -176,17 +185,15 @@ class Figure(NamedTuple):
     second: Sample
     interval: Interval | None
     more_units: int | None
-    told: bool
+    certain: bool
     verdict: str
 
     @property
     def difference(self) -> float | None:
-        """The mean of the first side less that of the second; None where a side has no value."""
-        first = mean_of(self.first.clusters)
-        second = mean_of(self.second.clusters)
-        if first is None or second is None:
+        """The mean of the first side less that of the second, or None without both."""
+        if self.first.value is None or self.second.value is None:
             return None
-        return first - second
+        return self.first.value - self.second.value
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -194,19 +201,15 @@ class Figure(NamedTuple):
         return {
             "name": self.measure.key,
             "kind": self.measure.kind,
-            "first": _sample_payload(self.first),
-            "second": _sample_payload(self.second),
+            "first": self.first.as_dict(),
+            "second": self.second.as_dict(),
             "difference": self.difference,
             "low": interval.low if interval else None,
             "high": interval.high if interval else None,
-            "told": self.told,
+            "certain": self.certain,
             "more_units": self.more_units,
             "verdict": self.verdict,
         }
-
-
-def _sample_payload(sample: Sample) -> dict[str, Any]:
-    return {"value": mean_of(sample.clusters), "total": sample.total, "units": sample.units}
 
 
 class Against(NamedTuple):
@@ -312,7 +315,7 @@ def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = F
         return figure._replace(verdict=f"{unclear} could change this")
 
     verdict = measure.more if difference > 0 else measure.less
-    return figure._replace(told=True, verdict=verdict)
+    return figure._replace(certain=True, verdict=verdict)
 
 
 def _too_few(figure: Figure) -> str:
@@ -348,7 +351,7 @@ def _with_needed(figure: Figure, interval: Interval) -> Figure:
     difference = figure.difference or 0.0
     least = _POINTS
     if figure.measure.kind != "share":
-        least = _PART * (mean_of(figure.second.clusters) or 0.0)
+        least = _PART * (figure.second.value or 0.0)
     target = max(abs(difference), least)
     half = (interval.high - interval.low) / 2
     if not target:
@@ -374,7 +377,7 @@ def _rounded_up(count: float) -> int:
 
 
 def _unclear_could_change(figure: Figure, difference: float) -> bool:
-    """Return whether the difference could not be told if the unclear units were against it."""
+    """Return whether the difference would not be certain if all unclear units were against it."""
     samples = []
     for sample, helps in ((figure.first, difference < 0), (figure.second, difference > 0)):
         added = [Cluster(float(helps), 1)] * sample.unclear
@@ -385,7 +388,7 @@ def _unclear_could_change(figure: Figure, difference: float) -> bool:
 
 
 _NAME = Column("")
-_VERDICT = Column("WHAT CAN BE TOLD", prose=True)
+_VERDICT = Column("VERDICT", prose=True)
 
 
 def against_page(against: Against) -> Iterator[Block]:
@@ -436,7 +439,7 @@ def _figure_row(figure: Figure) -> Sequence[Any]:
 
 
 def _sample_text(measure: Measure, sample: Sample) -> str:
-    value = measure.text(mean_of(sample.clusters))
+    value = measure.text(sample.value)
     if not sample.units:
         return value
     if measure.kind == "share":

@@ -81,7 +81,7 @@ class _ComparedShare(NamedTuple):
         name: what people read for it.
         includes: whether a piece of work is in the whole of the share.
         of: the share of a group.
-        undecided: how many units of a group are left out because nobody knows what became of them.
+        undecided: how many units of a group are left out as unclear.
     """
 
     name: str
@@ -230,7 +230,7 @@ def _verdict(share: _ComparedShare, groups: Sequence[Group]) -> str:
 
 
 def _difference(intervals: Sequence[_ShareInterval]) -> str | None:
-    """Return which share is larger than which; None where all intervals touch."""
+    """Return which share is larger than which, or None where all intervals touch."""
     most = max(intervals)
     least = min(intervals, key=lambda interval: interval.high)
     if most.low > least.high:

@@ -18,7 +18,7 @@ class CountedShare(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The share, 0 to 1; None of nothing."""
+        """The share, 0 to 1, or None of nothing."""
         if not self.whole:
             return None
         return self.part / self.whole

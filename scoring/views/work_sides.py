@@ -183,5 +183,5 @@ def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
     for name, side in zip(names, (after, before), strict=True):
         if not side:
             raise InputError(f"--since-commit: there is no work {name}")
-    why = "that went on at that time, or whose time is unknown, are on neither side"
+    why = "of that very time, or of an unknown one, are on neither side"
     return Sides(names, (after, before), left_out, why, True)

@@ -80,7 +80,7 @@ class TestIntervals:
         second = [unit(cost=4.0 + n % 3, session=f"b{n // 4}") for n in range(100)]
         figure = compared(first, second)["cost_per_landed"]
         assert figure.interval is not None
-        assert (figure.told, figure.verdict) == (True, "less")
+        assert (figure.certain, figure.verdict) == (True, "less")
         assert figure.interval.low < -3 < figure.interval.high < -2.5
         assert figure == compared(first, second)["cost_per_landed"]
 
@@ -88,12 +88,12 @@ class TestIntervals:
 class TestVerdicts:
     def test_tell_a_large_difference(self) -> None:
         figure = compared(many(200), many(150) + many(50, "lost"))["landed"]
-        assert (figure.told, figure.verdict, figure.difference) == (True, "more often", 0.25)
+        assert (figure.certain, figure.verdict, figure.difference) == (True, "more often", 0.25)
 
     def test_tell_nothing_of_equal_sides(self) -> None:
         side = many(95) + many(5, "lost")
         figure = compared(side, side)["landed"]
-        assert (figure.told, figure.difference) == (False, 0)
+        assert (figure.certain, figure.difference) == (False, 0)
         assert figure.verdict.startswith("needs about ")
 
     def test_say_how_many_more_units_would_tell_what_is_seen(self) -> None:
@@ -105,7 +105,7 @@ class TestVerdicts:
             many(36 * factor) + many(4 * factor, "lost"),
             many(30 * factor) + many(10 * factor, "lost"),
         )["landed"]
-        assert enough.told
+        assert enough.certain
 
     @pytest.mark.parametrize(("count", "verdict"), [(19, "too few: 19 and 60"), (20, "less often")])
     def test_need_twenty_units_on_each_side(self, count: int, verdict: str) -> None:
@@ -119,16 +119,16 @@ class TestVerdicts:
     def test_name_the_unclear_units_that_could_change_them(self) -> None:
         first = many(60)
         second = many(45) + many(15, "lost")
-        assert compared(first, second)["landed"].told
+        assert compared(first, second)["landed"].certain
         figure = compared(first + many(18, "unclear"), second)["landed"]
-        assert (figure.told, figure.verdict) == (False, "18 unclear units could change this")
+        assert (figure.certain, figure.verdict) == (False, "18 unclear units could change this")
 
     @pytest.mark.parametrize(("periods", "told"), [(True, False), (False, True)])
     def test_are_not_given_of_periods_in_which_the_harness_changed(
         self, periods: bool, told: bool
     ) -> None:
         figure = compared(many(100, harness="codex"), many(100, "lost"), periods)["landed"]
-        assert figure.told == told
+        assert figure.certain == told
         assert (figure.verdict == "the harness changed") == periods
 
     def test_leave_out_what_is_too_young_to_judge(self) -> None:
@@ -144,7 +144,7 @@ class TestVerdicts:
 
     def test_of_fixes_count_what_is_judged(self) -> None:
         figure = compared(many(50, defective=True) + many(9), many(50, defective=False))["fixed"]
-        assert (figure.first.units, figure.told, figure.verdict) == (50, True, "more often")
+        assert (figure.first.units, figure.certain, figure.verdict) == (50, True, "more often")
 
 
 ROWS = [
