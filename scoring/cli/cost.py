@@ -76,6 +76,7 @@ def command(
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
+        notes = cost.left_out_notes(book.of_gone_folders)
 
     value |= {
         "by": by,
@@ -83,6 +84,7 @@ def command(
         "groups": cost.cost_sums(paid, by),
         "dearest": cost.dearest(paid),
         "without_cost": sum(row.cost is None for row in rows) if period is None else 0,
+        "notes": notes,
     }
     reply(settings.json, value, cost.cost_page(value))
 

@@ -17,8 +17,10 @@ from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
+from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
+from scoring.views.cost import left_out_notes
 from scoring.views.look_at import look_at
 from scoring.views.work_pages import notes_on_history, work_page
 from scoring.views.work_rows import WorkRow, is_since, work_by, work_rows, work_summary
@@ -154,6 +156,8 @@ def command(
         "look_at": look_at(rows),
     }
     notes = [*notes_on_history(book.trunk, book.tip_time, rules.horizon_days, book.left_out)]
+    with stored_prices(cache_dir_of(settings)):
+        notes += left_out_notes(book.of_gone_folders)
     if not book.units:
         notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
     reply(settings.json, value, work_page(rows, rules.horizon_days, notes))

@@ -1,6 +1,7 @@
 """What all sessions of this machine used, by repository: each response in exactly one of them."""
 
 import os
+import posixpath
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.counting import count_lines, last_lines
+from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.streams import (
     File,
     Session,
@@ -67,6 +69,54 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
         _claim(files, owners, _name_of(repository))
 
     return _count(files, sessions, owners)
+
+
+def left_out(files: Iterable[File], repository: GitRepository) -> list[UsedBySession]:
+    """Return what sessions used that no work is of, but that may be the repository's.
+
+    They worked in a folder that is gone, and at least half of the files that they edited there
+    have the path of a file of the repository, one of them in a folder of its own.
+
+    Args:
+        files: the transcripts, of which lines that are work in the repository are marked.
+        repository: the repository.
+
+    Returns:
+        What each session used, with the folder that is gone in place of a repository.
+    """
+    edited = {id(file): (file, _edited_in_gone_folder(file)) for file in files}
+    candidates = [(file, gone) for file, gone in edited.values() if gone]
+    if not candidates:
+        return []
+
+    listing = repository.ask("ls-files", "-z").stdout
+    present = {os.fsdecode(path) for path in listing.split(b"\0")}
+    owners = {}
+    for file, (folder, paths) in candidates:
+        ours = paths & present
+        if len(ours) * 2 >= len(paths) and any("/" in path for path in ours):
+            owners[id(file)] = [folder] * len(file.numbers)
+    return _count([file for file, _ in candidates if id(file) in owners], (), owners)
+
+
+def _edited_in_gone_folder(file: File) -> tuple[str, set[str]] | None:
+    """Return a folder that is gone, and the paths below it that a transcript edited."""
+    if any(file.here) or file.checkpoint:
+        return None
+
+    gone: dict[str, set[str]] = {}
+    for edit in file.events.of(Edit):
+        folder = file.events.spans[edit.span].cwd
+        path = posixpath.join(folder, file.events.texts[edit.path])
+        if path.startswith(f"{folder}/"):
+            gone.setdefault(folder, set()).add(path.removeprefix(f"{folder}/"))
+    if len(gone) != 1:
+        return None
+
+    ((folder, paths),) = gone.items()
+    if not os.path.isabs(folder) or "\0" in folder or os.path.isdir(folder):
+        return None
+    return folder, paths
 
 
 def _neighbourhood(

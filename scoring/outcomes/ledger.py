@@ -15,6 +15,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.log.model import IterationRecord
+from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
 from scoring.outcomes.outcome import Outcome, OutcomeRules, outcomes_in
 from scoring.outcomes.unit import Author, Entry, Kind, Unit
@@ -36,6 +37,7 @@ class Ledger(NamedTuple):
         trunk: where the work was to land.
         tip_time: when its newest commit was made, in seconds since 1970; None without one.
         left_out: transcripts that are not of this repository, where none of it was found.
+        of_gone_folders: what sessions used that may be the repository's, from :func:`left_out`.
     """
 
     units: list[Unit]
@@ -43,6 +45,7 @@ class Ledger(NamedTuple):
     trunk: Trunk
     tip_time: int | None
     left_out: int = 0
+    of_gone_folders: Sequence[UsedBySession] = ()
 
 
 class _Commits(NamedTuple):
@@ -114,10 +117,13 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
 
     work = [unit for unit in units.values() if unit.lines or unit.kind == "commit"]
     work.sort(key=lambda unit: (unit.ended or 0, unit.unit))
-    left_out = 0
+    unread = 0
     if not any(unit.lines for unit in work):
-        left_out = sum(bool(file.left_out) for file in scan.survey().files)
-    return Ledger(work, caller, git.trunk, git.tip_time, left_out)
+        unread = sum(bool(file.left_out) for file in scan.survey().files)
+    of_gone_folders: Sequence[UsedBySession] = ()
+    if scan.work and scan.repository:
+        of_gone_folders = left_out(scan.work.files, scan.repository)
+    return Ledger(work, caller, git.trunk, git.tip_time, unread, of_gone_folders)
 
 
 # Commits

@@ -3,6 +3,7 @@
 It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, tzinfo
@@ -187,6 +188,9 @@ def cost_page(value: dict[str, Any]) -> Iterator[Block]:
     if value["without_cost"]:
         yield Line(f"The cost of {counted(value['without_cost'], 'other unit')} is not known.")
 
+    for note in value["notes"]:
+        yield Line(note)
+
     groups = value["groups"]
     yield Line()
     heads = [fate.replace("_", " ").upper() for fate in FATES]
@@ -273,6 +277,26 @@ def everything_page(value: dict[str, Any]) -> Iterator[Block]:
             counts = (one["sessions"], one["responses"], one["unpriced_responses"])
             rows.append((one["name"], cost_text(one["cost"]), *counts))
         yield Table(columns, rows)
+
+
+def left_out_notes(used: Sequence[UsedBySession]) -> list[str]:
+    """Return a sentence about sessions that are in no sum of ``work``, or none without such.
+
+    Args:
+        used: what they used, with the folder that is gone in place of a repository.
+    """
+    if not used:
+        return []
+
+    cost = sum_of_known(use.spending.cost for use in used)
+    folders = sorted({use.repository for use in used})
+    is_one = len(used) == 1
+    options = " ".join(f"--worktrees {shlex.quote(folder)}" for folder in folders)
+    return [
+        f"{counted(len(used), 'session')} ({cost_text(cost)}) of "
+        f"{'a folder that is' if len(folders) == 1 else 'folders that are'} gone "
+        f"{'edits' if is_one else 'edit'} files of this repository: {options}"
+    ]
 
 
 def _days_text(since: str | None, until: str | None) -> str:

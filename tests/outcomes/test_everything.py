@@ -115,3 +115,42 @@ def test_as_people_read_it(machine: Machine, da_score: Any) -> None:
     assert "for 10 sessions on this machine, all days" in shown
     assert f"\n{NO_REPOSITORY} " in shown
     assert f"\n{machine.root / 'app4'} " in shown
+
+
+@pytest.mark.parametrize(
+    ("folder", "paths", "is_named"),
+    [
+        pytest.param("/old/name", ["src/app.py"], True, id="a file of the repository"),
+        pytest.param("/old/name", ["src/app.py", "a.py", "b.py"], False, id="among many others"),
+        pytest.param("/old/name", ["README.md"], False, id="a file that every repository has"),
+        pytest.param("", ["src/app.py"], False, id="a folder that is there"),
+    ],
+)
+def test_work_names_what_it_leaves_out_with_its_cost(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    da_score: Any,
+    folder: str,
+    paths: list[str],
+    is_named: bool,
+) -> None:
+    machine = Machine(tmp_path)
+    monkeypatch.setenv("HOME", str(machine.home))
+    repo = Repo(tmp_path / "app")
+    repo.commit({"src/app.py": "made = 1\n", "README.md": "app\n"})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "log").mkdir()
+    session = machine.works(folder or elsewhere, NO_REPOSITORY)
+    for number, path in enumerate(paths):
+        session.edit(10 + number, 10 + number, path)
+    machine.write(session)
+
+    options = ("--repo-dir", repo.path, "--iter-log-dir", tmp_path / "log", "--no-cache")
+    shown = da_score("work", *options).out
+    line = "1 session ($0.15) of a folder that is gone edits files of this repository: --worktrees"
+    assert (f"{line} /old/name" in shown) is is_named
+    found = da_score("work", *options, "--worktrees", "/old/name", "--json").json
+    if is_named:
+        assert found["summary"]["cost"] == pytest.approx(0.15, abs=0.01)
+        assert line not in da_score("work", *options, "--worktrees", "/old/name").out
