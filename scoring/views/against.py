@@ -173,7 +173,7 @@ class Figure(NamedTuple):
         measure: what is compared.
         first: the values of the first side.
         second: those of the second side.
-        interval: the 95 % interval of the difference; None where a side has too few values.
+        interval: the 95 % interval of the difference; None where a side has too few units.
         more_units: how many more units are needed to see a difference; None where it is certain, or
             where more units would not help.
         certain: whether there is a difference, with 99 % confidence.
@@ -299,9 +299,12 @@ def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = F
     if not first.units or not second.units:
         return figure._replace(verdict=f"too few: {first.units} and {second.units}")
 
+    few = _too_few(figure)
+    if few and measure.kind != "share":  # a few draws would look certain
+        return figure._replace(verdict=few)
+
     interval, sure = _intervals(measure, first, second)
     figure = figure._replace(interval=interval)
-    few = _too_few(figure)
     if few:
         return figure._replace(verdict=few)
     if _holds_zero(sure):

@@ -114,7 +114,7 @@ class TestVerdicts:
     def test_of_means_need_twenty_sessions(self) -> None:
         one_session = many(40, cost=1.0, session="one")
         figure = compared(one_session, many(40, cost=3.0))["cost_per_landed"]
-        assert figure.verdict == "too few sessions: 1 and 40"
+        assert (figure.verdict, figure.interval) == ("too few sessions: 1 and 40", None)
 
     def test_name_the_unclear_units_that_could_change_them(self) -> None:
         first = many(60)
