@@ -52,7 +52,7 @@ def ask_transcripts(
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
 
-    commits = _commits_of_log(git, records, sources.trusted)
+    commits = _commits_of_log(scan, git, records, sources.trusted)
     questions = [_question(record, commits, scan, windows, sources, only) for record in records]
 
     in_log = in_order(question.asked.commits + question.asked.landed for question in questions)
@@ -100,7 +100,10 @@ class _LogCommits(NamedTuple):
 
 
 def _commits_of_log(
-    git: AttributedHistory, records: Sequence[IterationRecord], trusted: bool
+    scan: AttributedScan,
+    git: AttributedHistory,
+    records: Sequence[IterationRecord],
+    trusted: bool,
 ) -> _LogCommits:
     landings = {record.iteration: git.landing(record) for record in records}
     rewritten = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
@@ -113,6 +116,10 @@ def _commits_of_log(
             del names[iteration][1:]
 
     by_sha = git.written([sha for shas in names.values() for sha in shas])
+    if not trusted:
+        for checkpoint, sha in scan.unnamed_commits(git).items():
+            if sha in by_sha and not by_sha[sha].checkpoints:
+                by_sha[sha] = by_sha[sha]._replace(checkpoints=(checkpoint,))
     return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
 
 

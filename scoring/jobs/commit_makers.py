@@ -11,6 +11,7 @@ from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
+from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import timestamp_ns
 from scoring.evidence.transcripts.streams import Session
 from scoring.jobs.agent_commits import (
@@ -64,13 +65,28 @@ def agent_commits(
     find_by_subject(made, agents)
     if not landed_only:
         add_lost_commits(made, agents)
-        add_checkpoints(made, agents, scan, everything, shas_shown)
+        unnamed = {} if sources.trusted else scan.unnamed_commits(history)
+        idle = _idle_checkpoints(scan, sessions)
+        add_checkpoints(made, agents, scan, everything, shas_shown, unnamed, idle)
 
     for name, commit in agents.commits.items():
         maker = _maker_of(name, commit, checkpoint_times, made.times)
         if maker is not None:
             agents.makers[name] = maker
     return agents
+
+
+def _idle_checkpoints(scan: AttributedScan, sessions: Iterable[Session]) -> set[str]:
+    """Return the checkpoints for which sessions edited nothing, as for a question."""
+    read: set[str] = set()
+    edited: set[str] = set()
+    for session in sessions:
+        for file in session.files:
+            read.add(file.checkpoint)
+            for kind in (Edit, PossibleEdit, UnseenEdit):
+                if any(event.line >= (file.start or 0) for event in file.events.of(kind)):
+                    edited.add(file.checkpoint)
+    return {name for name in read - edited - {""} if not scan.checkpoints[name].files_touched}
 
 
 def _commits_in_git(

@@ -1,7 +1,7 @@
 """The commits that sessions made, and what became of those that git does not have."""
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -199,8 +199,20 @@ def add_checkpoints(
     scan: AttributedScan,
     everything: Iterable[WrittenCommit],
     shas_shown: Mapping[str, str],
+    unnamed: Mapping[str, str],
+    idle: Collection[str],
 ) -> None:
-    """Add the checkpoints that no commit names, unless a session committed just before."""
+    """Add the checkpoints that no commit names, unless a session committed just before.
+
+    Args:
+        made: the commits that sessions made.
+        agents: what is known of the commits that agents made.
+        scan: what was read.
+        everything: all commits.
+        shas_shown: the SHAs of the digits that git knows.
+        unnamed: the commits of checkpoints that are found in another way, by the ids of these.
+        idle: the checkpoints for which nothing was edited.
+    """
     named: set[str] = set()
     for commit in everything:
         named.update(commit.checkpoints)
@@ -208,6 +220,12 @@ def add_checkpoints(
     for name, checkpoint in scan.checkpoints.items():
         stored = _sessions_by_time(checkpoint.sessions)
         if name in named or not stored:
+            continue
+        if name in unnamed:
+            sha = agents.same.get(unnamed[name], unnamed[name])
+            agents.same[name] = sha
+            if sha in agents.commits and not agents.commits[sha].checkpoints:
+                agents.commits[sha] = agents.commits[sha]._replace(checkpoints=(name,))
             continue
 
         sha = ""
@@ -218,6 +236,8 @@ def add_checkpoints(
         sha = agents.same.get(sha, sha)
 
         time, session_id = max(stored)
+        if not sha and name in idle:
+            continue
         if not sha:
             agents.commits[name] = _unseen_commit("", time, (name,))
         elif sha in agents.known_from and not agents.commits[sha].checkpoints:

@@ -13,7 +13,7 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import NS_MAX
-from scoring.evidence.transcripts.streams import SessionKey
+from scoring.evidence.transcripts.streams import SessionKey, user_times
 from scoring.log.model import IterationRecord
 from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
@@ -249,22 +249,36 @@ def _add_transcripts(units: Units, scan: AttributedScan, work: AllWork, commits:
 def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
     """Give each line of transcripts to its unit.
 
+    What reports a commit, and leads to no other one, belongs to the unit of that commit.
+
     Returns:
         When each line was written, in nanoseconds since 1970, by its number.
     """
     times = array("q", bytes(8 * len(work.owners)))
     for tree in work.trees:
+        prompts = user_times(tree.files)
+        reported: Unit | None = None
         for part in tree.parts():
             if part.start == part.end and part.place != OTHER_COMMIT:
                 continue
 
             own_unit = _unit_without_entry(part, units, commits)
+            until = part.reports_until(prompts)
             part_times = tree.times[part.start : part.end]
             for line, time in zip(part.lines, part_times, strict=True):
                 times[line] = time
                 owner = work.owners[line]
-                unit = units[commits.entry_names[owner]] if owner >= 0 else own_unit
+                unit = own_unit
+                if owner >= 0:
+                    unit = units[commits.entry_names[owner]]
+                elif reported and own_unit.kind != "commit" and time < until:
+                    unit = reported
                 unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
+
+            reported = None
+            if part.cut and part.cut.made:
+                in_log = part.place >= 0
+                reported = units[commits.entry_names[part.place]] if in_log else own_unit
     return times
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -399,6 +400,29 @@ class TestNotLanded:
         ]
         assert "commit" not in work.entry(1)
         assert work.da_score("check", "--no-unresolved-commits").status == 0
+
+    @pytest.mark.parametrize(
+        "seconds, path",
+        [
+            pytest.param(3, "a", id="a commit of that time and file is its commit"),
+            pytest.param(60, "a", id="one of another time is not"),
+            pytest.param(3, "b", id="one of another file is not"),
+        ],
+    )
+    def test_a_checkpoint_may_be_that_of_a_commit_that_lost_its_trailer(
+        self, work: Work, seconds: int, path: str
+    ) -> None:
+        sha = work.repo.commit({path: "1"}, "work")
+        authored = int(work.repo.git("log", "-1", "--format=%at", sha))
+        stored = datetime.fromtimestamp(authored + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        said = {
+            "metadata.json": {"files_touched": ["a"]},
+            "0/metadata.json": about(ID, created_at=stored),
+        }
+        record(work.repo, {name(1): said})
+        entries = [(one["commit"], one.get("known_from")) for one in self.twice(work)]
+        is_found = (seconds, path) == (3, "a")
+        assert entries == ([(sha, None)] if is_found else [(None, f"checkpoint {name(1)}")])
 
     @pytest.mark.parametrize("seconds", [3, 300], ids=["just behind it", "later"])
     def test_a_checkpoint_behind_a_commit_that_a_transcript_shows_is_that_one(

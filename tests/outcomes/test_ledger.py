@@ -52,10 +52,19 @@ def committed(history: History) -> None:
     history.entry(mark, "Add it", "s1")
 
 
+def test_what_reports_a_commit_belongs_to_its_unit(history: History, work: Work) -> None:
+    committed(history)
+    history.sessions[0].turn(300, 4)
+    history.commit(30 * DAY, "Much later")
+    (unit,) = work()["units"]
+    assert (unit["kind"], unit["tokens"]["output"]) == ("commit", 3 + 4)
+
+
 def test_what_a_session_did_for_a_commit_is_that_commits_and_what_was_said_after_it_is_talk(
     history: History, work: Work
 ) -> None:
     committed(history)
+    history.sessions[0].prompt(290, "what is next?")
     history.sessions[0].turn(300, 4)
     history.commit(30 * DAY, "Much later")
     unit, talk = work()["units"]
@@ -444,6 +453,7 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
     session.run(
         200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed, 8 insertions(+)"
     )
+    session.prompt(290, "what is next?")
     session.turn(300, 4)
     if landed:
         history.commit(2 * DAY, "By hand", files={"src/a.py": landed})

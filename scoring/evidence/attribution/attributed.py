@@ -32,6 +32,7 @@ from scoring.evidence.attribution.observing_iterations import (
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked, Tree
 from scoring.evidence.attribution.written import LinesAdded
 from scoring.evidence.commands.testruns import TestTools
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
@@ -41,6 +42,7 @@ from scoring.evidence.transcripts import counting, streams
 from scoring.evidence.transcripts.counter import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
+    NS,
     CheckpointsFound,
     FileFound,
     IterationWindow,
@@ -49,6 +51,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
+    timestamp_ns,
 )
 from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, file_found
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -183,6 +186,20 @@ class AttributedScan(Scan):
             facts_of(index, question, given.shares[index], counts[index], seen, questions)
             for index, question in enumerate(questions)
         ]
+
+    def unnamed_commits(self, git: AttributedHistory) -> dict[str, str]:
+        """Return the commits of checkpoints that no message names, by the ids of these.
+
+        Args:
+            git: the history of the repository.
+        """
+        times = {}
+        touched = {}
+        for name, checkpoint in self.checkpoints.items():
+            stored = [timestamp_ns(session.created_at) for session in checkpoint.sessions]
+            times[name] = [time / NS for time in stored if time]
+            touched[name] = checkpoint.files_touched
+        return git.commits_of_unnamed(times, touched) if times else {}
 
     def _count(self, files: Sequence[streams.File], given: Attribution) -> list[TranscriptFacts]:
         """Return what is counted in the own lines of each iteration, then in those of each part."""

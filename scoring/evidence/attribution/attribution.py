@@ -101,6 +101,20 @@ class _Lines:
                 count += 1
         return count
 
+    def count_vote(self, index: int, part: SessionPart, *, is_own: bool) -> None:
+        """Note that a part votes on an iteration.
+
+        Args:
+            index: the index of the iteration.
+            part: the part.
+            is_own: whether its lines that are still free become the iteration's own.
+        """
+        for line in part.lines:
+            if is_own and self.owners[line] == NO_ITERATION:
+                self.owners[line] = index
+            else:
+                self.votes.setdefault(line, []).append(index)
+
 
 def attribute(
     asked: Sequence[Asked],
@@ -143,7 +157,8 @@ def attribute(
     linker = _Linker(asked, changed, sessions, listed, complete)
     for index, share in enumerate(shares):
         for part in linker.link(index, share, parts_of.get(index, ())):
-            _count_vote(index, part, sessions, given)
+            is_own = part.edits_only(asked[index].files) or _is_by_agents(part, sessions)
+            given.count_vote(index, part, is_own=is_own)
 
     _share_series(asked, changed, shares, trees, parts_of)
     for index, first in twice.items():
@@ -202,16 +217,9 @@ def _parts_by_iteration(trees: Iterable[Tree], given: _Lines) -> dict[int, list[
     return parts_of
 
 
-def _count_vote(
-    index: int, part: SessionPart, sessions: Mapping[SessionKey, Session], given: _Lines
-) -> None:
-    """Note that a part votes on an iteration. Free lines of sub-agents become its own."""
-    is_by_agents = all(sessions[key].parent for key in part.sessions)
-    for line in part.lines:
-        if is_by_agents and given.owners[line] == NO_ITERATION:
-            given.owners[line] = index
-        else:
-            given.votes.setdefault(line, []).append(index)
+def _is_by_agents(part: SessionPart, sessions: Mapping[SessionKey, Session]) -> bool:
+    """Return whether all lines of a part are those of sub-agents."""
+    return all(sessions[key].parent for key in part.sessions)
 
 
 class _Linker(NamedTuple):

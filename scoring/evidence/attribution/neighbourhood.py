@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.work_tree_folders import same_remote
-from scoring.evidence.transcripts.events import ChatText, Edit
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit
+from scoring.evidence.transcripts.events import Edit
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit, user_times
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 _LEAST_FILES = 3
@@ -164,7 +164,7 @@ class Neighbourhood:
             if is_recorded or not is_whole:
                 evidence.update(_evidence(file, judge.signs(file, session, here)))
 
-        leads_to = _LeadsTo(sorted(evidence), _prompt_times(session) if evidence else ())
+        leads_to = _LeadsTo(sorted(evidence), user_times(session.files) if evidence else ())
         session.away = [shown.time for shown in leads_to.evidence if not shown.is_ours]
         for file, here in zip(session.files, by_folder, strict=True):
             if not file.here:
@@ -316,17 +316,6 @@ def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
         elif sign.is_outside:
             edited_outside = True
     return evidence
-
-
-def _prompt_times(session: Session) -> list[int]:
-    """Return when the user wrote to a session."""
-    times = set()
-    for file in session.files:
-        for text in file.events.of(ChatText):
-            index = file.at(text.line)
-            if text.by_user and index >= 0:
-                times.add(file.times[index])
-    return sorted(times)
 
 
 class _LeadsTo(NamedTuple):

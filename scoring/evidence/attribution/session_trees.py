@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import is_inside
 from scoring.evidence.transcripts.events import AgentStarted, Edit
-from scoring.evidence.transcripts.facts import NS, IterationWindow
+from scoring.evidence.transcripts.facts import NS, NS_MAX, IterationWindow
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
 
 A_SECOND = NS - 1
@@ -133,6 +133,29 @@ class SessionPart(NamedTuple):
     def edits_nothing(self) -> bool:
         """Whether no file was edited in it, and no sub-agent started that might have."""
         return bisect_left(self.tree.edits, self.start) == bisect_left(self.tree.edits, self.end)
+
+    def edits_only(self, names: Iterable[str]) -> bool:
+        """Return whether files were edited in it, and all of them have one of some names."""
+        edits = self._inside(self.tree.edits)
+        of_names: set[int] = set()
+        for name in names:
+            of_names.update(self._inside(self.tree.edited.get(name, ())))
+        return bool(edits) and of_names.issuperset(edits)
+
+    def _inside(self, positions: Sequence[int]) -> Sequence[int]:
+        return positions[bisect_left(positions, self.start) : bisect_left(positions, self.end)]
+
+    def reports_until(self, user_times: Sequence[int]) -> int:
+        """Return when the report of the commit before it ends: with a text of the user, or an edit.
+
+        Args:
+            user_times: when the user wrote, ascending.
+        """
+        edits = self._inside(self.tree.edits)
+        end = self.tree.times[edits[0]] if edits else NS_MAX
+        began = self.tree.times[self.start] if self.start < self.end else NS_MAX
+        text = bisect_left(user_times, began)
+        return min(end, user_times[text]) if text < len(user_times) else end
 
     def last_edit(self, name: str) -> int | None:
         """Return when a file was last edited in it, in ns; None where it was not."""

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property, partial
 from itertools import accumulate, islice
@@ -34,6 +34,9 @@ from scoring.text import fold, trim
 
 MOST_ASKED = 2000
 """Commits of sessions that are looked for on the trunk by their change."""
+
+_NEAR_SECONDS = 5
+"""How far the author time of a commit may be from when its checkpoint was stored."""
 
 _DAY = timedelta(days=1)
 _HORIZON = timedelta(seconds=HORIZON)
@@ -549,6 +552,44 @@ class AttributedHistory(TrunkHistory):
             )
         return written
 
+    def commits_of_unnamed(
+        self, times: Mapping[str, Collection[float]], touched: Mapping[str, Collection[str]]
+    ) -> dict[str, str]:
+        """Return the commits of checkpoints that no message names, as after an amendment.
+
+        A commit that names no checkpoint is that of one, where its author time is within five
+        seconds, it changed one of the files, and no other commit is as near.
+
+        Args:
+            times: when sessions stored each checkpoint, in seconds since 1970, by its id.
+            touched: the paths that agents changed for each checkpoint.
+
+        Returns:
+            The SHAs by the ids of the checkpoints.
+        """
+        names_in_walk = _checkpoints_named(self._walk.values())
+        if not times.keys() - names_in_walk:
+            return {}
+
+        commits = self._commits([*self._walk, *self.branches_off_trunk])
+        free = times.keys() - _checkpoints_named(commits.values())
+        by_time = sorted(
+            (commit.authored, sha)
+            for sha, commit in commits.items()
+            if commit.authored is not None and not checkpoint_ids(commit.message)
+        )
+        near = {name: _near(by_time, times[name]) for name in free}
+        files = self.files(self.written({sha for shas in near.values() for sha in shas}).values())
+
+        found = {}
+        for name, shas in near.items():
+            fitting = [
+                sha for sha in shas if not files.get(sha, frozenset()).isdisjoint(touched[name])
+            ]
+            if len(fitting) == 1:
+                found[name] = fitting[0]
+        return found
+
     def authors(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the names and addresses of the authors of commits.
 
@@ -661,6 +702,22 @@ class AttributedHistory(TrunkHistory):
     def remotes(self) -> list[str]:
         """Return the URLs of the remotes, as they are configured."""
         return [setting.url for setting in self._repository.remotes]
+
+
+def _checkpoints_named(commits: Iterable[Commit]) -> set[str]:
+    return {name for commit in commits for name in checkpoint_ids(commit.message)}
+
+
+def _near(by_time: Sequence[tuple[int, str]], times: Collection[float]) -> set[str]:
+    """Return the commits with an author time near one of some times."""
+    near = set()
+    for time in times:
+        first = bisect_left(by_time, (time - _NEAR_SECONDS,))
+        for authored, sha in by_time[first:]:
+            if authored > time + _NEAR_SECONDS:
+                break
+            near.add(sha)
+    return near
 
 
 def _successor(commit: Commit, same_identity: Mapping[_Identity, Sequence[Commit]]) -> str:

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.events import AgentStarted, CommitMade, TranscriptEvents
+from scoring.evidence.transcripts.events import AgentStarted, ChatText, CommitMade, TranscriptEvents
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
@@ -335,6 +335,17 @@ def _commit_events(session: Session) -> Iterator[tuple[File, int, CommitMade]]:
             index = file.at(event.line)
             if index in lines:
                 yield file, index, event
+
+
+def user_times(files: Iterable[File]) -> list[int]:
+    """Return when the user wrote in some files, in nanoseconds since 1970, ascending."""
+    times = set()
+    for file in files:
+        for text in file.events.of(ChatText):
+            index = file.at(text.line)
+            if text.by_user and index >= 0:
+                times.add(file.times[index])
+    return sorted(times)
 
 
 def missing_sub_agents(
