@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ _DECLARATIONS: Mapping[str, Mapping[str, Any]] = {
 
 def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of all gates to a command, in the order of the table of gates."""
-    options = [option for gate in GATES for option in gate.options]
+    options = list(chain.from_iterable(gate.options for gate in GATES))
     for option in reversed(options):
         declaration = dict(_DECLARATIONS[option.kind])
         if option.metavar:
@@ -127,10 +128,15 @@ def command(
 
     def work() -> list[WorkRow]:
         rows = work_of(view, preloaded[0] if preloaded else None)
-        return _beyond(base, rows, settings.repo_dir) if base is not None else rows
+        if base is None:
+            return rows
+        return _beyond(base, rows, settings.repo_dir)
 
-    examined = view.examine(preloaded.append)
-    verdict = check(examined, demands(gates, view), selection.last, allow_empty, work)
+    if allow_empty and not settings.iter_log_dir.exists():  # as before the first entry
+        verdict = check((), demands(gates, view), selection.last, allow_empty)
+    else:
+        examined = view.examine(preloaded.append)
+        verdict = check(examined, demands(gates, view), selection.last, allow_empty, work)
 
     log = str(settings.iter_log_dir)
     if junit_file is not None:
@@ -146,10 +152,17 @@ def command(
     }
     value = {"iter_log_dir": log, "origins": origins, **verdict.as_dict()}
     reply(settings.json, value, _text(verdict, log, origins))
-    return 0 if verdict.passed else EXIT_FAILED
+    if verdict.passed:
+        return 0
+    return EXIT_FAILED
 
 
 def _summary_file() -> Path:
+    """Return the file of a workflow that shows what is appended to it.
+
+    Raises:
+        SettingsError: this is not a workflow.
+    """
     name = os.environ.get("GITHUB_STEP_SUMMARY")
     if not name:
         raise SettingsError(
@@ -160,6 +173,7 @@ def _summary_file() -> Path:
 
 
 def _names_a_gate(gates: Mapping[str, Any]) -> bool:
+    """Return whether an option of any gate was given."""
     return any(value is not None and value is not False for value in gates.values())
 
 
@@ -212,6 +226,7 @@ def _without_cache_of_checkout(settings: Settings) -> Settings:
 
 
 def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
+    """Return a view that believes nothing of the checkout but entries and commits."""
     if view.rubric.claims_vote:
         warn(
             f"rubric {view.rubric.version} lets an author's own claims vote; "
@@ -223,7 +238,10 @@ def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
 
 
 def _nothing_to_check(log: str, selection: Selection) -> str:
-    if selection == Selection():
+    """Return why there was nothing to check: the log, and what is the matter with it."""
+    if not os.path.exists(log):
+        problem = "there is no log yet"
+    elif selection == Selection():
         problem = "holds no iterations"
     else:
         problem = "none of its iterations is chosen"
@@ -231,6 +249,7 @@ def _nothing_to_check(log: str, selection: Selection) -> str:
 
 
 def _origins_of_transcripts(view: LogView) -> list[str]:
+    """Return where transcripts were looked for, in words."""
     sources = Sources.under(
         rules_of(view.rubric), view.repo_dir, view.transcript_dirs, view.options
     )
@@ -269,6 +288,7 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
 
 
 def _failure_lines(verdict: Verdict) -> list[str]:
+    """Return a line for each thing that failed, with its iteration or what else failed."""
     lines = []
     for failure in verdict.failures:
         subject = failure.whole
@@ -292,7 +312,9 @@ def _note_lines(verdict: Verdict) -> list[str]:
         texts = {text for _, text in notes}
 
         first_text = printable(notes[0][1])
-        noun = "iterations" if len(notes) > 1 else "iteration"
+        noun = "iteration"
+        if len(notes) > 1:
+            noun = "iterations"
         line = f"note  {noun} {spans(iterations)}: {first_text}"
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"

@@ -100,10 +100,14 @@ def test_a_limit_is_a_number_or_a_share(check: Check, given: str) -> None:
 
 def test_without_a_gate_a_new_log_holds(check: Check, history: History, da_score: Any) -> None:
     """What is checked then holds for entries that claim nothing, as ``derive`` writes them."""
-    for path in history.log.glob("iter-*"):
+    for path in history.log.iterdir():
         path.unlink()
+    history.log.rmdir()
     places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
-    assert check().status == 0
+    found = check()
+    assert (found.status, "there is no log yet" in found.err) == (0, True)
+    assert check("--trusted").status == 0
+    assert check("--no-failing-tests").status == 1
     assert da_score("derive", *places).status == 0
     assert check().status == 0
     assert check("--trusted").status == 0

@@ -21,7 +21,7 @@ from scoring.frozen import Frozen
 from scoring.store import Store
 
 DAY = 86_400
-_STAMP = b"what undid work, 2"
+_STAMP = b"what undid work, 3"
 
 
 class TrunkWork(Frozen, frozen=True):

@@ -29,7 +29,7 @@ LONGEST_RUN = 50
 
 _SIDE_FILES = re.compile(
     r"(?:^|/)(?:change(?:s|log)[^/]*|history[^/]*|news[^/]*|.*\.lock|.*-lock\.(?:json|yaml)"
-    r"|go\.sum|npm-shrinkwrap\.json|.*\.snap)$",
+    r"|go\.sum|npm-shrinkwrap\.json|.*\.snap|\.changeset/[^/]*)$",
     re.IGNORECASE,
 )
 """Lock files, changelogs and snapshots, which change with any commit."""

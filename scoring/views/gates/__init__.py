@@ -87,7 +87,10 @@ class Checked:
 
 
 def _plain(failures: Iterable[Failure]) -> list[dict[str, str]]:
-    return [{"gate": failure.gate, "reason": failure.reason} for failure in failures]
+    plain = []
+    for failure in failures:
+        plain.append({"gate": failure.gate, "reason": failure.reason})
+    return plain
 
 
 @dataclass(slots=True)
@@ -176,17 +179,19 @@ def check(
         SettingsError: a drop is demanded, and no score compares with the baseline.
     """
     verdict = Verdict(_demanded_data(made) | {"last": last})
-    on_work = [demand for demand in made if demand.gate.work_reasons is not None]
-    without_subject = [demand for demand in made if demand.gate.work_reasons is None]
+    on_work: list[Demand] = []
+    without_subject: list[Demand] = []
+    for demand in made:
+        if demand.gate.work_reasons is None:
+            without_subject.append(demand)
+        else:
+            on_work.append(demand)
+
     for iteration in examined:
         counting = iteration.by_evidence
-        asked = made
-        if allow_empty:
-            asked = [demand for demand in made if demand.gate.looks_at(demand.value, counting)]
-        verdict.iterations.append(_checked(counting, asked))
-        without_subject = [
-            demand for demand in without_subject if not demand.gate.looks_at(demand.value, counting)
-        ]
+        with_subject = [each for each in made if each.gate.looks_at(each.value, counting)]
+        without_subject = [demand for demand in without_subject if demand not in with_subject]
+        verdict.iterations.append(_checked(counting, with_subject if allow_empty else made))
 
     if on_work:
         rows = [row for row in work() if row.unit.kind != "talk"]

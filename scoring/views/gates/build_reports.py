@@ -80,7 +80,7 @@ def markdown(verdict: Verdict, log: str) -> str:
     lines += ["", *_failure_table(verdict.failures)]
     lines += ["<details><summary>Iterations</summary>", ""]
     lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]
-    lines += [_iteration_row(checked) for checked in verdict.iterations[-_MOST_ROWS:]]
+    lines += map(_iteration_row, verdict.iterations[-_MOST_ROWS:])
     lines += ["", *_left_out(count, "older iterations"), "</details>", ""]
     return "\n".join(lines)
 
