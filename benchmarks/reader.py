@@ -13,6 +13,7 @@ from scoring.evidence.harnesses.codex_counts import CountedTurn
 from scoring.evidence.harnesses.discovery import discover
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.harnesses.reading import Reading
+from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts.events import (
     BreakKind,
     Call,
@@ -31,6 +32,8 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.evidence.transcripts.transcript_files import FileRead
+
+_NAMES = {harness.name for harness in HARNESSES}
 
 VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
@@ -116,9 +119,9 @@ def main(arguments: Sequence[str]) -> int:
 
     folder = path if path.is_dir() else path.parent
     places = TranscriptPlaces(Path("/"), (folder,))
-    reading = Reading(HARNESSES, TestTools)
+    reading = Reading((*UNREAD, *HARNESSES), TestTools)
     understood_files = 0
-    for transcript in discover(places, HARNESSES, print).transcripts:
+    for transcript in discover(places, (*HARNESSES, *UNREAD), print).transcripts:
         if path in (folder, transcript.path):
             understood_files += show(transcript.path, reading.read(transcript))
 
@@ -130,14 +133,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def show(path: Path, read: FileRead) -> int:
     """Print what is understood of one file, and return by how many harnesses."""
-    if not read.events:
-        print(f"{path}: no harness knows it")
+    parts = read.events or {}
+    known = {name: events for name, events in parts.items() if name in _NAMES}
+    if not known:
+        print(f"{path}: no harness that is read knows it ({'+'.join(parts) or 'not readable'})")
         return 0
 
-    for name, events in read.events.items():
+    for name, events in known.items():
         print(f"{path}: {name}")
         for what, value in understood(events):
             print(f"  {what}: {value}")
         for reason, count in sorted(events.skipped.items()):
             print(f"  not understood, {count} times: {reason}")
-    return len(read.events)
+    return len(known)

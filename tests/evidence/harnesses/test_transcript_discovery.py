@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+from scoring.evidence.harnesses.discovery import discover
+from scoring.evidence.harnesses.readers import HARNESSES
+from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts import opening
 from scoring.evidence.transcripts.facts import TranscriptPlaces, TranscriptSurvey
 
@@ -316,3 +320,18 @@ class TestWorkTrees:
         monkeypatch.setattr(subprocess, "run", fail)
         write(tmp_path / "t" / "a.jsonl", response(1))
         assert read(tmp_path / "t", [ALWAYS])[0][0].turns == 1
+
+
+def test_looking_for_all_harnesses_in_an_empty_home_takes_few_milliseconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    places = TranscriptPlaces(tmp_path, auto=True)
+    seconds = []
+    for _ in range(5):
+        began = time.process_time()
+        found = discover(places, (*HARNESSES, *UNREAD), lambda _: None)
+        seconds.append(time.process_time() - began)
+
+    assert found.transcripts == ()
+    assert min(seconds) < 0.012
