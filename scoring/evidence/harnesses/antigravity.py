@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_in, place_line
 from scoring.evidence.harnesses.fields import (
     count_in,
@@ -54,7 +55,7 @@ class AntigravityReader(EventReader):
     place of the file shows the folder, and the tokens of responses that do not state theirs.
     """
 
-    def __init__(self, tools: Any) -> None:
+    def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._waiting: deque[_OpenCall] = deque()
 
@@ -202,15 +203,15 @@ class Antigravity(Harness):
         Raises:
             OSError: it cannot be read.
         """
-        steps = [(line, value_of(line)) for line in lines_in(path)]
-        steps.sort(key=lambda step: _index_of(step[1]))
+        steps = [(_index_of(line), line) for line in lines_in(path)]
+        steps.sort(key=lambda step: step[0])
 
         shown: dict[str, Any] = {"session": _conversation_of(path).name}
         with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
             shown |= _about(ask)
         shown.setdefault("folder", _folder_in_history(path))
         yield place_line(shown)
-        for line, _ in steps:
+        for _, line in steps:
             yield line
 
     def beside(self, path: Path) -> Sequence[Path]:
@@ -219,8 +220,9 @@ class Antigravity(Harness):
         return (database, Path(f"{database}-wal"), _history_of(path))
 
 
-def _index_of(step: Any) -> int:
-    index = member(step, "step_index")
+def _index_of(line: bytes) -> int:
+    """Return the number of a step, or -1 where its line has none."""
+    index = member(value_of(line), "step_index")
     return index if type(index) is int else -1
 
 

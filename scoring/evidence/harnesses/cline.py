@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, document_of, place_line
 from scoring.evidence.harnesses.fields import (
     count_in,
@@ -38,7 +39,7 @@ class ClineReader(EventReader):
 
     in_documents = True
 
-    def __init__(self, tools: Any) -> None:
+    def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._commands: dict[str, int] = {}  # how many commands a call runs, by its id
 

@@ -129,7 +129,8 @@ def _step_to(
         return _Step(_FROM_ZERO if has_fallen else totals, stated)
 
     start = _less(stated, count.last)
-    if has_fallen or _tokens(start) in earlier:
+    is_rolled_back = _tokens(start) in earlier and any(_tokens(start))
+    if has_fallen or is_rolled_back:
         return _Step(earlier.get(_tokens(start), start), stated)
     return _Step(totals, stated)
 

@@ -282,12 +282,7 @@ class CopilotReader(EventReader):
     def _take_end(self, metrics: object, time: int) -> None:
         """Note the tokens that the end of the session states, by model."""
         if isinstance(metrics, dict):
-            tokens: dict[str, _ModelTokens] = {}
-            for model, measured in metrics.items():
-                stated = _stated_tokens(member(measured, "usage"))
-                if stated is not None:
-                    tokens[model] = self._tokens_of_part(model, stated)
-                    self._last_end[model] = stated
+            tokens = self._tokens_of_part(metrics)
             self._name_models(tokens)
             for model, measured in tokens.items():
                 self._note_tokens(model, measured, time)
@@ -345,17 +340,31 @@ class CopilotReader(EventReader):
             events.spans[index] = span._replace(model="" if model.startswith("\0") else model)
         return events
 
-    def _tokens_of_part(self, model: str, stated: _ModelTokens) -> _ModelTokens:
-        """Return the tokens of a model since the last end of the session.
+    def _tokens_of_part(self, metrics: dict[str, Any]) -> dict[str, _ModelTokens]:
+        """Return the tokens of each model since the last end of the session.
 
         The end of a resumed session may state those of all parts, or of the last one alone.
         """
-        earlier = self._last_end.get(model, _ModelTokens())
-        goes_on = all(now >= before for now, before in zip(stated, earlier, strict=True))
-        has_all_responses = stated.output >= earlier.output + self._part_outputs[model]
-        if goes_on and has_all_responses:
-            return stated.since(earlier)
-        return stated
+        unnamed = [model for model in metrics if model not in self._part_outputs]
+        tokens: dict[str, _ModelTokens] = {}
+        for model, measured in metrics.items():
+            stated = _stated_tokens(member(measured, "usage"))
+            if stated is None:
+                continue
+
+            outputs = self._part_outputs.get(model, 0)
+            if unnamed == [model]:  # what names none of the models is of this one
+                outputs = sum(
+                    count for name, count in self._part_outputs.items() if name not in metrics
+                )
+            earlier = self._last_end.get(model, _ModelTokens())
+            goes_on = all(now >= before for now, before in zip(stated, earlier, strict=True))
+            has_all_responses = stated.output >= earlier.output + outputs
+            tokens[model] = stated
+            if goes_on and has_all_responses:
+                tokens[model] = stated.since(earlier)
+            self._last_end[model] = stated
+        return tokens
 
 
 def _stated_tokens(usage: Any) -> _ModelTokens | None:

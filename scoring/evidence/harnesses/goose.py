@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
     BROKEN,
@@ -39,7 +40,7 @@ class GooseReader(EventReader):
     What a response used is a row of its own, with its time.
     """
 
-    def __init__(self, tools: Any) -> None:
+    def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._has_usage = False
         self._totals: dict[str, Any] = {}
@@ -102,7 +103,13 @@ class GooseReader(EventReader):
         time = member(message, "created_timestamp")
         content = value_of(text_in(message, "content_json").encode("utf-8", "replace"))
         parts = content if isinstance(content, list) else []
-        names = identity(member(message, "message_id"), self.where.session, role, time, str(parts))
+        names = identity(
+            member(message, "message_id"),
+            self.where.session,
+            role,
+            time,
+            text_in(message, "content_json"),
+        )
         if not self.event(seconds(time), *names):
             return
 

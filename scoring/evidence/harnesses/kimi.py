@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
 from scoring.evidence.harnesses.fields import (
     count_in,
@@ -44,6 +45,10 @@ _WITHOUT_INTEREST = (
 
 class KimiReader(EventReader):
     """Reads what one agent of a session did. The place of the file shows the session."""
+
+    def __init__(self, tools: TestTools | None) -> None:
+        super().__init__(tools)
+        self._begun: dict[str, tuple[int, int]] = {}  # the span and line of steps, by their ids
 
     def entry(self, line: dict[str, Any]) -> None:
         """Take a line."""
@@ -97,6 +102,7 @@ class KimiReader(EventReader):
         """Take an event of a step, which is one response and its calls."""
         kind = member(event, "type")
         if kind == "step.begin":
+            self._begun[text_in(event, "uuid")] = self._at
             self.seen.responds(text_in(event, "uuid"))
         elif kind == "step.end":
             self._note_response(event)
@@ -112,6 +118,9 @@ class KimiReader(EventReader):
             self.unknown(kind)
 
     def _note_response(self, event: Any) -> None:
+        """Note the response of a step where it began: what its calls did comes after it."""
+        end = self._at
+        self._at = self._begun.pop(text_in(event, "uuid"), end)
         self.response(
             text_in(event, "uuid"),
             output=count_in(event, "usage", "output"),
@@ -119,6 +128,7 @@ class KimiReader(EventReader):
             reads=count_in(event, "usage", "inputCacheRead"),
             writes=count_in(event, "usage", "inputCacheCreation"),
         )
+        self._at = end
 
 
 class KimiCode(Harness):

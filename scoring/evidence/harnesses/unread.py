@@ -21,7 +21,7 @@ _LINES_NOT_READ = "of a harness that is not read"
 CRUSH = "Crush"
 """A harness that keeps its sessions in the repository."""
 
-_TASKS = "User/globalStorage/{}/tasks/*/api_conversation_history.json"
+_HISTORY = "api_conversation_history.json"
 
 
 class UnreadReader(JsonReader):
@@ -108,7 +108,7 @@ def _is_of_kiro(line: Any) -> bool:
 
 def _editor_tasks(extension: str) -> list[tuple[str, str, str]]:
     """Return where an extension of an editor keeps tasks: VS Code and its likes name a folder."""
-    pattern = f"*/{_TASKS.format(extension)}"
+    pattern = f"*/User/globalStorage/{extension}/tasks/*/{_HISTORY}"
     return [("", "~/.config", pattern), ("", "~/Library/Application Support", pattern)]
 
 
@@ -120,15 +120,16 @@ UNREAD: tuple[UnreadHarness, ...] = (
         "Cline's tasks",
         [
             *_editor_tasks("saoudrizwan.claude-dev"),
-            ("CLINE_DIR", "~/.cline", "data/tasks/*/api_conversation_history.json"),
+            ("CLINE_DIR", "~/.cline", f"data/tasks/*/{_HISTORY}"),
         ],
-        [FileNames("api_conversation_history.json", folder="*claude-dev/tasks/*", store=True)],
+        [FileNames(_HISTORY, folder="*claude-dev/tasks/*", store=True)],
     ),
     UnreadHarness(
         "Roo Code",
         _editor_tasks("rooveterinaryinc.roo-cline"),
-        [FileNames("api_conversation_history.json", store=True)],
+        [FileNames(_HISTORY, folder="*roo-cline/tasks/*", store=True)],
     ),
+    UnreadHarness("Cline or Roo Code", files=[FileNames(_HISTORY, store=True)]),
     UnreadHarness(CRUSH, files=[FileNames("crush.db", store=True)]),
     UnreadHarness(
         "Kimi CLI",

@@ -325,6 +325,7 @@ class TestTotalsThatFall:
             pytest.param(counts(700, 0, 40), None, 700, id="from-zero-without-last"),
             pytest.param(THIRD, counts(3_000, 2_000, 100), 0, id="nothing-new"),
             pytest.param(counts(8_000, 3_000, 400), counts(1_000, 0, 50), 2_000, id="one-lost"),
+            pytest.param(counts(8_000, 3_000, 400), counts(8_000, 3_000, 400), 2_000, id="rise"),
         ],
     )
     def test_count_what_is_new(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import Line, stamp
-from helpers.sessions import CORRECTION, events_of, put, read_under, seen
+from helpers.sessions import CORRECTION, events_of, put, read_under, seen, tokens_of
 from helpers.story import FOLDER, FOUND, IN_PARTS, STORY, Step, damaged, read_anyhow
 
 from scoring.evidence.harnesses.copilot import CopilotCli
@@ -202,6 +202,18 @@ def test_models_have_their_own_tokens_and_helpers_without_a_message_too(tmp_path
     )
     assert found["tokens"] == (2, 3, 0, 3)
     assert [rows.spans[totals.span].model for totals in rows.of(StatedTotals)] == ["m", "n"]
+
+
+@pytest.mark.parametrize("second_end", [(6, 9, 0, 0), (11, 12, 0, 0)], ids=["part", "whole"])
+def test_parts_of_the_default_model_count_once(
+    tmp_path: Path, second_end: tuple[int, int, int, int]
+) -> None:
+    head = event(0, "session.start", sessionId="g1", context={"cwd": FOLDER})
+    first = answer(1, 5, model=""), shutdown(2, x=(5, 3, 0, 0))
+    second = answer(3, 6, model=""), shutdown(4, x=second_end)
+    events = session(tmp_path, *first, *second, head=head)
+    responses = with_stated_totals(events, [1] * 20)
+    assert [tokens_of(response)[:2] for response in responses] == [(5, 3), (6, 9)]
 
 
 @pytest.mark.parametrize(

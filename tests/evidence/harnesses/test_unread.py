@@ -43,6 +43,7 @@ def test_a_file_named_by_hand_is_named_by_what_it_is(
     [
         ("saoudrizwan.claude-dev/tasks/7/api_conversation_history.json", "Cline's tasks"),
         ("rooveterinaryinc.roo-cline/tasks/7/api_conversation_history.json", "Roo Code"),
+        ("copied/tasks/7/api_conversation_history.json", "Cline or Roo Code"),
         (".crush/crush.db", "Crush"),
     ],
 )
