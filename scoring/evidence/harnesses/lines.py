@@ -31,15 +31,14 @@ MOST_LINES = 1 << 20
 
 
 MOST_UNCLAIMED = 300
-"""After how many lines that no harness claims a transcript is given up."""
+"""After how many lines that no harness claims the harnesses are not asked any more."""
 
 
 class Lines:
     """Gives each line to the reader of the harness that wrote it.
 
     A line that no harness claims goes to the harness of the first line that one claimed. Where no
-    line is claimed, it is not known which harness wrote the file; after :data:`MOST_UNCLAIMED`
-    lines no more are tried.
+    line is claimed, it is not known which harness wrote the file.
 
     Args:
         harnesses: the harnesses.
@@ -78,12 +77,9 @@ class Lines:
     def _find_first(self, block: bytes) -> None:
         """Find the reader of the first line that a harness claims."""
         for line in block.split(b"\n"):
-            if self._unclaimed >= MOST_UNCLAIMED:
-                break
             self._first = self._writer(line)
             if self._first is not None:
                 break
-            self._unclaimed += 1
 
     def _fallback(self) -> JsonReader:
         """Return the reader of lines in a file of which no line is claimed."""
@@ -159,14 +155,19 @@ class Lines:
     def _writer(self, line: bytes) -> JsonReader | None:
         """Return the reader of the harness that wrote a line, or None when no harness claims it.
 
-        The harness of the first line is asked first, then the last of the table.
+        The harness of the first line is asked first, then the last of the table. After
+        :data:`MOST_UNCLAIMED` lines that none claims, none is asked any more.
         """
+        if self._unclaimed >= MOST_UNCLAIMED:
+            return None
+
         order = list(reversed(self._harnesses))
         if self._first is not None:
             order.sort(key=lambda harness: self._readers.get(harness.name) is not self._first)
         for harness in order:
             if harness.claims(line):
                 return self._reader(harness)
+        self._unclaimed += 1
         return None
 
     def _reader(self, harness: Harness) -> JsonReader:
