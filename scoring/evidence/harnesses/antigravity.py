@@ -88,8 +88,8 @@ class AntigravityReader(EventReader):
         self.prompt(typed[1].strip() if typed else text)
 
     def _take_response(self, line: dict[str, Any], index: object, measured: Any) -> None:
-        output, given, reads = _tokens_of(line, measured)
-        self.response(f"step {index}", output, given, reads)
+        output, uncached, reads = _tokens_of(line, measured)
+        self.response(f"step {index}", output, uncached, reads)
         self.seen.said(text_in(line, "content"))
 
         self._waiting.clear()
@@ -157,7 +157,7 @@ class _Tokens(NamedTuple):
     """The tokens of a response: output, uncached input, and what was read from the cache."""
 
     output: int | None
-    given: int | None
+    uncached: int | None
     reads: int | None
 
 
@@ -170,11 +170,11 @@ def _tokens_of(line: dict[str, Any], measured: Any) -> _Tokens:
     if measured is not None:
         return _Tokens(*(count_in(measured, name) for name in ("output", "input", "reads")))
 
-    given = count_in(line, "input_tokens")
+    uncached = count_in(line, "input_tokens")
     reads = count_in(line, "cache_read_tokens") or 0
-    if given is not None and 0 < reads <= given:
-        given = None
-    return _Tokens(count_in(line, "output_tokens"), given, reads)
+    if uncached is not None and 0 < reads <= uncached:
+        uncached = None
+    return _Tokens(count_in(line, "output_tokens"), uncached, reads)
 
 
 class Antigravity(Harness):

@@ -84,12 +84,13 @@ class ClineReader(EventReader):
 
     def _take_response(self, message: dict[str, Any], parts: Sequence[Any]) -> None:
         output = count_in(message, "metrics", "outputTokens")
-        given = count_in(message, "metrics", "inputTokens")
+        all_input = count_in(message, "metrics", "inputTokens")
         reads = count_in(message, "metrics", "cacheReadTokens") or 0
         writes = count_in(message, "metrics", "cacheWriteTokens") or 0
-        if given is not None:
-            given = max(given - reads - writes, 0)
-        self.response(f"at {message.get('ts')}", output, given, reads, writes)
+        uncached = None
+        if all_input is not None:
+            uncached = max(all_input - reads - writes, 0)
+        self.response(f"at {message.get('ts')}", output, uncached, reads, writes)
 
         texts = [text_in(part, "text") for part in parts if member(part, "type") == "text"]
         self.seen.said("\n".join(texts))
@@ -101,7 +102,7 @@ class ClineReader(EventReader):
         """Take a call, which may run several commands: each has a result of its own."""
         if tool in TOOLS.shells:
             commands = [
-                text_in(one) or text_in(one, "command") for one in items_in(asked, "commands")
+                text_in(item) or text_in(item, "command") for item in items_in(asked, "commands")
             ]
             self._commands[text_in(call)] = len(commands)
             self.command(call, commands[0] if commands else "")
@@ -140,19 +141,18 @@ class ClineReader(EventReader):
             self.refused(call)
             return
 
-        done = (
-            [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-        )
-        failures = [one.get("success") is False for one in done]
+        items = content if isinstance(content, list) else []
+        done = [item for item in items if isinstance(item, dict)]
+        failures = [item.get("success") is False for item in done]
         first_printed = _printed(done[0]) if done else text
         if self._commands.get(text_in(call), 0) < 2:
             self.result(call, is_error or any(failures), first_printed or text)
             return
 
         self.result(call, is_error or failures[:1] == [True], first_printed)
-        for number, (one, failed) in enumerate(zip(done, failures, strict=True)):
+        for number, (item, failed) in enumerate(zip(done, failures, strict=True)):
             if number:
-                self.seen.result(f"{text_in(call)} {number}", failed, partial(_printed, one))
+                self.seen.result(f"{text_in(call)} {number}", failed, partial(_printed, item))
 
 
 def _printed(result: dict[str, Any]) -> str:
@@ -174,9 +174,9 @@ class Cline(Harness):
         if data:
             return [Home(Path(data).expanduser() / "sessions", "CLINE_DATA_DIR")]
 
-        named = environment.get("CLINE_DIR", "").strip()
-        origin = "CLINE_DIR" if named else "~/.cline"
-        return [Home(Path(named or "~/.cline").expanduser() / "data" / "sessions", origin)]
+        folder = environment.get("CLINE_DIR", "").strip()
+        origin = "CLINE_DIR" if folder else "~/.cline"
+        return [Home(Path(folder or "~/.cline").expanduser() / "data" / "sessions", origin)]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield what is stated about a session, and then the session.

@@ -59,7 +59,8 @@ from scoring.evidence.transcripts.events import (
     key_of,
 )
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
-from scoring.evidence.transcripts.observing import AddedLines, Observations
+from scoring.evidence.transcripts.observing import Observations
+from scoring.evidence.transcripts.path_texts import AddedLines
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
@@ -421,8 +422,10 @@ class CodexReader(JsonReader):
         if running:
             self._goes_on(running, starting_call, output_of(payload).printed)
         else:
-            before = self._printed.pop(starting_call or "", "")
-            self._seen.result(starting_call, failed, lambda: before + output_of(payload).printed)
+            earlier_output = self._printed.pop(starting_call or "", "")
+            self._seen.result(
+                starting_call, failed, lambda: earlier_output + output_of(payload).printed
+            )
 
     def _take_program_result(
         self, number: int, payload: CodexPayload, call: str | None, failed: bool | None
@@ -457,8 +460,8 @@ class CodexReader(JsonReader):
                 ended = failed
         if failed is not None:
             self._note_result(number, call, failed or ended is True)
-        before = self._printed.pop(call or "", "")
-        self._seen.result(call, ended, lambda: before + output.printed)
+        earlier_output = self._printed.pop(call or "", "")
+        self._seen.result(call, ended, lambda: earlier_output + output.printed)
 
     def _goes_on(self, running: str, call: str | None, printed: str) -> None:
         """Note that what a call started still runs, and what it has printed since."""

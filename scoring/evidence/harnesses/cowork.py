@@ -50,8 +50,8 @@ class Cowork(ClaudeCode):
         only_folder = next(iter(folders.values()), b"") if len(folders) == 1 else b""
         own_folder = re.compile(rb'("cwd"\s*:\s*")' + re.escape(_escaped(root)) + rb'(?:/[^"]*)?"')
 
-        for written in lines_in(path):
-            line = written
+        for line_inside in lines_in(path):
+            line = line_inside
             for inside, outside in folders.items():
                 line = line.replace(inside, outside)
             if only_folder:

@@ -25,7 +25,8 @@ from scoring.evidence.transcripts.events import (
     TranscriptEvents,
     key_of,
 )
-from scoring.evidence.transcripts.observing import AddedLines, Observations
+from scoring.evidence.transcripts.observing import Observations
+from scoring.evidence.transcripts.path_texts import AddedLines
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.files import READ_PLAIN, refuse_special

@@ -60,11 +60,11 @@ class GooseReader(EventReader):
         """Note the sums of a session of which no response states what it used."""
         totals, self._totals = self._totals, {}
         output = count_in(totals, "accumulated_output_tokens")
-        given, reads, writes = _input_of(
+        uncached, reads, writes = _input_of(
             totals, "accumulated_input_tokens", "accumulated_cache_{}_tokens"
         )
-        if self._last_response > self._begins_at and output is not None and given is not None:
-            self.totals(self._begins_at, output, given, reads, writes)
+        if self._last_response > self._begins_at and output is not None and uncached is not None:
+            self.totals(self._begins_at, output, uncached, reads, writes)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read."""
@@ -174,12 +174,13 @@ def _text_of(parts: Sequence[Any]) -> str:
 
 def _input_of(usage: Any, whole: str, part: str) -> tuple[int | None, int, int]:
     """Return the input that was not cached, and what was read from the cache and written to it."""
-    given = count_in(usage, whole)
+    all_input = count_in(usage, whole)
     reads = count_in(usage, part.format("read")) or 0
     writes = count_in(usage, part.format("write")) or 0
-    if given is not None:
-        given = max(given - reads - writes, 0)
-    return given, reads, writes
+    uncached = None
+    if all_input is not None:
+        uncached = max(all_input - reads - writes, 0)
+    return uncached, reads, writes
 
 
 class Goose(Harness):

@@ -7,162 +7,58 @@ written, tests passed, or a commit was made. What is seen of each: docs/EVIDENCE
 """
 
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from itertools import islice
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.claim_texts import claims_tests_pass
 from scoring.evidence.commands.command_writes import (
-    folder_after,
-    maybe_written,
-    with_folders,
     work_trees_added,
 )
-from scoring.evidence.commands.file_writes import rewritten_path
-from scoring.evidence.commands.run_folders import is_elsewhere
-from scoring.evidence.commands.shell import commands_of, is_cut
-from scoring.evidence.commands.shell_command import ShellCommand
-from scoring.evidence.commands.testcommands import TestCommand
+from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict
-from scoring.evidence.commands.verifier_programs import program_names
-from scoring.evidence.transcripts.edits import (
-    Hashes,
-    KnownFiles,
-    lines_of_documents,
-    path_in,
-    with_slashes,
-)
+from scoring.evidence.transcripts.command_effects import note_writes, program_keys, resets_in
+from scoring.evidence.transcripts.edits import with_slashes
 from scoring.evidence.transcripts.events import (
     OBSERVED,
-    TEXT_LIMIT,
-    AgentStarted,
     BreakKind,
     ChatText,
     CommitMade,
     Compaction,
-    Edit,
     Event,
-    LinesWritten,
-    PossibleEdit,
-    ProgramRun,
     Prompt,
     PromptKind,
-    ResetKind,
     TestRun,
     TranscriptEvents,
     TranscriptLine,
-    UnseenEdit,
     UserBreak,
-    WorkReset,
     key_of,
 )
+from scoring.evidence.transcripts.open_calls import (
+    EventPlace,
+    OpenCall,
+    commit_without_sha,
+    keep_effects,
+    run_without_result,
+    runs_elsewhere,
+    with_repository,
+)
+from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines, PathTexts
 from scoring.evidence.transcripts.prompts import asks, said_in
-
-NAMES_OF_A_CALL = 240
-"""How many programs are kept of one call."""
-
-PATHS_OF_A_CALL = 240
-"""How many paths are kept of one call."""
 
 _SHA_DIGITS = 15
 """How many digits of the name of a commit are kept."""
-
-_RESET_KINDS = {
-    "hard": ResetKind.HARD,
-    "paths": ResetKind.PATHS,
-    "revert": ResetKind.REVERT,
-    "amend": ResetKind.AMEND,
-}
 
 _PROMPT_KINDS = {
     "wrong": PromptKind.SAYS_WRONG,
     "report": PromptKind.REPORT,
     "unknown": PromptKind.FOREIGN,
 }
-
-AddedLines = Mapping[str, Hashes]
-"""The lines that an edit adds and takes away, by path."""
-
-NO_LINES: AddedLines = {}
-
-
-@dataclass(slots=True, eq=False)
-class _OpenCall:
-    """A call of a tool that has no result yet.
-
-    Attributes:
-        span: the index of the span of the call.
-        line: the number of the line of the call.
-        key: the key of its id; 0 without one.
-        response: the id of the response that asked for it.
-        asks_user: whether it only asks the user something.
-        starts_agent: whether it starts a sub-agent.
-        does_one_thing: whether its failure means that nothing was done.
-        run: the run of tests in it.
-        has_failed: whether tests in it failed, while it still runs.
-        folder: the folder in which its commands start.
-        commits: the commands that make commits.
-        ended: whether its result was seen, or the call itself was seen before.
-        edits: for each file that it writes, its number and whether by a tool.
-        written: for each such file, its number and what changes of its lines.
-        possible_edits: the numbers of the files that it may write.
-        unseen_edits: the numbers of the files that it changes in an unknown way.
-        resets: what it takes back: how, and the number of the path.
-        programs: the keys of the programs that it runs.
-    """
-
-    span: int
-    line: int
-    key: int
-    response: str | None = None
-    asks_user: bool = False
-    starts_agent: bool = False
-    does_one_thing: bool = False
-    run: TestCommand | None = None
-    has_failed: bool = False
-    folder: str = ""
-    commits: Sequence[git_commands.CommitRequest] = ()
-    ended: bool = False
-    edits: list[tuple[int, bool]] = field(default_factory=list)
-    written: list[tuple[int, Hashes]] = field(default_factory=list)
-    possible_edits: list[int] = field(default_factory=list)
-    unseen_edits: list[int] = field(default_factory=list)
-    resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
-    programs: list[int] = field(default_factory=list)
-
-    def requests(self, count: int) -> list[git_commands.CommitRequest]:
-        """Return the command that made each of ``count`` commits, as far as that is known."""
-        if len(self.commits) == count:
-            return list(self.commits)
-
-        folders = {request.folder for request in self.commits}
-        of_any = git_commands.CommitRequest(
-            folder=folders.pop() if len(folders) == 1 else None,
-            amends=all(request.amends for request in self.commits),
-        )
-        return [of_any] * count
-
-    def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
-        """Return whether all of some folders are outside those of its session."""
-        return bool(folders) and all(
-            folder is not None and is_elsewhere(self.folder, folder, homes) for folder in folders
-        )
-
-    def forget_effects(self) -> None:
-        """Drop what was noted of it as events."""
-        self.edits = []
-        self.written = []
-        self.possible_edits = []
-        self.unseen_edits = []
-        self.resets = []
-        self.programs = []
 
 
 class Observations:
@@ -183,20 +79,20 @@ class Observations:
             tools: the test tools; None: those of the table alone.
         """
         self._tools = tools or TestTools()
-        self.files = KnownFiles()
+        self._paths = PathTexts()
+        self.files = self._paths.files
         self.refused_calls: set[int] = set()
 
         self._span = 0
         self._line = -1
         self._lines: list[TranscriptLine] = []
-        self._texts: dict[str, int] = {}
         self._events: dict[type[Event], list[Any]] = {kind: [] for kind in OBSERVED}
-        self._runs: list[tuple[TestRun, _OpenCall | None]] = []
-        self._commits: list[tuple[CommitMade, _OpenCall | None]] = []
+        self._runs: list[tuple[TestRun, OpenCall | None]] = []
+        self._commits: list[tuple[CommitMade, OpenCall | None]] = []
         self._work_trees: set[str] = set()
 
-        self._open_calls: dict[int, _OpenCall] = {}
-        self._calls_without_id: list[_OpenCall] = []
+        self._open_calls: dict[int, OpenCall] = {}
+        self._calls_without_id: list[OpenCall] = []
         self._response_of_ended: dict[int, int] = {}  # keys of ended calls, and of their responses
         self._failed_before_call: set[int] = set()  # a failure may be written before its call
 
@@ -308,8 +204,8 @@ class Observations:
         """
         opened = self._open(call)
         opened.does_one_thing = True
-        opened.edits = [(path, True) for path in self._path_numbers(paths, folder)]
-        opened.written = self._changes(lines, folder, whole=whole)
+        opened.edits = [(path, True) for path in self._paths.path_numbers(paths, folder)]
+        opened.written = self._paths.changes(lines, folder, whole=whole)
         return opened.key
 
     def command(
@@ -340,10 +236,10 @@ class Observations:
         if self._tools.may_run(text):
             opened.run = self._tools.run_of(commands, text)
 
-        self._note_writes(opened, commands, text)
+        note_writes(opened, commands, text, self._paths)
         if patched:
-            opened.edits += [(path, True) for path in self._path_numbers(patched, folder)]
-            opened.written += self._changes(lines, folder, whole=False)
+            opened.edits += [(path, True) for path in self._paths.path_numbers(patched, folder)]
+            opened.written += self._paths.changes(lines, folder, whole=False)
 
         if "worktree" in text:
             for command in commands:
@@ -351,9 +247,9 @@ class Observations:
                     self._work_trees.add(posixpath.join(folder, path))
         if git_commands.MAY_COMMIT.search(text):
             opened.commits = git_commands.commit_requests(commands)
-            opened.resets = self._resets_in(commands, folder)
+            opened.resets = resets_in(commands, folder, self._paths)
 
-        opened.programs = _program_keys(commands)
+        opened.programs = program_keys(commands)
         return opened.key
 
     def result(self, call: str | None, failed: bool | None, output: Callable[[], str]) -> int:
@@ -388,7 +284,7 @@ class Observations:
             self._note_commits(opened, text, failed)
 
         undone = failed is True and opened.does_one_thing
-        _keep_effects(self._events, opened, _Place(self._span, self._line), undone=undone)
+        keep_effects(self._events, opened, EventPlace(self._span, self._line), undone=undone)
         opened.forget_effects()
         if not (opened.run or opened.commits or opened.asks_user):
             del self._open_calls[key]
@@ -440,8 +336,8 @@ class Observations:
         Returns:
             The same events.
         """
-        observed = {kind: list(found) for kind, found in self._events.items()}
-        texts = dict(self._texts)
+        observed = {kind: list(noted) for kind, noted in self._events.items()}
+        texts = dict(self._paths.texts)
         runs = list(self._runs)
         commits = list(self._commits)
         for opened in (*self._open_calls.values(), *self._calls_without_id):
@@ -449,18 +345,18 @@ class Observations:
                 continue
             if opened.run:
                 label = texts.setdefault(opened.run.label, len(texts))
-                runs.append((_run_without_result(opened, label), opened))
+                runs.append((run_without_result(opened, label), opened))
             if opened.commits:
-                commits.append((_commit_without_sha(opened, opened.span, opened.line), None))
+                commits.append((commit_without_sha(opened, opened.span, opened.line), None))
             undone = opened.does_one_thing and opened.key in self._failed_before_call
-            _keep_effects(observed, opened, _Place(opened.span, opened.line), undone=undone)
+            keep_effects(observed, opened, EventPlace(opened.span, opened.line), undone=undone)
 
         homes = self._homes(events)
-        observed[TestRun] = [run for run, call in runs if not _runs_elsewhere(call, homes)]
-        observed[CommitMade] = [_with_repository(made, call, homes) for made, call in commits]
+        observed[TestRun] = [run for run, call in runs if not runs_elsewhere(call, homes)]
+        observed[CommitMade] = [with_repository(commit, call, homes) for commit, call in commits]
 
-        for kind, found in observed.items():
-            events.put(kind, sorted(found, key=attrgetter("line")))
+        for kind, observed_events in observed.items():
+            events.put(kind, sorted(observed_events, key=attrgetter("line")))
         events.lines = sorted(self._lines)
         events.texts = list(texts)
         events.begins_session = begins_session
@@ -476,11 +372,11 @@ class Observations:
     def _note(self, event_type: type[Event], /, **fields: Any) -> None:
         self._events[event_type].append(event_type(self._span, self._line, **fields))
 
-    def _open(self, call: str | None) -> _OpenCall:
+    def _open(self, call: str | None) -> OpenCall:
         """Begin a call. One that was written before counts as it was the first time."""
         self._has_worked = True
         self._idle = False
-        opened = _OpenCall(self._span, self._line, _call_key(call), self._response)
+        opened = OpenCall(self._span, self._line, _call_key(call), self._response)
         if not call:
             self._calls_without_id.append(opened)
         elif opened.key in self._open_calls or opened.key in self._response_of_ended:
@@ -488,41 +384,6 @@ class Observations:
         else:
             self._open_calls[opened.key] = opened
         return opened
-
-    def _note_writes(self, opened: _OpenCall, commands: Sequence[ShellCommand], text: str) -> None:
-        """Note which files commands write, may write, and change in an unknown way."""
-        placed = list(with_folders(commands, opened.folder))
-        written = [
-            posixpath.join(folder, path) for command, folder in placed for path in command.writes
-        ]
-        possible = list(dict.fromkeys(maybe_written(commands, opened.folder, text)))
-        if is_cut(text, commands) or max(len(written), len(possible)) > PATHS_OF_A_CALL:
-            possible = ["$"]
-        unseen = []
-        for command, folder in placed:
-            path = rewritten_path(command.words) if command.words else ""
-            if path:
-                unseen.append(posixpath.join(folder, path))
-
-        opened.edits = [(path, False) for path in self._path_numbers(written)]
-        opened.possible_edits = self._path_numbers(possible)
-        if written:
-            documents = lines_of_documents(text, written)
-            opened.written = self._changes(documents, "", whole=">>" not in text)
-        opened.unseen_edits = self._path_numbers(unseen)
-
-    def _resets_in(
-        self, commands: Sequence[ShellCommand], folder: str
-    ) -> list[tuple[ResetKind, int | None]]:
-        resets: list[tuple[ResetKind, int | None]] = []
-        for reset in git_commands.resets(commands):
-            kind = _RESET_KINDS[reset.kind]
-            paths = self._path_numbers(reset.paths, folder_after(commands, folder))
-            if paths:
-                resets += [(kind, path) for path in paths]
-            else:
-                resets.append((kind, None))
-        return resets
 
     def _result_without_call(self, key: int, failed: bool | None, text: str) -> None:
         """Note a result whose call is in another file, or follows: it may show what was called."""
@@ -545,7 +406,7 @@ class Observations:
             self._runs.append((run, None))
         self._note_unrequested_commits(key, text)
 
-    def _note_run(self, opened: _OpenCall, verdict: TestVerdict) -> None:
+    def _note_run(self, opened: OpenCall, verdict: TestVerdict) -> None:
         assert opened.run is not None
         if opened.run.folder is None:
             verdict = TestVerdict()  # it is not known which code was tested
@@ -554,7 +415,7 @@ class Observations:
             self._line,
             call=opened.key,
             ended=True,
-            command=self._text_number(opened.run.label),
+            command=self._paths.number(opened.run.label),
             passed=verdict.passed,
             passed_tests=verdict.passed_tests,
             failed_tests=verdict.failed_tests,
@@ -562,11 +423,11 @@ class Observations:
         )
         self._runs.append((run, opened))
 
-    def _note_commits(self, opened: _OpenCall, text: str, failed: bool | None) -> None:
+    def _note_commits(self, opened: OpenCall, text: str, failed: bool | None) -> None:
         """Note the commits that a call made, or that it may have made some and printed none."""
         lines = git_commands.commits_printed(opened.commits, text)
         for line, request in zip(lines, opened.requests(len(lines)), strict=True):
-            made = CommitMade(
+            commit = CommitMade(
                 self._span,
                 self._line,
                 call=opened.key,
@@ -577,23 +438,23 @@ class Observations:
                 other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
                 folder=self._folder_number(opened, request),
             )
-            self._commits.append((made, opened))
+            self._commits.append((commit, opened))
         if not lines and not failed:
-            made = _commit_without_sha(opened, self._span, self._line)
+            commit = commit_without_sha(opened, self._span, self._line)
             folder = self._folder_number(opened, opened.requests(1)[0])
-            self._commits.append((msgspec.structs.replace(made, folder=folder), opened))
+            self._commits.append((msgspec.structs.replace(commit, folder=folder), opened))
 
-    def _folder_number(self, opened: _OpenCall, request: git_commands.CommitRequest) -> int | None:
+    def _folder_number(self, opened: OpenCall, request: git_commands.CommitRequest) -> int | None:
         """Return the number of the folder in which commits were made, where that is known."""
         if request.folder is None:
             return None
         folder = posixpath.normpath(posixpath.join(opened.folder, request.folder))
-        return self._text_number(folder) if folder.startswith("/") else None
+        return self._paths.number(folder) if folder.startswith("/") else None
 
     def _note_unrequested_commits(self, key: int, text: str) -> None:
         """Note the commits that a result shows whose call is in another file, or follows."""
         for line in git_commands.commit_lines(text):
-            made = CommitMade(
+            commit = CommitMade(
                 self._span,
                 self._line,
                 call=key,
@@ -603,128 +464,7 @@ class Observations:
                 amends=False,
                 other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
             )
-            self._commits.append((made, None))
-
-    def _path_numbers(self, paths: Iterable[str], folder: str = "") -> list[int]:
-        """Return the numbers of paths, each once, as many as are kept of one call."""
-        named = islice((path for path in paths if path), PATHS_OF_A_CALL)
-        numbers = dict.fromkeys(self._text_number(path_in(folder, path)) for path in named)
-        return [number for number in numbers if number is not None]
-
-    def _changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[tuple[int, Hashes]]:
-        """Return for each file its number and what changes of its lines.
-
-        Args:
-            lines: what a call writes, by path.
-            folder: where relative paths begin.
-            whole: whether ``lines`` are all lines of the files.
-        """
-        changes: dict[str, Hashes] = {}
-        for name, hashes in islice(lines.items(), PATHS_OF_A_CALL):
-            path = path_in(folder, name)
-            changes[path] = self.files.change(path, hashes, whole)
-
-        numbered = []
-        for path, change in changes.items():
-            if not change:
-                continue
-            number = self._text_number(path)
-            if number is not None:
-                numbered.append((number, change))
-        return numbered
-
-    def _text_number(self, text: str) -> int | None:
-        """Return the number of a text, or None where it is too long to be kept."""
-        if len(text) > TEXT_LIMIT:
-            return None
-        return self._texts.setdefault(text, len(self._texts))
-
-
-class _Place(NamedTuple):
-    """Where an event is: the index of its span, and the number of its line."""
-
-    span: int
-    line: int
-
-
-def _keep_effects(
-    events: dict[type[Event], list[Any]], opened: _OpenCall, ended: _Place, *, undone: bool
-) -> None:
-    """Note what a call did as events.
-
-    Args:
-        events: where to.
-        opened: the call.
-        ended: where its result is: files are written there.
-        undone: whether the call came to nothing, so that only the programs ran.
-    """
-    for program in opened.programs:
-        events[ProgramRun].append(ProgramRun(opened.span, opened.line, program))
-    if undone:
-        return
-
-    for path, by_tool in opened.edits:
-        events[Edit].append(Edit(ended.span, ended.line, path, by_tool))
-    for path, hashes in opened.written:
-        events[LinesWritten].append(LinesWritten(ended.span, ended.line, path, hashes))
-    for path in opened.possible_edits:
-        events[PossibleEdit].append(PossibleEdit(ended.span, ended.line, path))
-    for path in opened.unseen_edits:
-        events[UnseenEdit].append(UnseenEdit(ended.span, ended.line, path))
-    for kind, reset_path in opened.resets:
-        events[WorkReset].append(WorkReset(opened.span, opened.line, kind, reset_path))
-    if opened.starts_agent:
-        events[AgentStarted].append(AgentStarted(opened.span, opened.line))
-
-
-def _run_without_result(opened: _OpenCall, label: int) -> TestRun:
-    return TestRun(
-        opened.span,
-        opened.line,
-        call=opened.key,
-        ended=False,
-        command=label,
-        passed=False if opened.has_failed else None,
-        passed_tests=None,
-        failed_tests=None,
-        called_at=opened.line,
-    )
-
-
-def _commit_without_sha(opened: _OpenCall, span: int, line: int) -> CommitMade:
-    return CommitMade(
-        span,
-        line,
-        call=opened.key,
-        sha="",
-        subject=0,
-        called_at=opened.line,
-        amends=opened.requests(1)[0].amends,
-        other_repository=False,
-    )
-
-
-def _runs_elsewhere(call: _OpenCall | None, homes: Collection[str]) -> bool:
-    """Return whether the run of tests of a call is known to test another project."""
-    return call is not None and call.run is not None and call.is_elsewhere([call.run.folder], homes)
-
-
-def _with_repository(
-    made: CommitMade, call: _OpenCall | None, homes: Collection[str]
-) -> CommitMade:
-    """Return a commit, marked where its call worked outside the folders of the session."""
-    if call is None or not call.is_elsewhere([request.folder for request in call.commits], homes):
-        return made
-    return msgspec.structs.replace(made, other_repository=True)
-
-
-def _program_keys(commands: Iterable[ShellCommand]) -> list[int]:
-    """Return the keys of the programs that commands run, each once, as many as are kept."""
-    names: list[str] = []
-    for command in commands:
-        if command.words and not command.defines_function:
-            names += program_names(command.words)
-    return [key_of(name) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]
+            self._commits.append((commit, None))
 
 
 def _call_key(call: str | None) -> int:

@@ -1,0 +1,74 @@
+"""What shell commands do to files, as a call notes it until its result comes."""
+
+import posixpath
+from collections.abc import Iterable, Sequence
+
+from scoring.evidence.commands import git_commands
+from scoring.evidence.commands.command_writes import folder_after, maybe_written, with_folders
+from scoring.evidence.commands.file_writes import rewritten_path
+from scoring.evidence.commands.shell import is_cut
+from scoring.evidence.commands.shell_command import ShellCommand
+from scoring.evidence.commands.verifier_programs import program_names
+from scoring.evidence.transcripts.edits import lines_of_documents
+from scoring.evidence.transcripts.events import ResetKind, key_of
+from scoring.evidence.transcripts.open_calls import OpenCall
+from scoring.evidence.transcripts.path_texts import PATHS_OF_A_CALL, PathTexts
+
+NAMES_OF_A_CALL = 240
+"""How many programs are kept of one call."""
+
+_RESET_KINDS = {
+    "hard": ResetKind.HARD,
+    "paths": ResetKind.PATHS,
+    "revert": ResetKind.REVERT,
+    "amend": ResetKind.AMEND,
+}
+
+
+def note_writes(
+    opened: OpenCall, commands: Sequence[ShellCommand], text: str, paths: PathTexts
+) -> None:
+    """Note which files commands write, may write, and change in an unknown way."""
+    placed = list(with_folders(commands, opened.folder))
+    targets: list[str] = []
+    for command, folder in placed:
+        targets += [posixpath.join(folder, path) for path in command.writes]
+    possible = list(dict.fromkeys(maybe_written(commands, opened.folder, text)))
+    if is_cut(text, commands) or max(len(targets), len(possible)) > PATHS_OF_A_CALL:
+        possible = ["$"]
+    unseen = []
+    for command, folder in placed:
+        path = rewritten_path(command.words) if command.words else ""
+        if path:
+            unseen.append(posixpath.join(folder, path))
+
+    opened.edits = [(path, False) for path in paths.path_numbers(targets)]
+    opened.possible_edits = paths.path_numbers(possible)
+    if targets:
+        documents = lines_of_documents(text, targets)
+        opened.written = paths.changes(documents, "", whole=">>" not in text)
+    opened.unseen_edits = paths.path_numbers(unseen)
+
+
+def resets_in(
+    commands: Sequence[ShellCommand], folder: str, paths: PathTexts
+) -> list[tuple[ResetKind, int | None]]:
+    """Return what commands take back: how, and the number of the path, None without one."""
+    resets: list[tuple[ResetKind, int | None]] = []
+    for reset in git_commands.resets(commands):
+        kind = _RESET_KINDS[reset.kind]
+        numbers = paths.path_numbers(reset.paths, folder_after(commands, folder))
+        if numbers:
+            resets += [(kind, number) for number in numbers]
+        else:
+            resets.append((kind, None))
+    return resets
+
+
+def program_keys(commands: Iterable[ShellCommand]) -> list[int]:
+    """Return the keys of the programs that commands run, each once, as many as are kept."""
+    names: list[str] = []
+    for command in commands:
+        if command.words and not command.defines_function:
+            names += program_names(command.words)
+    return [key_of(name) for name in dict.fromkeys(names[:NAMES_OF_A_CALL])]

@@ -1,0 +1,177 @@
+"""Calls of tools that wait for their results, and what becomes of them as events."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from scoring.evidence.commands.git_commands import CommitRequest
+from scoring.evidence.commands.run_folders import is_elsewhere
+from scoring.evidence.commands.testcommands import TestCommand
+from scoring.evidence.transcripts.edits import Hashes
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    CommitMade,
+    Edit,
+    Event,
+    LinesWritten,
+    PossibleEdit,
+    ProgramRun,
+    ResetKind,
+    TestRun,
+    UnseenEdit,
+    WorkReset,
+)
+
+
+@dataclass(slots=True, eq=False)
+class OpenCall:
+    """A call of a tool that has no result yet.
+
+    Attributes:
+        span: the index of the span of the call.
+        line: the number of the line of the call.
+        key: the key of its id; 0 without one.
+        response: the id of the response that asked for it.
+        asks_user: whether it only asks the user something.
+        starts_agent: whether it starts a sub-agent.
+        does_one_thing: whether its failure means that nothing was done.
+        run: the run of tests in it.
+        has_failed: whether tests in it failed, while it still runs.
+        folder: the folder in which its commands start.
+        commits: the commands that make commits.
+        ended: whether its result was seen, or the call itself was seen before.
+        edits: for each file that it writes, its number and whether by a tool.
+        written: for each such file, its number and what changes of its lines.
+        possible_edits: the numbers of the files that it may write.
+        unseen_edits: the numbers of the files that it changes in an unknown way.
+        resets: what it takes back: how, and the number of the path.
+        programs: the keys of the programs that it runs.
+    """
+
+    span: int
+    line: int
+    key: int
+    response: str | None = None
+    asks_user: bool = False
+    starts_agent: bool = False
+    does_one_thing: bool = False
+    run: TestCommand | None = None
+    has_failed: bool = False
+    folder: str = ""
+    commits: Sequence[CommitRequest] = ()
+    ended: bool = False
+    edits: list[tuple[int, bool]] = field(default_factory=list)
+    written: list[tuple[int, Hashes]] = field(default_factory=list)
+    possible_edits: list[int] = field(default_factory=list)
+    unseen_edits: list[int] = field(default_factory=list)
+    resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
+    programs: list[int] = field(default_factory=list)
+
+    def requests(self, count: int) -> list[CommitRequest]:
+        """Return the command that made each of ``count`` commits, as far as that is known."""
+        if len(self.commits) == count:
+            return list(self.commits)
+
+        folders = {request.folder for request in self.commits}
+        of_any = CommitRequest(
+            folder=folders.pop() if len(folders) == 1 else None,
+            amends=all(request.amends for request in self.commits),
+        )
+        return [of_any] * count
+
+    def is_elsewhere(self, folders: Sequence[str | None], homes: Collection[str]) -> bool:
+        """Return whether all of some folders are outside those of its session."""
+        return bool(folders) and all(
+            folder is not None and is_elsewhere(self.folder, folder, homes) for folder in folders
+        )
+
+    def forget_effects(self) -> None:
+        """Drop what was noted of it as events."""
+        self.edits = []
+        self.written = []
+        self.possible_edits = []
+        self.unseen_edits = []
+        self.resets = []
+        self.programs = []
+
+
+class EventPlace(NamedTuple):
+    """Where an event is: the index of its span, and the number of its line."""
+
+    span: int
+    line: int
+
+
+def keep_effects(
+    events: dict[type[Event], list[Any]], opened: OpenCall, ended: EventPlace, *, undone: bool
+) -> None:
+    """Note what a call did as events.
+
+    Args:
+        events: where to.
+        opened: the call.
+        ended: where its result is: files are written there.
+        undone: whether the call came to nothing, so that only the programs ran.
+    """
+    for program in opened.programs:
+        events[ProgramRun].append(ProgramRun(opened.span, opened.line, program))
+    if undone:
+        return
+
+    for path, by_tool in opened.edits:
+        events[Edit].append(Edit(ended.span, ended.line, path, by_tool))
+    for path, hashes in opened.written:
+        events[LinesWritten].append(LinesWritten(ended.span, ended.line, path, hashes))
+    for path in opened.possible_edits:
+        events[PossibleEdit].append(PossibleEdit(ended.span, ended.line, path))
+    for path in opened.unseen_edits:
+        events[UnseenEdit].append(UnseenEdit(ended.span, ended.line, path))
+    for kind, reset_path in opened.resets:
+        events[WorkReset].append(WorkReset(opened.span, opened.line, kind, reset_path))
+    if opened.starts_agent:
+        events[AgentStarted].append(AgentStarted(opened.span, opened.line))
+
+
+def run_without_result(opened: OpenCall, label: int) -> TestRun:
+    """Return the run of tests of a call without a result, by the number of its label."""
+    return TestRun(
+        opened.span,
+        opened.line,
+        call=opened.key,
+        ended=False,
+        command=label,
+        passed=False if opened.has_failed else None,
+        passed_tests=None,
+        failed_tests=None,
+        called_at=opened.line,
+    )
+
+
+def commit_without_sha(opened: OpenCall, span: int, line: int) -> CommitMade:
+    """Return the commit that a call may have made, of which it printed nothing."""
+    return CommitMade(
+        span,
+        line,
+        call=opened.key,
+        sha="",
+        subject=0,
+        called_at=opened.line,
+        amends=opened.requests(1)[0].amends,
+        other_repository=False,
+    )
+
+
+def runs_elsewhere(call: OpenCall | None, homes: Collection[str]) -> bool:
+    """Return whether the run of tests of a call is known to test another project."""
+    return call is not None and call.run is not None and call.is_elsewhere([call.run.folder], homes)
+
+
+def with_repository(
+    commit: CommitMade, call: OpenCall | None, homes: Collection[str]
+) -> CommitMade:
+    """Return a commit, marked where its call worked outside the folders of the session."""
+    if call is None or not call.is_elsewhere([request.folder for request in call.commits], homes):
+        return commit
+    return msgspec.structs.replace(commit, other_repository=True)
