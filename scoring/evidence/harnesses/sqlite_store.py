@@ -44,7 +44,7 @@ def opened_database(path: Path) -> Iterator[Ask]:
             database.set_progress_handler(lambda: monotonic() > end, _STEPS)
             database.execute("BEGIN")
             yield database.execute
-    except sqlite3.Error as e:
+    except (sqlite3.Error, UnicodeError) as e:  # names in a damaged file may be of any bytes
         raise OSError(errno.EBADMSG, f"no database that can be read ({e})") from None
 
 

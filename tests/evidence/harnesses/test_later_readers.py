@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -21,8 +22,12 @@ from helpers.story import (
     read_anyhow,
 )
 
+from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.harnesses.antigravity import Antigravity
+from scoring.evidence.harnesses.readers import HARNESSES as READ
+from scoring.evidence.harnesses.reading import Reading
 from scoring.evidence.transcripts.events import Compaction, Prompt, Response, TranscriptEvents
+from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
 TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "run": "Bash", "refused": "Bash"}
 NOT_STOPPED = {"breaks": [1]}
@@ -486,6 +491,18 @@ class TestGoose:
             database.commit()
         found = seen(events_of(path, "goose"))
         assert (found["edits"], found["runs"]) == (FOUND["edits"][:1], [False])
+
+    @pytest.mark.parametrize("seed", range(12))
+    def test_a_damaged_database_costs_a_message_at_most(self, tmp_path: Path, seed: int) -> None:
+        path = goose(tmp_path, STORY)
+        damage = Random(seed)
+        content = bytearray(path.read_bytes())
+        for _ in range(30):
+            content[damage.randrange(len(content))] = damage.randrange(256)
+        path.write_bytes(content[: damage.randrange(len(content)) if seed % 2 else None])
+
+        transcript = TranscriptFile(str(path), whole=True, store=True)
+        assert len(Reading(READ, Tools).read(transcript).warnings) <= 1
 
 
 class TestKimi:
