@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
-from scoring.cli.output import reply
+from scoring.cli.output import progress, reply
 from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.errors import OptionError
 from scoring.evidence.rules import ATTRIBUTED
@@ -64,7 +64,8 @@ def command(
         "until": period.last.isoformat() if period else None,
     }
     if everything:
-        used = used_by_sessions(sources(settings, ATTRIBUTED))
+        with progress("Reading transcripts and git"):
+            used = used_by_sessions(sources(settings, ATTRIBUTED))
         with stored_prices(cache_dir_of(settings)):
             value["everything"] = cost.everything(used, period, zone)
         reply(settings.json, value, cost.everything_page(value))
@@ -72,7 +73,8 @@ def command(
 
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
-    book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+    with progress("Reading transcripts and git"):
+        book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)

@@ -25,7 +25,7 @@ from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.outcomes.spending import Spending
 
 NO_REPOSITORY = "no repository"
-"""The name for work that is in no repository of this machine, as far as that can be told."""
+"""The name for work that no repository of this machine is known to have."""
 
 
 class UsedBySession(NamedTuple):
@@ -61,7 +61,10 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
     files = _files_of(sessions)
     owners = {id(file): [""] * len(file.numbers) for file in files}
     _claim(files, owners, _name_of(own))
-    shas = {commit.sha for session in sessions for commit in session.made}
+    shas: set[str] = set()
+    for session in sessions:
+        shas.update(commit.sha for commit in session.made)
+
     for repository in _other_repositories(files, own):
         for file in files:
             file.here = bytearray()
@@ -143,7 +146,7 @@ def _name_of(repository: GitRepository) -> str:
 
 
 def _claim(files: Iterable[File], owners: Mapping[int, list[str]], name: str) -> None:
-    """Give the lines that are marked, and that nobody has yet, to a repository."""
+    """Give the lines that are marked to a repository, where no other one has them."""
     for file in files:
         names = owners[id(file)]
         for index, is_here in enumerate(file.here):
@@ -152,7 +155,7 @@ def _claim(files: Iterable[File], owners: Mapping[int, list[str]], name: str) ->
 
 
 def _other_repositories(files: Iterable[File], own: GitRepository) -> list[GitRepository]:
-    """Return the repositories of the folders in which sessions worked, but for one."""
+    """Return the repositories of the folders in which sessions worked, without their own one."""
     tops: set[Path] = set()
     for file in files:
         for span in file.events.spans:
@@ -177,7 +180,7 @@ def _count(
     """Return what the lines of each repository and session used."""
     for file in files:
         file.here = bytearray(b"\1") * len(file.numbers)
-    lines = 1 + max((line for file in files for line in file.ids), default=-1)
+    lines = 1 + max((max(file.ids, default=-1) for file in files), default=-1)
     count_once(files, lines, order_lines(sessions))
 
     parts = array("q", [-1]) * lines

@@ -6,6 +6,7 @@ Costs are in US dollars. A number that is not known is None, never 0.
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -102,7 +103,7 @@ class Spending(Frozen, frozen=True, dict=True):
     def charges(self) -> list[Charge]:
         """What each part of ``spent`` cost. Empty where nothing has a price."""
         if self.parts:
-            return [charge for part in self.parts for charge in part.charges]
+            return list(chain.from_iterable(part.charges for part in self.parts))
         if not self.has_price or self.source == "lines":  # a response counts once for each line
             return []
         return [Charge(spent, price(spent, self.ended)) for spent in self.spent]

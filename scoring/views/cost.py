@@ -223,31 +223,42 @@ def everything(
         period: as for :func:`expenses`.
         zone: as for :func:`expenses`.
     """
-    groups: dict[str, dict[str, list[tuple[UsedBySession, Charge]]]] = {}
+    groups: dict[str, dict[str, list[_Paid]]] = {}
     for use in used:
         for charge in use.spending.charges:
             if not _is_in(_day_of(charge, None, zone), period):
                 continue
-            names = {"repository": use.repository, "harness": use.session[0]}
-            for kind, name in (*names.items(), ("model", charge.model), ("all", "all")):
-                groups.setdefault(kind, {}).setdefault(name, []).append((use, charge))
+            names = {
+                "repository": use.repository,
+                "harness": use.session[0],
+                "model": charge.model,
+                "all": "all",
+            }
+            for kind, name in names.items():
+                groups.setdefault(kind, {}).setdefault(name, []).append(_Paid(use, charge))
 
-    return {
-        kind: sorted(
-            (_machine_sum(name, paid) for name, paid in named.items()),
-            key=lambda one: (-(one["cost"] or 0.0), one["name"]),
-        )
-        for kind, named in groups.items()
-    }
+    sums_by_kind = {}
+    for kind, by_name in groups.items():
+        sums = [_machine_sum(name, paid) for name, paid in by_name.items()]
+        sums.sort(key=lambda group: (-(group["cost"] or 0.0), group["name"]))
+        sums_by_kind[kind] = sums
+    return sums_by_kind
 
 
-def _machine_sum(name: str, paid: Sequence[tuple[UsedBySession, Charge]]) -> dict[str, Any]:
-    unpriced = [charge for _, charge in paid if charge.cost is None]
+class _Paid(NamedTuple):
+    """What a session paid for some responses at one price."""
+
+    use: UsedBySession
+    charge: Charge
+
+
+def _machine_sum(name: str, paid: Sequence[_Paid]) -> dict[str, Any]:
+    unpriced = [part.charge for part in paid if part.charge.cost is None]
     return {
         "name": name or "unknown",
-        "cost": sum_of_known(charge.cost for _, charge in paid),
-        "sessions": len({use.session for use, _ in paid}),
-        "responses": sum(charge.spent.responses for _, charge in paid),
+        "cost": sum_of_known(part.charge.cost for part in paid),
+        "sessions": len({part.use.session for part in paid}),
+        "responses": sum(part.charge.spent.responses for part in paid),
         "unpriced_responses": sum(charge.spent.responses for charge in unpriced),
     }
 
@@ -273,9 +284,9 @@ def everything_page(value: dict[str, Any]) -> Iterator[Block]:
             Column("WITHOUT A PRICE", right=True),
         )
         rows = []
-        for one in value["everything"][kind]:
-            counts = (one["sessions"], one["responses"], one["unpriced_responses"])
-            rows.append((one["name"], cost_text(one["cost"]), *counts))
+        for group in value["everything"][kind]:
+            counts = (group["sessions"], group["responses"], group["unpriced_responses"])
+            rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
         yield Table(columns, rows)
 
 

@@ -499,7 +499,8 @@ def _items_of(message: _Message) -> list[_Item]:
 
 def _response_of(place: _LinePlace, line: _Line, message: _Message, usage: _Usage) -> Response:
     """Return the copy of a response that a line holds."""
-    services = (text_in(value_of(usage.speed)), text_in(value_of(usage.service_tier)))
+    speed = text_in(value_of(usage.speed))
+    tier = text_in(value_of(usage.service_tier))
     server_tools = _ServerTools()
     if usage.server_tool_use is not UNSET:
         server_tools = value_of(usage.server_tool_use, _server_tools_decoder, server_tools)
@@ -517,7 +518,7 @@ def _response_of(place: _LinePlace, line: _Line, message: _Message, usage: _Usag
         cache_reads=usage.cache_read_input_tokens or 0,
         cache_writes=usage.cache_creation_input_tokens or 0,
         cache_writes_1h=_for_an_hour(usage),
-        service=special_service(*services),
+        service=special_service(speed, tier),
         web_searches=server_tools.web_search_requests or 0,
         apart=_billed_apart(usage.iterations, message.model),
     )

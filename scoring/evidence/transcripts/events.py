@@ -92,7 +92,7 @@ class Response(Event, frozen=True):
         cache_writes_1h: those of ``cache_writes`` that are kept for an hour.
         service: how it was served where that has a price of its own, such as ``fast``, or "".
         web_searches: how many searches of the web the provider made for it.
-        apart: what was used for it beside these tokens.
+        apart: what was used for it that these tokens leave out.
     """
 
     id: int
