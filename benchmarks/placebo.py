@@ -197,7 +197,7 @@ def main(arguments: list[str]) -> int:
     for repository in options.repositories:
         work = work_of(repository)
         print(f"{repository.resolve().name}: {len(work.rows)} units\n")
-        heads = ("figure", "compared", "95 % interval without 0", "told")
+        heads = ("figure", "compared", "95 % interval without 0", "verdict")
         print(markdown(heads, false_alarms(work, options.splits)), "\n")
 
         found = []

@@ -75,7 +75,7 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
                     return Other(kind, name)
 
     models = sorted({row.values["model"] for row in rows if row.values["model"]})
-    similar = [model for model in models if wanted in model.casefold()]
+    similar = [model for model in models if wanted and wanted in model.casefold()]
     if len(similar) == 1:
         return Other("model", similar[0])
     if similar:

@@ -179,6 +179,7 @@ class TestSides:
                 "2026-13",
                 "name a month (2026-05), an author, or a harness or model that worked here",
             ),
+            ("", "name a month"),
             ("nobody", "claude, codex, claude-opus-4-5"),
         ],
     )
