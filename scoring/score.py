@@ -14,7 +14,7 @@ from rubric.model import EVIDENCE_ATTRIBUTED, EVIDENCE_REFERENCE
 from scoring.errors import LogError, silent
 from scoring.evidence.facts import Evidence, IterationFacts, KeptEvidence
 from scoring.evidence.git.facts import Trunk
-from scoring.evidence.kept_answers import AnswerStore
+from scoring.evidence.kept_answers import Answers, AnswerStore
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
@@ -212,13 +212,15 @@ def score_iterations(
     profile = meter_profile(*rubrics, observe=observe)
     reads_labels = labels or labels_vote(*rubrics)
 
-    def scored(record: IterationRecord, evidence: Evidence) -> tuple[ScoredIteration, ...]:
+    def scored(
+        record: IterationRecord, evidence: Evidence, answers: Answers | None = None
+    ) -> tuple[ScoredIteration, ...]:
         inputs = ""
         if sources.cache_dir:
             # taken before the files are read, so that a change after it shows
             inputs = inputs_of(record, evidence, log_dir, wanted)
 
-        facts = evidence.of(record)
+        facts = evidence.of(record, answers)
         provenance = None
         if sources.rules.as_observed:
             provenance = provenance_of(facts)
@@ -253,13 +255,13 @@ def score_iterations(
                     continue
 
                 record = records[index]
-                row = scored(record, evidence)
+                answers = evidence.answers(record)
                 if not is_watched:
                     store.watch(evidence.watched())
                     is_watched = True
                 if _may_be_kept(record, sources):
-                    store.put(number, evidence.answers(record))
-                yield row
+                    store.put(number, answers)
+                yield scored(record, evidence, answers)
 
 
 def _may_be_kept(record: IterationRecord, sources: Sources) -> bool:

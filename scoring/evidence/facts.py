@@ -153,8 +153,13 @@ class Evidence:
                 return git
             count *= _ENTRIES_BEFORE
 
-    def of(self, record: IterationRecord) -> IterationFacts:
-        """Return what evidence says of one iteration."""
+    def of(self, record: IterationRecord, answers: Answers | None = None) -> IterationFacts:
+        """Return what evidence says of one iteration.
+
+        Args:
+            record: the entry.
+            answers: what :meth:`answers` said of it; None asks.
+        """
         iteration = record.iteration
         rules = self.sources.rules
         # Without a folder no artifact exists.
@@ -164,7 +169,8 @@ class Evidence:
         places: list[str] = []
         if rules.as_observed:
             places = [artifact_place(repo_dir, path) for path in artifacts]
-        answers = self.answers(record)
+        if answers is None:
+            answers = self.answers(record)
 
         return IterationFacts(
             record=record,

@@ -159,6 +159,7 @@ class AnswerStore:
         self._key = _key_of(sources, log_dir) if sources.cache_dir else b""
         self._begun = time.time_ns()
         self._state: bytes | None = None
+        self._kept: set[bytes] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -190,18 +191,24 @@ class AnswerStore:
         if not self._store.keeps or os.path.exists(f"{watched.repository}/objects/info/alternates"):
             return
         self._state = watched.state(settled_at=self._begun)
-        if self._state is not None:
-            kept = _KeptState(watched, self._state)
-            self._store.put("answer", self._key, b"", msgspec.msgpack.encode(kept))
+        if self._state is None:
+            return
+
+        kept = _KeptState(watched, self._state)
+        self._store.put("answer", self._key, b"", msgspec.msgpack.encode(kept))
+        for key, stamp in self._store.get_all("answer", self._key):
+            if stamp == self._state:
+                self._kept.add(key)
 
     def put(self, iteration: int, answers: Answers) -> None:
         """Keep what was said of an iteration."""
-        if self._state is None:
+        key = self._key_of(iteration)
+        if self._state is None or key in self._kept:
             return
         # msgpack has no text that is not UTF-8 and no number of more than 64 bits.
         with contextlib.suppress(UnicodeEncodeError, OverflowError):
             value = msgspec.msgpack.encode(answers, enc_hook=os.fspath)
-            self._store.put("answer", self._key_of(iteration), self._state, value)
+            self._store.put("answer", key, self._state, value)
 
     def _key_of(self, iteration: int) -> bytes:
         return self._key + str(iteration).encode()
