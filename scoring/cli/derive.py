@@ -54,6 +54,11 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
     "--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches."
 )
 @click.option(
+    "--assisted",
+    is_flag=True,
+    help="Also commits that only say that an agent assisted: Assisted-by, Generated with.",
+)
+@click.option(
     "--jobs",
     type=PATH,
     metavar="DIR",
@@ -70,11 +75,11 @@ def command(
     """Write an entry for every commit of an agent that has none.
 
     A commit is an agent's when it names a checkpoint, when a transcript shows a session making
-    it, or when an agent is its co-author. Looks at the commits of the trunk, without merges, and
-    at work that is on no trunk: on any branch, in checkpoints that no commit names, and in
-    transcripts alone. An entry says what git and the session show, and claims nothing. Never
-    changes an entry that exists. In a repository without settings and log, also writes the
-    settings that init would write.
+    it, or when an agent is its author, committer or co-author. Looks at the commits of the trunk,
+    without merges, and at work that is on no trunk: on any branch, in checkpoints that no commit
+    names, and in transcripts alone. An entry says what git and the session show, and claims
+    nothing. Never changes an entry that exists. In a repository without settings and log, also
+    writes the settings that init would write.
     """
     settings = settings_of_whole_repository(options)
     if jobs is not None:
@@ -162,8 +167,8 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Iterator
         yield Line("Every commit of an agent has its entry; nothing was written")
     else:
         yield Line(
-            "No commit of an agent was found: no commit names a checkpoint or an agent as "
-            "co-author, and no transcript shows one being made. da-score doctor shows which "
+            "No commit of an agent was found: no commit names a checkpoint, no agent is author or "
+            "co-author of one, and no transcript shows one being made. da-score doctor shows which "
             "transcripts are found; da-score log entry new writes an entry by hand"
         )
 

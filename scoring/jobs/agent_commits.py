@@ -7,8 +7,12 @@ from typing import Literal, NamedTuple, TypeAlias
 from scoring.evidence.git.authorship import WrittenCommit
 from scoring.evidence.transcripts.streams import Session
 
-FoundBy = Literal["checkpoint", "commit", "trailer"]
-"""What says that an agent made a commit: its checkpoints, a session, or its co-author lines."""
+FoundBy = Literal["checkpoint", "commit", "trailer", "author", "assisted"]
+"""What says that an agent made a commit.
+
+Its checkpoints, a session, its co-author lines, its author or committer, or lines that say that an
+agent assisted.
+"""
 
 SessionTimes: TypeAlias = dict[str, dict[str, int]]
 """By commit or checkpoint: the sessions that name it, with the last time (ns) of each."""

@@ -1,7 +1,8 @@
 """Finds the commits that agents made: ``docs/LOG.md``, "A log where there is none".
 
 A commit was made by an agent where its message names a checkpoint, where a transcript shows a
-session making it, or where its message names an agent as co-author.
+session making it, where its message names an agent as co-author, or where an agent is its author or
+committer.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
+from scoring.evidence.git.agents import NO_AGENTS
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
@@ -37,6 +39,7 @@ def agent_commits(
     sources: Sources,
     named_in_log: Collection[str],
     landed_only: bool,
+    assisted: bool,
 ) -> AgentCommits:
     """Return the commits that agents made, on the trunk and off it.
 
@@ -46,6 +49,7 @@ def agent_commits(
         sources: where the evidence comes from.
         named_in_log: the SHAs of the commits that entries name.
         landed_only: whether to leave out commits off the trunk that are not tips of branches.
+        assisted: whether commits count of which the message only says that an agent assisted.
     """
     shas_shown: dict[str, str] = {}
 
@@ -70,7 +74,7 @@ def agent_commits(
         add_checkpoints(made, agents, scan, everything, shas_shown, unnamed, idle)
 
     for name, commit in agents.commits.items():
-        maker = _maker_of(name, commit, checkpoint_times, made.times)
+        maker = _maker_of(name, commit, checkpoint_times, made.times, assisted)
         if maker is not None:
             agents.makers[name] = maker
     return agents
@@ -112,7 +116,7 @@ def _commits_in_git(
     landings = history.landings(
         sha
         for sha, commit in everything.items()
-        if sha not in trunk and (commit.checkpoints or commit.agents or sha in shown)
+        if sha not in trunk and (commit.checkpoints or commit.agents != NO_AGENTS or sha in shown)
     )
 
     same: dict[str, str] = {}
@@ -144,7 +148,7 @@ def _with_trailers_of(commit: WrittenCommit, former: WrittenCommit) -> WrittenCo
     """Return a commit with the checkpoints and agents of a former one, if it names none itself."""
     return commit._replace(
         checkpoints=commit.checkpoints or former.checkpoints,
-        agents=commit.agents or former.agents,
+        agents=former.agents if commit.agents == NO_AGENTS else commit.agents,
     )
 
 
@@ -153,6 +157,7 @@ def _maker_of(
     commit: WrittenCommit,
     checkpoint_times: SessionTimes,
     commit_times: SessionTimes,
+    assisted: bool,
 ) -> MadeBy | None:
     """Return who made a commit, or None where nothing says that an agent did."""
     found_by: FoundBy
@@ -160,8 +165,12 @@ def _maker_of(
         found_by = "checkpoint"
     elif name in commit_times:
         found_by = "commit"
-    elif commit.agents:
+    elif commit.agents.coauthors:
         found_by = "trailer"
+    elif commit.agents.authors:
+        found_by = "author"
+    elif assisted and commit.agents.assisting:
+        found_by = "assisted"
     else:
         return None
 

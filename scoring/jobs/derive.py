@@ -101,6 +101,7 @@ def derive(
     dry_run: bool = False,
     session: str | None = None,
     landed_only: bool = False,
+    assisted: bool = False,
     authors: Collection[str] = (),
     mine: bool = False,
 ) -> Derivation:
@@ -113,6 +114,7 @@ def derive(
         dry_run: whether nothing is written.
         session: the id of a session; commits of others get no entry.
         landed_only: whether commits that are not on the trunk get no entry, tips of branches aside.
+        assisted: whether commits count of which the message only says that an agent assisted.
         authors: names or addresses of people; commits of others get no entry.
         mine: whether to add the names of the user of this repository to ``authors``.
 
@@ -139,7 +141,7 @@ def derive(
             )
 
         shas = _shas_in_entries(log, history)
-        agents = agent_commits(scan, history, sources, list(shas.values()), landed_only)
+        agents = agent_commits(scan, history, sources, list(shas.values()), landed_only, assisted)
 
         names = _in_time_of_choice(agents, since, session)
         if authors or mine:

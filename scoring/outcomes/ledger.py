@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 from scoring.evidence.attribution.attributed import AllWork, AttributedScan
 from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.facts import Evidence
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.rules import Sources
@@ -18,7 +19,7 @@ from scoring.log.model import IterationRecord
 from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
 from scoring.outcomes.outcome import Outcome, OutcomeRules, outcomes_in
-from scoring.outcomes.unit import Author, Entry, Kind, Unit
+from scoring.outcomes.unit import Entry, Kind, Unit
 from scoring.outcomes.unit_states import decide_states, describe, follow_lines
 from scoring.text import trim
 
@@ -41,7 +42,7 @@ class Ledger(NamedTuple):
     """
 
     units: list[Unit]
-    caller: Author
+    caller: Identity
     trunk: Trunk
     tip_time: int | None
     left_out: int = 0
@@ -103,7 +104,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
         _add_transcripts(units, scan, scan.work, commits)
     _follow_parts(units.values(), git)
 
-    caller = Author(*git.callers_names())
+    caller = git.callers_names()
     describe(units.values(), git, caller, recorded)
     if scan.repository:
         follow_lines(units.values(), git, scan.repository, rules)

@@ -7,23 +7,17 @@ from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import WrittenLines
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.transcripts.facts import Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
 
+NOBODY = Identity("", "")
+"""The author of work of which nobody knows who made it."""
+
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
 State: TypeAlias = Literal["talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"]
-
-
-class Author(NamedTuple):
-    """The name and the address of an author in git, "" where they are not known."""
-
-    name: str = ""
-    address: str = ""
-
-
-_NOBODY = Author()
 
 
 class Entry(NamedTuple):
@@ -78,7 +72,7 @@ class Unit:
     kind: Kind
     commit: str | None = None
     subject: str | None = None
-    author: Author = _NOBODY
+    author: Identity = NOBODY
     entries: list[Entry] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None

@@ -3,19 +3,20 @@
 from collections.abc import Collection, Iterable
 
 from scoring.evidence.attribution.written import Rewritten, Written, are_rewritten, held_lines
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory, TrunkPaths, WrittenCommit
 from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import DAY, OutcomeRules
-from scoring.outcomes.unit import Author, State, Unit
+from scoring.outcomes.unit import NOBODY, State, Unit
 
 
 def describe(
     units: Collection[Unit],
     git: AttributedHistory,
-    caller: Author,
+    caller: Identity,
     recorded: Collection[SessionKey],
 ) -> None:
     """Fill in subjects, authors, and when units without lines ended.
@@ -30,12 +31,12 @@ def describe(
     commits = git.written(shas.values())
     authors = git.authors(shas.values())
 
-    author_of_session: dict[SessionKey, Author] = {}
+    author_of_session: dict[SessionKey, Identity] = {}
     for unit in units:
         commit = _written_commit(unit, shas, commits)
         if commit:
             unit.subject = commit.subject
-            unit.author = Author(*authors.get(commit.sha, ("", "")))
+            unit.author = authors.get(commit.sha, NOBODY)
             author_of_session.update(dict.fromkeys(unit.lines, unit.author))
             if unit.ended is None and commit.time is not None:
                 unit.ended = clamp_ns(commit.time * NS)
@@ -46,7 +47,7 @@ def describe(
         if not unit.lines or any(unit.author):
             continue
         session = next(iter(unit.lines))
-        default = Author() if session in recorded else caller
+        default = NOBODY if session in recorded else caller
         unit.author = author_of_session.get(session, default)
 
 

@@ -27,7 +27,7 @@ from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.entry_files import hook_records
-from scoring.evidence.git.agents import agents_named
+from scoring.evidence.git.agents import agents_of
 from scoring.evidence.git.authorship import _MERGED_BRANCH
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
@@ -252,11 +252,11 @@ PLACES: dict[str, Work] = {
     "a record of a meeting": _meeting,
     "records of a meeting as they are written": _refused(parse_meeting_records),
     "a commit message": lambda text: (
-        agents_named(text),
+        agents_of(text),
         reverted_shas(text),
         checkpoint_ids(text),
     ),
-    "a co-author line": lambda text: agents_named(f"co-authored-by: {text}"),
+    "a co-author line": lambda text: agents_of(f"co-authored-by: {text}"),
     "a subject, and the name of a branch": lambda text: (
         task_of(text, text),
         _MERGED_BRANCH.match(f"Merge branch '{text}"),

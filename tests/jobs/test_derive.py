@@ -190,6 +190,21 @@ class TestWhose:
         sha = work.repo.commit({"a": "1"}, f"work\n\nWhy.\n\n{line}\n")
         assert found(work.derive()) == [(sha, "trailer")]
 
+    def test_a_commit_of_which_an_agent_is_the_author_gets_one(self, work: Work) -> None:
+        work.repo.commit({"a": "1"}, "work")
+        author = "--author=Ann Lee (aider) <ann@example.org>"
+        work.repo.git("commit", "-q", "--amend", "--no-edit", author)
+        assert found(work.derive()) == [(work.repo.git("rev-parse", "HEAD").strip(), "author")]
+
+    def test_a_commit_that_an_agent_assisted_gets_one_if_that_is_asked(
+        self, work: Work, da_score: DaScore
+    ) -> None:
+        sha = work.repo.commit({"a": "1"}, "work\n\nAssisted-by: Claude:claude-opus-4-7\n")
+        assert found(work.derive()) == []
+        doctor = da_score("doctor", "--json", "--all", "--rubric", "3.1.0").json
+        assert any("1 commit of the trunk" in finding["what"] for finding in doctor["findings"])
+        assert found(work.derive("--assisted")) == [(sha, "assisted")]
+
     @pytest.mark.parametrize(
         "message",
         [

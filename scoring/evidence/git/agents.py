@@ -1,10 +1,10 @@
-"""Which agents a commit message names as its co-authors.
+"""Which agents made a commit or helped to, by its author, its committer and its message.
 
 ``agents.toml`` has the names and addresses that each agent writes.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -13,60 +13,169 @@ from typing import NamedTuple
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _COAUTHOR = "co-authored-by:"
+_ASSISTING = ("assisted-by:", "generated-by:", "co-developed-by:")
+
+# A footer as in "Generated with [Claude Code](https://claude.com/claude-code)".
+_FOOTER = re.compile(r"\bgenerated (?:with|by) \[([^\]\n]{1,80})\]")
+
+# A model as people write it: "claude opus 4.5", "claude-opus-4-5-20251101", "gemini 2.5 pro".
+_MODEL = re.compile(
+    r"\b(?:claude|gpt|gemini|grok|kimi|glm|deepseek|qwen|devstral)"
+    r"(?:[ -](?!(?:code|cli|agent)\b)[a-z]{1,20}){0,2}(?:[ -]v?\d[a-z\d.]*)+"
+    r"(?:[ -](?:opus|sonnet|haiku|pro|flash|lite|mini|nano|codex|max|preview|fast|turbo)\b)*"
+)
 
 _Matches = Callable[[str], object]
 
 
-class _Agent(NamedTuple):
-    """An agent, and what recognizes its addresses and its names, in lower case."""
-
-    name: str
-    has_email: _Matches
-    has_name: _Matches
-
-
-class _CoAuthor(NamedTuple):
-    """The name and the address on a line ``Co-Authored-By: Name <address>``."""
+class Identity(NamedTuple):
+    """A name and an address, as git has them of an author or a committer."""
 
     name: str
     email: str
 
 
-def agents_named(message: str) -> tuple[str, ...]:
-    """Return the agents that a commit message names in ``Co-Authored-By:`` lines, each once."""
-    agents: dict[str, None] = {}
-    for coauthor in _coauthors(message.lower()):
-        agent = _agent_of(coauthor)
-        if agent:
-            agents[agent] = None
-    return tuple(agents)
+class StatedAgent(NamedTuple):
+    """The harness and the model that a commit or a checkpoint states; "" where it states none."""
+
+    harness: str = ""
+    model: str = ""
 
 
-def _agent_of(coauthor: _CoAuthor) -> str:
-    """Return the agent that wrote a line, or "" for a person."""
+NOTHING_STATED = StatedAgent()
+
+
+class CommitAgents(NamedTuple):
+    """The agents that a commit names.
+
+    Attributes:
+        authors: the names of those that are its author or its committer.
+        coauthors: the names of those in its co-author lines.
+        assisting: the names of those that its message says helped to make it.
+        stated: the harness and the model that it states, where these are not several.
+    """
+
+    authors: tuple[str, ...] = ()
+    coauthors: tuple[str, ...] = ()
+    assisting: tuple[str, ...] = ()
+    stated: StatedAgent = NOTHING_STATED
+
+
+NO_AGENTS = CommitAgents()
+
+
+class _Agent(NamedTuple):
+    """An agent, and what recognizes its addresses and its names, in lower case.
+
+    Attributes:
+        name: its name for people.
+        harness: its name in tables.
+        has_email: recognizes its addresses.
+        has_name: recognizes its names.
+        is_tool: recognizes its names where a tool is named.
+    """
+
+    name: str
+    harness: str
+    has_email: _Matches
+    has_name: _Matches
+    is_tool: _Matches
+
+
+def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
+    """Return the agents that a commit names.
+
+    Args:
+        message: its message.
+        people: its author and its committer.
+    """
+    text = message.lower()
+    tools = [*_signatures(text, _ASSISTING)]
+    tools += [Identity(name, "") for name in _FOOTER.findall(text)]
+
+    authors = _known(Identity(name.lower(), email.lower()) for name, email in people)
+    coauthors = _known(each for each in _signatures(text, (_COAUTHOR,)) if each.email)
+    assisting = _known(tools, are_tools=True)
+
+    everyone = authors | coauthors | assisting
+    harnesses = {agent.harness for agent in everyone.values()}
+    models = {model_in(signature.name) for signature in everyone} - {""}
+    return CommitAgents(
+        authors=_names(authors),
+        coauthors=_names(coauthors),
+        assisting=_names(assisting),
+        stated=StatedAgent(_only(harnesses), _only(models)),
+    )
+
+
+def harness_named(name: str) -> str:
+    """Return the harness of an agent's name, as checkpoints state it, or "" for an unknown one."""
     for agent in _agents():
-        if agent.has_email(coauthor.email) or agent.has_name(coauthor.name):
-            return agent.name
+        if name.lower() == agent.name.lower() or agent.has_name(name.lower()):
+            return agent.harness
     return ""
 
 
-def _coauthors(message: str) -> Iterator[_CoAuthor]:
-    """Yield the co-authors in a message in lower case.
+def model_in(text: str) -> str:
+    """Return the model that a text names, spelled as an id, or "" where it names none."""
+    match = _MODEL.search(text.lower())
+    if match is None:
+        return ""
 
-    The time grows with the length of the message, whatever is in it.
+    model = match[0].rstrip(".").replace(" ", "-")
+    if model.startswith("claude"):
+        model = model.replace(".", "-")
+    return model
+
+
+def _names(agents: Mapping[Identity, _Agent]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(agent.name for agent in agents.values()))
+
+
+def _only(values: set[str]) -> str:
+    """Return the only value, or "" of none and of several."""
+    if len(values) == 1:
+        return next(iter(values))
+    return ""
+
+
+def _known(signatures: Iterable[Identity], are_tools: bool = False) -> dict[Identity, _Agent]:
+    """Return the agents with some names and addresses, without those of people.
+
+    Args:
+        signatures: the names and addresses in lower case.
+        are_tools: whether they are written where a tool is named.
     """
-    if _COAUTHOR not in message:
+    agents = {}
+    for signature in signatures:
+        for agent in _agents():
+            is_agent = agent.has_email(signature.email) or agent.has_name(signature.name)
+            if are_tools and not signature.email:
+                is_agent = is_agent or agent.is_tool(signature.name)
+            if is_agent:
+                agents[signature] = agent
+                break
+    return agents
+
+
+def _signatures(message: str, keys: tuple[str, ...]) -> Iterator[Identity]:
+    """Yield the names and addresses on lines ``Key: Name <address>`` of a message in lower case.
+
+    The address is "" on a line without any. The time grows with the length of the message,
+    whatever is in it.
+    """
+    if not any(key in message for key in keys):
         return
 
     for line in message.split("\n"):
         text = line.lstrip(" \t")
-        if not text.startswith(_COAUTHOR):
+        if not text.startswith(keys):
             continue
 
-        name, _, rest = text.removeprefix(_COAUTHOR).partition("<")
-        email, is_closed, _ = rest.partition(">")
-        if is_closed and "<" not in email:
-            yield _CoAuthor(name.strip(), email.strip())
+        name, opens, rest = text.partition(":")[2].partition("<")
+        email, closes, _ = rest.partition(">")
+        if bool(opens) == bool(closes) and "<" not in email:
+            yield Identity(name.strip(), email.strip())
 
 
 @cache
@@ -75,7 +184,14 @@ def _agents() -> list[_Agent]:
 
     tables = tomllib.loads(AGENTS.read_text("utf-8"))["agent"]
     return [
-        _Agent(table["name"], _any_of(table["emails"]), _any_of(table["names"])) for table in tables
+        _Agent(
+            table["name"],
+            table["harness"],
+            _any_of(table["emails"]),
+            _any_of(table["names"]),
+            _any_of(table.get("tools", ())),
+        )
+        for table in tables
     ]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.errors import Warn, silent
-from scoring.evidence.git.agents import agents_named
+from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agents_of
 from scoring.evidence.git.changes import CommitPair, changes, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.commit_names import without_number
@@ -50,7 +50,6 @@ _NUMSTAT = (
     "--numstat",
     "--diff-merges=first-parent",
 )
-_AUTHORS = ("log", "--no-walk=unsorted", "--stdin", "--format=%H%x00%an%x00%ae")
 _LIST_FILES = ("ls-tree", "-r", "-z", "--full-tree")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _BINARY = "-"
@@ -79,7 +78,7 @@ class WrittenCommit(NamedTuple):
         date: the author's day, as YYYY-MM-DD.
         subject: the subject.
         checkpoints: the ids of the checkpoints that the message names.
-        agents: the agents that the message names as co-authors.
+        agents: the agents that it names.
     """
 
     sha: str
@@ -88,7 +87,7 @@ class WrittenCommit(NamedTuple):
     date: str
     subject: str
     checkpoints: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
+    agents: CommitAgents = NO_AGENTS
 
     @property
     def change(self) -> CommitPair:
@@ -548,7 +547,7 @@ class AttributedHistory(TrunkHistory):
                 date=commit.date,
                 subject=commit.subject,
                 checkpoints=checkpoint_ids(commit.message),
-                agents=agents_named(commit.message),
+                agents=agents_of(commit.message, (commit.author, commit.committer)),
             )
         return written
 
@@ -590,30 +589,15 @@ class AttributedHistory(TrunkHistory):
                 found[name] = fitting[0]
         return found
 
-    def authors(self, shas: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return the names and addresses of the authors of commits.
+    def authors(self, shas: Iterable[str]) -> dict[str, Identity]:
+        """Return the authors of commits, without those of commits that git cannot read."""
+        commits = self._commits(dict.fromkeys(shas))
+        return {sha: commit.author for sha, commit in commits.items()}
 
-        Commits that git cannot read are left out.
-        """
-
-        def ask(batch: Sequence[str]) -> Mapping[str, tuple[str, str]] | None:
-            answer = self._repository.ask(*_AUTHORS, stdin=as_lines(batch))
-            if answer.returncode:
-                return None
-
-            authors = {}
-            for line in as_text(answer.stdout).split("\n"):
-                if line:
-                    sha, name, email = line.split("\0")
-                    authors[sha] = (name, email)
-            return authors
-
-        return ask_in_batches(ask, shas)
-
-    def callers_names(self) -> tuple[str, str]:
+    def callers_names(self) -> Identity:
         """Return the name and the address of the caller's commits, or "" where git has none."""
         email = self._repository.callers_setting("--get", "user.email").strip()
-        return self._repository.user_name, email
+        return Identity(self._repository.user_name, email)
 
     def lines_added(self, shas: Iterable[str]) -> dict[str, Mapping[FileLine, int]]:
         """Return how often commits add each significant line.

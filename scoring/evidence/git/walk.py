@@ -6,14 +6,18 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.graph import CommitWithParents
 from scoring.evidence.git.repository import MOST_FAILURES, GitRepository, ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.text import fold, trim
 
 # Each field ends with NUL, and each commit too (-z), so that no message can pass for a separator.
-_LOG_FORMAT = ("-z", "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%s%x00%B%x00")
-_FIELDS_OF_COMMIT = 8  # seven, and an empty one
+_LOG_FORMAT = (
+    "-z",
+    "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%B%x00",
+)
+_FIELDS_OF_COMMIT = 12  # eleven, and an empty one
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
 _SHOW_FILES = ("show", "--stdin", "--name-only", "--ignore-submodules=none")
 _SHOW_FORMAT = "--format=%x00%H %ct"
@@ -22,7 +26,8 @@ _SHOW_FORMAT = "--format=%x00%H %ct"
 _USED_MESSAGE = re.compile(
     r"revert|back(?:s|ed|ing)?[ -]?out|roll(?:s|ed|ing)?[ -]?back|undo|undid"
     r"|\b(?:drop|remov|tak|took)[^\n]{0,60}[#!]\d|\b(?:drop|remov|tak|took)[^\n]{0,60}\b[0-9a-f]{7}"
-    r"|entire-checkpoint:|co-authored-by:",
+    r"|entire-checkpoint:|(?:co-authored|co-developed|assisted|generated)-by:"
+    r"|generated (?:with|by) \[",
     re.IGNORECASE,
 )
 
@@ -36,6 +41,8 @@ class Commit(NamedTuple):
         time: committer time in seconds since 1970; None when git has none.
         authored: author time in seconds since 1970; None when git has none.
         date: the author's day, as YYYY-MM-DD.
+        author: who wrote it.
+        committer: who committed it.
         subject: the first paragraph of the message, on one line.
         message: the whole message; "" where it was not kept.
     """
@@ -45,6 +52,8 @@ class Commit(NamedTuple):
     time: int | None
     authored: int | None
     date: str
+    author: Identity
+    committer: Identity
     subject: str
     message: str
 
@@ -123,11 +132,15 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
 
 def _parse_log(fields: Iterable[str]) -> Iterator[Commit]:
     """Yield the commits of a log, given all its fields."""
-    # One text is kept for each SHA and day: a commit comes after it was named as a parent.
+    # One value is kept for each SHA, day and person: a commit comes after it was named as a parent.
     shas: dict[str, str] = {}
     days: dict[str, str] = {}
+    people: dict[Identity, Identity] = {}
 
-    for sha, parents, time, authored, date, subject, message, _ in _records(fields):
+    for record in _records(fields):
+        sha, parents, time, authored, date = record[:5]
+        author = Identity(*record[5:7])
+        committer = Identity(*record[7:9])
         parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]
         yield Commit(
             sha=shas.pop(sha, sha),
@@ -135,8 +148,10 @@ def _parse_log(fields: Iterable[str]) -> Iterator[Commit]:
             time=_seconds(time),
             authored=_seconds(authored),
             date=days.setdefault(date, date),
-            subject=subject,
-            message=message,
+            author=people.setdefault(author, author),
+            committer=people.setdefault(committer, committer),
+            subject=record[9],
+            message=record[10],
         )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError, LogError, NotARepositoryError
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.git.isolated import git_version
 from scoring.evidence.git.repository import GitRepository
@@ -69,6 +70,7 @@ class RepositorySurvey:
         branch: the branch that is checked out; "" for none.
         branches: how many local branches there are.
         remotes: names and addresses, without scheme, user and password.
+        assisted: how many commits of the trunk only say that an agent assisted.
     """
 
     path: Path
@@ -82,6 +84,7 @@ class RepositorySurvey:
     branch: str = ""
     branches: int = 0
     remotes: tuple[tuple[str, str], ...] = ()
+    assisted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +283,23 @@ def _described(
         branch=repository.branch,
         branches=len(local_branches),
         remotes=tuple(sorted(remotes)),
+        assisted=_count_assisted(evidence),
     )
+
+
+def _count_assisted(evidence: Evidence) -> int:
+    """Count the commits of the trunk of which only a line says that an agent assisted."""
+    git = evidence.git
+    if not isinstance(git, AttributedHistory):
+        return 0
+
+    count = 0
+    for commit in git.written(git.trunk_shas()).values():
+        agents = commit.agents
+        is_derived = commit.checkpoints or agents.coauthors or agents.authors
+        if agents.assisting and not is_derived and len(commit.parents) < 2:
+            count += 1
+    return count
 
 
 def _uncovered(iterations: Sequence[IterationFacts]) -> tuple[int, ...]:

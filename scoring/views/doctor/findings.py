@@ -182,6 +182,16 @@ def _log(examination: Examination) -> Iterator[Finding]:
 
 def _entries(examination: Examination) -> Iterator[Finding]:
     repository = examination.repository
+    if repository.assisted:
+        yield Finding(
+            "log",
+            "note",
+            f"{counted(repository.assisted, 'commit')} of the trunk only say that an agent "
+            "assisted: Assisted-by, Generated-by, Co-developed-by, or a footer 'Generated with'",
+            "nothing, if a person wrote them; da-score derive --assisted writes entries for them",
+            "their work is counted",
+        )
+
     if repository.unresolved:
         yield Finding(
             "entries",
