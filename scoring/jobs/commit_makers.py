@@ -14,7 +14,7 @@ from scoring.evidence.git.agents import NO_AGENTS
 from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
-from scoring.evidence.transcripts.facts import timestamp_ns
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import Session
 from scoring.jobs.agent_commits import (
     AgentCommits,
@@ -77,6 +77,7 @@ def agent_commits(
         maker = _maker_of(name, commit, checkpoint_times, made.times, assisted)
         if maker is not None:
             agents.makers[name] = maker
+    _put_editors_first(agents, history, sessions)
     return agents
 
 
@@ -91,6 +92,44 @@ def _idle_checkpoints(scan: AttributedScan, sessions: Iterable[Session]) -> set[
                 if any(event.line >= (file.start or 0) for event in file.events.of(kind)):
                     edited.add(file.checkpoint)
     return {name for name in read - edited - {""} if not scan.checkpoints[name].files_touched}
+
+
+def _put_editors_first(
+    agents: AgentCommits, history: AttributedHistory, sessions: Iterable[Session]
+) -> None:
+    """Put first among several sessions of a commit those that edited its files, the last first.
+
+    A checkpoint also lists sessions that did other work at that time.
+    """
+    unsure = {name: made_by for name, made_by in agents.makers.items() if made_by.session_ids[1:]}
+    wanted = {session_id for made_by in unsure.values() for session_id in made_by.session_ids}
+    edits = {id_of_session(each): _edits_of(each) for each in sessions if each.key[1] in wanted}
+    files = history.files(agents.commits[name] for name in unsure)
+
+    for name, made_by in unsure.items():
+        commit = agents.commits[name]
+        until = ((commit.time or 0) + 1) * NS
+        edited_at: dict[str, int] = {}
+        for session_id in made_by.session_ids:
+            for path, time in edits.get(session_id, ()):
+                is_of_commit = any(f"/{path}".endswith(f"/{each}") for each in files.get(name, ()))
+                if time <= until and is_of_commit:
+                    edited_at[session_id] = max(edited_at.get(session_id, 0), time)
+
+        by_edits = sorted(made_by.session_ids, key=lambda each: -edited_at.get(each, 0))
+        agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
+
+
+def _edits_of(session: Session) -> list[tuple[str, int]]:
+    """Return the paths that a session edited, with the time of each edit in nanoseconds."""
+    edits = []
+    for file in session.files:
+        lines = file.of(session.key[1])
+        for edit in file.events.of(Edit):
+            index = file.at(edit.line)
+            if index in lines:
+                edits.append((file.events.texts[edit.path], file.times[index]))
+    return edits
 
 
 def _commits_in_git(
