@@ -6,11 +6,22 @@ from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, reply
-from scoring.cli.reading import exit_if_broken, log_view, meaning_of
+from scoring.cli.reading import (
+    entries_if_any,
+    exit_if_broken,
+    has_no_log,
+    landing_line,
+    log_view,
+    meaning_of,
+    outcome_rules,
+    sources,
+)
+from scoring.errors import NotFoundError
+from scoring.evidence.rules import ATTRIBUTED
 from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.selection import Selection
-from scoring.log.settings import Settings
+from scoring.log.settings import Settings, cache_dir_of
 from scoring.sidecars.provenance import read_provenance
 from scoring.views.explain import Explanation, explain
 from scoring.views.explain_text import explanation_text
@@ -25,14 +36,19 @@ from scoring.views.explain_text import explanation_text
     help="Explain the score that the evidence gives now, not that of the sidecar.",
 )
 def command(iteration: str, settings: Settings, recompute: bool) -> None:
-    """Explain in plain words why an iteration has its score.
+    """Explain in plain words what became of work, and why an iteration has its score.
 
     ITERATION is a number, last, a SHA of at least 7 digits, HEAD~2, a branch, or a session (its
     last iteration). Says what the score is made of and where each part was read, what would have
     raised the score, and how claims compare with what was observed. Explains the score of the
-    sidecar, if there is one. Writes nothing.
+    sidecar, if there is one. Work that no entry names has no score: what became of it is said.
+    Writes nothing.
     """
-    number = iteration_named(iteration, settings)
+    try:
+        number = _iteration_of(iteration, settings)
+    except NotFoundError as no_entry:
+        _print_unit(iteration, settings, no_entry)
+        return
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)
 
     for examined in view.examine():
@@ -41,6 +57,38 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
 
     exit_if_broken(view.iter_log_dir, number)
     raise no_such_entry(view.iter_log_dir, number)
+
+
+def _iteration_of(text: str, settings: Settings) -> int:
+    """Return the iteration that a user means; NotFoundError where no entry has that name."""
+    if has_no_log(settings):
+        raise NotFoundError(
+            f"{settings.iter_log_dir}: there is no log here, and no session of an agent made {text}"
+        )
+    return iteration_named(text, settings)
+
+
+def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
+    """Print what became of a unit that no entry names, or raise that nothing has that name."""
+    # An iteration needs none of this.
+    from scoring.evidence.git.authorship import AttributedHistory
+    from scoring.outcomes.ledger import ledger, unit_named
+    from scoring.views.work_pages import unit_page
+    from scoring.views.work_rows import work_rows
+
+    rules = outcome_rules(settings)
+    records = entries_if_any(settings)
+    work = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+    history = AttributedHistory(settings.repo_dir, records, settings.trunk)
+    unit = unit_named(text, work, history)
+    if unit is None:
+        raise no_entry
+
+    (row,) = work_rows([unit], cache_dir_of(settings))
+    outcome = None
+    if unit.outcome:
+        outcome = {"horizon_days": rules.horizon_days, **unit.outcome.as_dict()}
+    reply(settings.json, {**row.values, "outcome": outcome}, unit_page(row, rules.horizon_days))
 
 
 def _print_explanation(examined: ExaminedIteration, view: LogView, settings: Settings) -> None:
@@ -52,7 +100,10 @@ def _print_explanation(examined: ExaminedIteration, view: LogView, settings: Set
         meaning = meaning_of(settings, version, [(examined.score, examined.facts)])
 
     explanation = _explanation_of(examined, view)
-    text = explanation_text(explanation, draws, meaning)
+    landing = ""
+    if meaning is not None:  # older pages have no room for it
+        landing = landing_line(settings, examined.facts)
+    text = explanation_text(explanation, landing, draws, meaning)
     reply(settings.json, explanation.as_dict(), text)
 
 

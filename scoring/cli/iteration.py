@@ -14,6 +14,7 @@ from scoring.cli.options import SCORING_OPTIONS, prepared_settings, shared_optio
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import (
     exit_if_broken,
+    landing_line,
     meaning_of,
     report_broken_entries,
     silent_view,
@@ -47,7 +48,7 @@ from scoring.sidecars.writing import write_iterations
 from scoring.signals.diminishing_returns import deliberation_shown
 from scoring.signals.table import fact_of, meter_profile
 from scoring.signals.values import Deliberation
-from scoring.views.landing_text import landing_text, named_commit
+from scoring.views.landing_text import named_commit
 from scoring.views.score_pages import (
     claims_payload,
     iteration_page,
@@ -293,7 +294,7 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
 
 def _lines_about_the_work(facts: IterationFacts, settings: Settings) -> list[str]:
     subject = subject_of(settings.repo_dir, facts)
-    lines = [named_commit(facts.landing.sha, subject), landing_text(facts.landing)]
+    lines = [named_commit(facts.landing.sha, subject), landing_line(settings, facts)]
     return [line for line in lines if line]
 
 

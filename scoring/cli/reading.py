@@ -13,14 +13,24 @@ from scoring.cli.group import BROKEN_ENTRIES
 from scoring.cli.options import prepared_settings
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
-from scoring.evidence.rules import RULES, EvidenceRules, Options, Sources, options_of, rules_of
+from scoring.evidence.rules import (
+    ATTRIBUTED,
+    RULES,
+    EvidenceRules,
+    Options,
+    Sources,
+    options_of,
+    rules_of,
+)
 from scoring.log.find import FoundLog, find_logs
+from scoring.log.load import load_iteration_log
 from scoring.log.selection import Selection
-from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
+from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
 
 if TYPE_CHECKING:
     from scoring.evidence.facts import IterationFacts
     from scoring.examine import LogView
+    from scoring.log.model import IterationRecord
     from scoring.outcomes.outcome import OutcomeRules
     from scoring.sidecars.meaning import Meaning
     from scoring.sidecars.scores import PersistedScore
@@ -98,6 +108,49 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[st
             "name folders with --transcript-dir"
         )
     return warnings
+
+
+def entries_if_any(settings: Settings) -> "list[IterationRecord]":
+    """Return the entries of the log, or none where the usual place has no log.
+
+    Raises:
+        LogError: a log that was named is not there, or a log cannot be listed.
+    """
+    if has_no_log(settings):
+        return []
+    return load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+
+
+def has_no_log(settings: Settings) -> bool:
+    """Return whether no log was named and the usual place has none."""
+    usual = settings.repo_dir / DEFAULT_LOG_DIR
+    return settings.iter_log_dir == usual and not usual.exists()
+
+
+def landing_line(settings: Settings, facts: "IterationFacts") -> str:
+    """Return a line that says what became of an iteration.
+
+    Where git does not know it, the lines that its unit wrote decide, as in ``work``.
+    """
+    from scoring.views.landing_text import landing_text, unit_text
+
+    landing = facts.landing
+    if landing.unknown is None or landing.rules == "reference":
+        return landing_text(landing)
+
+    from scoring.outcomes.ledger import ledger
+
+    records = entries_if_any(settings)
+    evidence = sources(settings, ATTRIBUTED)
+    try:
+        units = ledger(records, settings.iter_log_dir, evidence, outcome_rules(settings)).units
+    except GitError:  # without a trunk
+        return landing_text(landing)
+
+    for unit in units:
+        if any(entry.iteration == facts.record.iteration for entry in unit.entries):
+            return unit_text(unit)
+    return landing_text(landing)
 
 
 # Evidence and outcomes

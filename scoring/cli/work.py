@@ -9,11 +9,10 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.cli.reading import entries_if_any, outcome_rules, sources
 from scoring.errors import NotFoundError
 from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.load import load_iteration_log
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
@@ -128,7 +127,7 @@ def command(
     last_day = parse_day(until) if until is not None else None
 
     rules = outcome_rules(settings)
-    records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+    records = entries_if_any(settings)
     evidence_sources = sources(settings, ATTRIBUTED)
     with progress("Reading transcripts and git"):
         book = ledger(records, settings.iter_log_dir, evidence_sources, rules)

@@ -11,6 +11,7 @@ from scoring.evidence.attribution.session_trees import OTHER_COMMIT, SessionPart
 from scoring.evidence.facts import Evidence
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import NS_MAX
@@ -18,9 +19,14 @@ from scoring.evidence.transcripts.streams import SessionKey, user_times
 from scoring.log.model import IterationRecord
 from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
-from scoring.outcomes.outcome import Outcome, OutcomeRules, outcomes_in
+from scoring.outcomes.outcome import Outcome, OutcomeRules, outcomes_in, outcomes_of
 from scoring.outcomes.unit import Entry, Kind, Unit
-from scoring.outcomes.unit_states import decide_states, describe, follow_lines
+from scoring.outcomes.unit_states import (
+    decide_states,
+    describe,
+    follow_lines,
+    name_commits_of_rests,
+)
 from scoring.text import trim
 
 _SHA = re.compile("[0-9a-f]{7,64}")
@@ -108,13 +114,20 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
     describe(units.values(), git, caller, recorded)
     if scan.repository:
         follow_lines(units.values(), git, scan.repository, rules)
+    name_commits_of_rests(units.values(), git, rules)
     decide_states(units.values(), git, rules)
     if scan.work:
         first_lines(units.values(), scan.work.files)
+    if scan.repository:
+        branch = name_of_branch(scan.repository)
+        for unit in units.values():
+            unit.checkpoint_branch = branch
 
+    cache_dir = evidence.sources.cache_dir
     if not outcomes:
-        outcomes = outcomes_in(git, evidence.records, rules, evidence.sources.cache_dir)
+        outcomes = outcomes_in(git, evidence.records, rules, cache_dir)
     _add_outcomes(units.values(), outcomes)
+    _judge_without_entries(units.values(), git, rules, cache_dir)
 
     work = [unit for unit in units.values() if unit.lines or unit.kind == "commit"]
     work.sort(key=lambda unit: (unit.ended or 0, unit.unit))
@@ -195,6 +208,27 @@ def _follow_parts(units: Iterable[Unit], git: AttributedHistory) -> None:
     landings = git.landings(unit.commit for unit in parts if unit.commit)
     for unit in parts:
         unit.landing = landings.get(unit.commit or "", unit.landing)
+
+
+def unit_named(text: str, work: Ledger, git: AttributedHistory) -> Unit | None:
+    """Return the unit that a user means, or None without one.
+
+    Args:
+        text: ``last``, the name of a unit, the name of a commit as git knows it, or the beginning
+            of the id of a session, which means its last unit.
+        work: all work.
+        git: what git knows.
+    """
+    sha = git.resolved([text]).get(text)
+    for unit in reversed(work.units):
+        if unit.kind == "talk":
+            continue
+        commits = {unit.commit, unit.landing.sha if unit.landing else None}
+        if text in ("last", unit.unit) or (sha and sha in commits):
+            return unit
+        if not sha and any(session.startswith(text) for _, session in unit.lines):
+            return unit
+    return None
 
 
 # Units
@@ -356,6 +390,23 @@ def _add_outcomes(units: Iterable[Unit], outcomes: Iterable[Outcome]) -> None:
         if of_unit:
             unit.outcome = max(of_unit, key=_badness)
             unit.defective = unit.outcome.defective
+
+
+def _judge_without_entries(
+    units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules, cache_dir: Path | None
+) -> None:
+    """Judge the landed work of units that no entry names."""
+    landings: dict[int, Landing] = {}
+    judged: dict[int, Unit] = {}
+    for number, unit in enumerate(units):
+        if unit.landing and unit.landing.landed and not unit.entries:
+            landings[number] = unit.landing
+            judged[number] = unit
+
+    for outcome in outcomes_of(git, landings, rules, cache_dir) if landings else ():
+        unit = judged[outcome.iteration]
+        unit.outcome = outcome
+        unit.defective = outcome.defective
 
 
 def _badness(outcome: Outcome) -> tuple[bool, bool, int]:

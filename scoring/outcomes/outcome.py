@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.fates import Fate
 from scoring.evidence.git.line_history import may_change
 from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
@@ -117,6 +118,7 @@ class Outcome(Frozen, frozen=True):
         taken_back: the commit that reverted it or took it back within the horizon.
         came_back: where it was undone, and is there again.
         partly_reverted: where a commit says that it reverts it, and does so in part.
+        gone_in: the one commit in which all of its lines went, whatever took their place.
     """
 
     iteration: int
@@ -137,11 +139,12 @@ class Outcome(Frozen, frozen=True):
     taken_back: TakenBack | None = None
     came_back: CameBack | None = None
     partly_reverted: PartlyReverted | None = None
+    gone_in: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, with the share of lines landed as ``yield``."""
         data: dict[str, Any] = msgspec.to_builtins(self)
-        del data["main_fix"]
+        del data["main_fix"], data["gone_in"]
         data["yield"] = data.pop("landed_share")
         data["taken_back"] = self.taken_back.as_dict() if self.taken_back else None
         return data
@@ -155,17 +158,19 @@ class Counted(NamedTuple):
         changed: how many of them later commits changed.
         fixed: how many of them fixes changed.
         main_fix: the commit that certainly fixed it, and how many of its lines that changed.
+        gone_in: the one commit that took all of them.
     """
 
     added: int
     changed: int
     fixed: int
     main_fix: tuple[str, int] | None = None
+    gone_in: str | None = None
 
 
 # What is kept
 
-_STAMP = b"objects, written lines, content decides"  # these never change
+_STAMP = b"objects, written lines, content decides, gone in"  # these never change
 _UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 
@@ -217,7 +222,18 @@ def outcomes_in(
     cache_dir: Path | None = None,
 ) -> list[Outcome]:
     """Return what became of some iterations, from a history that is open; GitError."""
-    return _Outcomes(history, rules).outcomes(records, cache_dir)
+    landings = {record.iteration: history.landing(record) for record in records}
+    return outcomes_of(history, landings, rules, cache_dir)
+
+
+def outcomes_of(
+    history: AttributedHistory,
+    landings: Mapping[int, Landing],
+    rules: OutcomeRules,
+    cache_dir: Path | None = None,
+) -> list[Outcome]:
+    """Return what became of work, by the numbers under which its landings are given; GitError."""
+    return _Outcomes(history, rules).outcomes(landings, cache_dir)
 
 
 def trunk_work(history: AttributedHistory, rules: OutcomeRules) -> WorkOnTrunk:
@@ -244,8 +260,8 @@ class _Outcomes:
         self._repository, self._walk, self._graph = history.walked()
         self._work = trunk_work(history, rules)
 
-    def outcomes(self, records: Iterable[IterationRecord], cache_dir: Path | None) -> list[Outcome]:
-        works = {record.iteration: self._watched(record) for record in records}
+    def outcomes(self, landings: Mapping[int, Landing], cache_dir: Path | None) -> list[Outcome]:
+        works = {number: self._watched(landing) for number, landing in landings.items()}
         watched = [work for work in works.values() if isinstance(work, _Watched)]
         counted = self._counted(watched, cache_dir)
         undone = self._work.undone([each.work for each in watched])
@@ -260,12 +276,11 @@ class _Outcomes:
                 outcomes.append(Outcome(iteration, "too_young", work))
         return outcomes
 
-    def _watched(self, record: IterationRecord) -> _Watched | str | None:
-        """Return the landed work of an iteration, or its commit alone while it is too young.
+    def _watched(self, landing: Landing) -> _Watched | str | None:
+        """Return landed work, or its commit alone while it is too young.
 
         None means that it has not landed.
         """
-        landing = self._history.landing(record)
         if not landing.landed or not landing.commit:
             return None
         until = self._history.end_of(landing.commit, self._rules.horizon_days)
@@ -299,6 +314,7 @@ class _Outcomes:
             taken_back=taken_back,
             came_back=undone.came_back,
             partly_reverted=undone.partly_reverted,
+            gone_in=counted.gone_in,
         )
 
     def _is_within(self, commit: str, until: str) -> bool:
@@ -329,7 +345,10 @@ class _Outcomes:
 
         fixed = sum(not fixes.isdisjoint(commits) for commits in fate.taken)
         main_fix = self._main_fix(watched.work.commit, fixes, fate)
-        return Counted(fate.added, len(fate.taken), fixed, main_fix)
+        gone_in = None
+        if fate.added and len(fate.taken) == fate.added:
+            gone_in = min(set(fate.taken[0]).intersection(*fate.taken), default=None)
+        return Counted(fate.added, len(fate.taken), fixed, main_fix, gone_in)
 
     def _taken_back_themselves(self, fixes: Collection[str], until: str) -> set[str]:
         """Return the fixes that were undone in turn before the horizon ended."""

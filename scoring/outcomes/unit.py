@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import WrittenLines
 from scoring.evidence.git.agents import Identity
+from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.git.facts import Landing
+from scoring.evidence.scopes import is_code
 from scoring.evidence.transcripts.facts import Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
@@ -66,6 +68,7 @@ class Unit:
         outcome: the worst outcome of its iterations.
         missing_subagents: sub-agents that it started and that left no transcript here.
         first_line: the first line of lost work as ``transcript:line``; "" otherwise.
+        checkpoint_branch: what git calls the branch with its checkpoints here.
     """
 
     unit: str
@@ -93,6 +96,7 @@ class Unit:
     outcome: Outcome | None = None
     missing_subagents: int = 0
     first_line: str = ""
+    checkpoint_branch: str = BRANCH
 
     @property
     def all_lines(self) -> Iterator[int]:
@@ -126,6 +130,11 @@ class Unit:
     def written_here(self) -> int:
         """How many lines the edits that are here added."""
         return sum(map(len, self.written.values()))
+
+    @property
+    def wrote_code(self) -> bool:
+        """Whether some of these lines are in files of code."""
+        return any(is_code(path) for _, path in self.written)
 
     @property
     def lines_written(self) -> int | None:

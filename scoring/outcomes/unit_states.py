@@ -2,7 +2,13 @@
 
 from collections.abc import Collection, Iterable
 
-from scoring.evidence.attribution.written import Rewritten, Written, are_rewritten, held_lines
+from scoring.evidence.attribution.written import (
+    Rewritten,
+    Written,
+    are_rewritten,
+    held_lines,
+    least_share,
+)
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory, TrunkPaths, WrittenCommit
 from scoring.evidence.git.facts import NOT_LANDED
@@ -147,6 +153,47 @@ def _end_of_horizon(unit: Unit, git: AttributedHistory, rules: OutcomeRules) -> 
     return start + rules.horizon_days * DAY
 
 
+def name_commits_of_rests(
+    units: Collection[Unit], git: AttributedHistory, rules: OutcomeRules
+) -> None:
+    """Fill in the commit of the trunk that brought at least half of the lines of a rest.
+
+    A person committed them then. A commit that is a unit itself is left to that unit.
+    """
+    candidates: dict[str, list[str]] = {}
+    rests = [unit for unit in units if unit.kind == "rest" and unit.counted and unit.written]
+    for rest in rests:
+        start = (rest.counted.began or 0) // NS if rest.counted else 0
+        candidates[rest.unit] = git.trunk_between(start, _end_of_horizon(rest, git, rules))
+    added = git.lines_added(sha for shas in candidates.values() for sha in shas)
+
+    taken = {unit.commit for unit in units}
+    for rest in rests:
+        most = 0.0
+        for sha in candidates[rest.unit]:
+            lines = added.get(sha, {})
+            share = least_share(lines, [rest.written]) or 0.0
+            brought = share * sum(lines.values())
+            if brought > most and brought * 2 >= rest.written_here:
+                most = brought
+                rest.commit = sha
+        if rest.commit in taken:
+            rest.commit = None
+
+    shas = {rest.commit for rest in rests if rest.commit}
+    commits = git.written(shas)
+    landings = git.landings(shas)
+    for rest in rests:
+        if rest.commit:
+            rest.subject = commits[rest.commit].subject
+            rest.landing = landings[rest.commit]
+
+
+def has_landed_lines(unit: Unit) -> bool:
+    """Return whether the trunk has at least half of the lines that a unit wrote."""
+    return bool(unit.lines_there) and (unit.lines_there or 0) * 2 >= unit.written_here
+
+
 def decide_states(units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules) -> None:
     """Fill in what became of each unit."""
     tip_time = git.tip_time
@@ -179,10 +226,9 @@ def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
     if landing and landing.taken_back_by:
         return "taken_back"
 
-    lines_there = unit.lines_there
     if landing and landing.landed:
         return "landed"
-    if unit.is_known_by_lines and lines_there and lines_there * 2 >= unit.written_here:
+    if unit.is_known_by_lines and has_landed_lines(unit):
         return "landed"
 
     if is_young or (landing and landing.sha in moving):
@@ -190,6 +236,7 @@ def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
 
     if landing and landing.found_by == NOT_LANDED:
         return "lost"
-    if unit.is_known_by_lines and unit.is_whole and lines_there == 0 and not unit.may_be_there:
+    has_none = unit.lines_there == 0 and not unit.may_be_there
+    if unit.is_known_by_lines and unit.is_whole and has_none:
         return "lost"
     return "unclear"

@@ -9,35 +9,41 @@ from scoring.signals.values import IntegrityObservation
 from scoring.text import cut, printable
 from scoring.views.chain_text import LONGEST_NAME, chain_lines, claim_lines
 from scoring.views.explain import WORTH_SAYING, ExplainedSignal, Explanation
-from scoring.views.landing_text import landing_text, named_commit
+from scoring.views.landing_text import named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.session_pages import score_text
 from scoring.views.table import band_text
 
 
 def explanation_text(
-    explanation: Explanation, terminal: bool = False, meaning: Meaning | None = None
+    explanation: Explanation,
+    landing: str,
+    terminal: bool = False,
+    meaning: Meaning | None = None,
 ) -> str:
     """Return what became of an iteration's work, and why it has its score.
 
     Args:
         explanation: the explained score.
+        landing: a line that says whether the work landed.
         terminal: whether it is shown on a terminal, which says more of each signal.
         meaning: what scores are worth here; None under rubrics with the old text, which shows the
             score first.
     """
-    lines = _lines(explanation, terminal, meaning)
+    lines = _lines(explanation, landing, terminal, meaning)
     return "".join(printable(line) + "\n" for line in lines)
 
 
-def _lines(explanation: Explanation, terminal: bool, meaning: Meaning | None) -> Iterator[str]:
+def _lines(
+    explanation: Explanation, landing: str, terminal: bool, meaning: Meaning | None
+) -> Iterator[str]:
     examined = explanation.examined
     became = ""
     if examined.outcome:
         became = outcome_text(examined.outcome, explanation.horizon_days)
 
     if meaning:
-        yield from _head(explanation, became, meaning)
+        yield from _head(explanation, landing, became, meaning)
     else:
         yield from _old_head(explanation)
     yield from _about_evidence(explanation)
@@ -59,17 +65,16 @@ def _lines(explanation: Explanation, terminal: bool, meaning: Meaning | None) ->
         yield f"  {became}"
 
 
-def _head(explanation: Explanation, became: str, meaning: Meaning) -> Iterator[str]:
+def _head(explanation: Explanation, landing: str, became: str, meaning: Meaning) -> Iterator[str]:
     """Yield what became of the work, and then the score with what it is worth."""
     examined = explanation.examined
-    landing = examined.facts.landing
     score = examined.score
 
     yield _name(explanation)
-    commit = named_commit(landing.sha, explanation.subject)
+    commit = named_commit(examined.facts.landing.sha, explanation.subject)
     if commit:
         yield commit
-    yield landing_text(landing)
+    yield landing
     if became:
         yield became
     yield f"{score_text(meaning, score, score.bounds)}."

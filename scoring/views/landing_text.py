@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from scoring.evidence.git.facts import Landing
+from scoring.outcomes.unit import Unit
 from scoring.signals.landed import landed_value
 from scoring.text import as_utf8, counted, cut, short
 
@@ -11,8 +12,12 @@ _SUBJECT_LENGTH = 200  # characters of a subject that are shown
 
 _LANDED = "Landed"
 _REVERTED = "Reverted"
+_TAKEN_BACK = "Taken back"
 _MISSING = "Did not land"
 _UNKNOWN = "Not known whether it landed"
+
+_FATES_BY_LINES = {"landed": _LANDED, "open": "Open", "lost": "Came to nothing"}
+"""What is said of a unit of which git has no commit, by its state."""
 
 
 def named_commit(sha: str | None, subject: str) -> str:
@@ -32,12 +37,32 @@ def landing_text(landing: Landing) -> str:
     return f"{_fate(landing)}: {landed_value(landing).detail}"
 
 
+def unit_text(unit: Unit) -> str:
+    """Return a line that says what became of a unit, and how that is known."""
+    landing = unit.landing
+    if unit.state == "talk":
+        return "Talk, which led to no work"
+    if landing and (landing.unknown is None or unit.state == "unclear"):
+        return landing_text(landing)
+    if landing and landing.part_of and unit.state == "landed":
+        return f"Landed: it is part of {short(landing.part_of)}, which is on the trunk"
+
+    fate = _FATES_BY_LINES.get(unit.state, _UNKNOWN)
+    if unit.lines_there is None:
+        return fate
+    return f"{fate}: the trunk has {unit.lines_there} of the {unit.written_here} lines it wrote"
+
+
 def landings_text(landings: Sequence[Landing]) -> str:
     """Return a line that says how many of some iterations landed."""
     count = Counter(_fate(landing) for landing in landings)
+    taken_back = []
+    if count[_TAKEN_BACK]:
+        taken_back.append(counted(count[_TAKEN_BACK], "was taken back", "were taken back"))
     fates = [
         f"{count[_LANDED]} landed",
         counted(count[_REVERTED], "was reverted", "were reverted"),
+        *taken_back,
         f"{count[_MISSING]} did not land",
         counted(count[_UNKNOWN], "is unclear", "are unclear"),
     ]
@@ -47,8 +72,10 @@ def landings_text(landings: Sequence[Landing]) -> str:
 def _fate(landing: Landing) -> str:
     if landing.unknown:
         return _UNKNOWN
-    if landing.undone_by:
+    if landing.reverted_by:
         return _REVERTED
+    if landing.taken_back_by:
+        return _TAKEN_BACK
     if landing.landed:
         return _LANDED
     return _MISSING

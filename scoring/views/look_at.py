@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.collecting import STOPPED
+from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.evidence.transcripts.facts import Observed
-from scoring.outcomes.unit import Unit
+from scoring.outcomes.unit import State, Unit
 from scoring.text import counted, printable, short
 from scoring.views.spending_text import cost_text
 from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
@@ -36,13 +37,13 @@ class Reason(NamedTuple):
     Attributes:
         kind: the kind of reason, by which units are ordered.
         text: the reason in words.
-        where: a commit, a line of a transcript as ``path:line``, or the name of the unit; None
-            where that is not known.
+        where: a commit that git has, or a line of a transcript as ``path:line``; "" where neither
+            is known, and then it is not shown.
     """
 
     kind: ReasonKind
     text: str
-    where: str | None
+    where: str
 
 
 class _Ranked(NamedTuple):
@@ -56,24 +57,15 @@ class _Ranked(NamedTuple):
 
 
 def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
-    """Return the units that are worth a look as data, worst and dearest first.
-
-    Tests that failed come last if a later run of the same session passed.
-    """
+    """Return the units that are worth a look as data, worst and dearest first."""
     passed_at = _last_passes(rows)
 
     ranked = []
     for row in rows:
-        reason = _reason(row)
-        if reason is None:
-            continue
-
-        rank = _WORST_FIRST.index(reason.kind)
-        if reason.kind == "tests_failed" and _passed_later(row.unit, passed_at):
-            rank = len(_WORST_FIRST)
-            text = f"{reason.text}; a later run of the same session passed"
-            reason = reason._replace(text=text)
-        ranked.append(_Ranked(rank, -(row.cost or 0), row.unit.unit, row, reason))
+        reason = _reason(row, passed_at)
+        if reason is not None:
+            rank = _WORST_FIRST.index(reason.kind)
+            ranked.append(_Ranked(rank, -(row.cost or 0), row.unit.unit, row, reason))
 
     ranked.sort(key=lambda entry: (entry.rank, entry.negative_cost, entry.unit))
     return [_payload(entry.row, entry.reason) for entry in ranked[:MOST_SHOWN]]
@@ -107,9 +99,11 @@ def _passed_later(unit: Unit, passed_at: Mapping[object, int]) -> bool:
 
 def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
     where = reason.where
-    is_in_database = where is not None and ".db:" in where
+    is_in_database = ".db:" in where
     if is_in_database and len(row.unit.lines) == 1:  # no editor opens a line of a database
         where = f"{where} (session {row.values['session_id']})"
+    if where.startswith(f"{BRANCH}:"):
+        where = f"{row.unit.checkpoint_branch}{where.removeprefix(BRANCH)}"
 
     return {
         "unit": row.unit.unit,
@@ -123,15 +117,24 @@ def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
     }
 
 
-def _reason(row: WorkRow) -> Reason | None:
-    """Return the worst reason to look at a unit, or None if there is none."""
-    return (
-        _undone(row)
-        or _tests_failed(row.unit)
-        or _defective(row.unit)
-        or _lost(row)
-        or _corrected(row.unit)
+def _reason(row: WorkRow, passed_at: Mapping[object, int]) -> Reason | None:
+    """Return the worst reason to look at a unit, or None if there is none that can be opened.
+
+    Args:
+        row: the unit.
+        passed_at: for each session when its last unit with passing tests ended.
+    """
+    reasons = (
+        _undone(row),
+        _tests_failed(row.unit, passed_at),
+        _defective(row.unit),
+        _lost(row),
+        _corrected(row.unit),
     )
+    for reason in reasons:
+        if reason is not None and reason.where:
+            return reason
+    return None
 
 
 def _undone(row: WorkRow) -> Reason | None:
@@ -162,11 +165,13 @@ def delay_text(seconds: int) -> str:
     return counted(seconds, "second")
 
 
-def _tests_failed(unit: Unit) -> Reason | None:
-    if unit.state != "landed" or unit.last_passed is not False:
+def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:
+    """Return that the last tests failed, unless a later run of the same session passed."""
+    is_failing = unit.state == "landed" and unit.last_passed is False
+    if not is_failing or _passed_later(unit, passed_at):
         return None
     text = "landed, and the last test run before it failed"
-    return Reason("tests_failed", text, _sightings(unit).get("tests"))
+    return Reason("tests_failed", text, _sightings(unit).get("tests", ""))
 
 
 def _defective(unit: Unit) -> Reason | None:
@@ -181,17 +186,17 @@ def _defective(unit: Unit) -> Reason | None:
 
 
 def _lost(row: WorkRow) -> Reason | None:
+    """Return that code came to nothing at a cost. Data and notes may well be meant to."""
     unit = row.unit
-    if unit.state != "lost" or not unit.counted:
+    if unit.state != "lost" or not row.cost or not unit.wrote_code:
         return None
 
-    text = "lost"
-    if row.cost:
-        text += f", cost {cost_text(row.cost)}"
+    text = f"lost, cost {cost_text(row.cost)}"
     if unit.lines_written:
         text += f", {counted(unit.lines_written, 'line')} written"
 
-    return Reason("lost", text, unit.commit or unit.first_line or unit.unit)
+    commit = unit.landing.sha if unit.landing else None
+    return Reason("lost", text, commit or unit.first_line)
 
 
 def _corrected(unit: Unit) -> Reason | None:
@@ -202,7 +207,7 @@ def _corrected(unit: Unit) -> Reason | None:
     sightings = _sightings(unit)
     places = [sightings[what] for what in STOPPED if what in sightings]
     text = f"interrupted or refused {counted(stops, 'time')}"
-    return Reason("corrected", text, places[0] if places else None)
+    return Reason("corrected", text, next(iter(places), ""))
 
 
 def _observations(unit: Unit) -> list[Observed]:
@@ -231,14 +236,45 @@ _COLUMNS = (
 
 
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
-    """Yield the units that most deserve a look as a table."""
+    """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
-    if not worst:
+    others = list(_kinds(rows))
+    if not worst and not others:
         yield Line("Nothing needs a look.")
         return
 
-    yield Line("Look at", "bold")
-    yield Table(_COLUMNS, [_table_row(unit) for unit in worst])
+    if worst:
+        yield Line("Look at", "bold")
+        yield Table(_COLUMNS, [_table_row(unit) for unit in worst])
+    for text in others:
+        yield Line(text, "dim")
+
+
+def _kinds(rows: Sequence[WorkRow]) -> Iterator[str]:
+    """Yield how many units there are of each kind of trouble, and the command that lists them."""
+    units = [row.unit for row in rows]
+    kinds = (
+        ("taken back", "work where state = 'taken_back'", _in_state(units, "taken_back")),
+        ("reverted", "work where state = 'reverted'", _in_state(units, "reverted")),
+        (
+            "with failing tests at the end",
+            "iterations where tests_passed_last = 0",
+            len(failing_tests(rows)),
+        ),
+        (
+            "fixed later",
+            "work where defective and state = 'landed'",
+            sum(unit.state == "landed" and bool(unit.defective) for unit in units),
+        ),
+        ("lost", "work where state = 'lost'", _in_state(units, "lost")),
+    )
+    for what, source, count in kinds:
+        if count:
+            yield f'{counted(count, "unit")} {what}: da-score query "from {source}"'
+
+
+def _in_state(units: Iterable[Unit], state: State) -> int:
+    return sum(unit.state == state for unit in units)
 
 
 def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:
@@ -246,7 +282,7 @@ def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:
     if not subject and not unit["commit"]:
         subject = "work without a commit"
 
-    where = unit["where"] or "-"
+    where = unit["where"]
     is_commit = where.isalnum()
     return (
         unit["iteration"] or "-",

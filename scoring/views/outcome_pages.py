@@ -47,6 +47,10 @@ def outcomes_page(
 
     yield Line()
     yield Line(_counts(outcomes, horizon_days))
+    for outcome in outcomes:
+        facts = _facts(outcome)
+        if facts:
+            yield Line(f"Iteration {outcome.iteration}: {', '.join(facts)}.")
 
 
 def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Sequence[AnyCell]:
@@ -87,16 +91,14 @@ def _counts(outcomes: Sequence[Outcome], horizon_days: float) -> str:
 
 
 def outcome_text(outcome: Outcome, horizon_days: float) -> str:
-    """Return in one or two sentences what became of the work of an iteration.
+    """Return in one or two sentences what became of landed work, or "" of work that did not land.
 
     Args:
         outcome: what became of it.
         horizon_days: how many days after it landed it was judged.
     """
     if outcome.status == "not_landed":
-        return (
-            "No commit of the trunk brought this work, so nothing can be said of what became of it."
-        )
+        return ""
     if outcome.status == "too_young":
         return (
             f"It landed less than {horizon_days:g} days before the newest commit of the trunk: "
@@ -116,6 +118,7 @@ def _lines_text(outcome: Outcome, horizon_days: float) -> str:
         changes.append(f"it was reverted by {short(outcome.reverted_by)}")
     elif outcome.taken_back:
         changes.append(f"it was taken back by {short(outcome.taken_back.by)}")
+    changes += _facts(outcome)
 
     if not outcome.lines_added:
         return "; ".join(["it added no line of code", *changes])
@@ -124,3 +127,20 @@ def _lines_text(outcome: Outcome, horizon_days: float) -> str:
         "lines of code that it added were changed"
     )
     return ", ".join([changed, *changes])
+
+
+def _facts(outcome: Outcome) -> list[str]:
+    """Return what is certain of landed work beyond its state."""
+    facts = []
+    if outcome.gone_in and not outcome.taken_back:
+        facts.append(f"all {outcome.lines_added} of its lines went in {short(outcome.gone_in)}")
+
+    part = outcome.partly_reverted
+    if part:
+        facts.append(f"{short(part.by)} reverted {part.lines} of its {part.of} lines")
+    back = outcome.came_back
+    if back:
+        facts.append(
+            f"it was taken back by {short(back.by)} and came back in {short(back.back_in)}"
+        )
+    return facts

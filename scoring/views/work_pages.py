@@ -9,7 +9,9 @@ from scoring.evidence.git.facts import Trunk
 from scoring.outcomes.outcome import DAY
 from scoring.text import counted
 from scoring.views.comparisons import Group, comparisons, months, trend
+from scoring.views.landing_text import named_commit, unit_text
 from scoring.views.look_at import look_at_page
+from scoring.views.outcome_pages import outcome_text
 from scoring.views.shares import CountedShare
 from scoring.views.spending_text import (
     cost_text,
@@ -89,6 +91,34 @@ def work_page(
     yield from look_at_page(rows)
 
 
+def unit_page(row: WorkRow, horizon_days: float) -> Iterator[Block]:
+    """Yield what became of one unit, and what it took.
+
+    Args:
+        row: the unit.
+        horizon_days: how many days after it landed work is judged.
+    """
+    unit = row.unit
+    yield Line(f"Unit {unit.unit}, which no entry names", "bold")
+    commit = named_commit(unit.commit, unit.subject or "")
+    if commit:
+        yield Line(commit)
+    yield Line(unit_text(unit))
+    if unit.outcome and unit.outcome.status != "not_landed":
+        yield Line(outcome_text(unit.outcome, horizon_days))
+
+    if unit.session is None:
+        yield Line("No session of it is here.")
+        return
+    harness, session = unit.session
+    model = f", {row.values['model']}" if row.values["model"] else ""
+    yield Line(f"Session {session} of {harness}{model}")
+    used = [cost_text(row.cost), duration_text((unit.minutes or 0) * 60)]
+    if unit.lines_written is not None:
+        used.append(f"{counted(unit.lines_written, 'line')} written")
+    yield Line(f"It took {', '.join(used)}.")
+
+
 def became_page(
     rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()
 ) -> Iterator[Block]:
@@ -102,7 +132,7 @@ def became_page(
     lines_of_notes = [Line(note, "dim") for note in notes]
     if not rows:
         yield Line(
-            "No work is here: no entry and no session of this repository, "
+            "No work of agents is here: no entry and no session of this repository, "
             "or none that the options choose."
         )
         yield from lines_of_notes

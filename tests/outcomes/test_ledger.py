@@ -13,8 +13,9 @@ from helpers.repos import START, Repo
 
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.outcomes.unit import Unit
-from scoring.views.look_at import look_at
-from scoring.views.work_rows import work_row
+from scoring.views.look_at import look_at, look_at_page
+from scoring.views.table import Line
+from scoring.views.work_rows import WorkRow, work_row
 
 Work = Callable[..., dict[str, Any]]
 
@@ -348,7 +349,7 @@ def test_what_was_corrected_three_times_is_worth_a_look(
     assert [one["reason"] for one in work()["look_at"]] == looked_at
 
 
-def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(
+def test_failed_tests_of_which_a_later_run_passed_are_not_looked_at(
     history: History, work: Work
 ) -> None:
     """As where tests are written first: the next commit of the session makes them pass."""
@@ -369,25 +370,54 @@ def test_failed_tests_of_which_a_later_run_passed_are_looked_at_last(
             session.commits(at + 50, at + 2, mark, f"Step {who} {n}")
             history.entry(mark, f"Step {who} {n}", who)
     history.commit(30 * DAY, "Later")
-    found = [
-        (one["iteration"], one["reason"], "a later run" in one["text"]) for one in work()["look_at"]
-    ]
-    assert found == [(3, "tests_failed", False), (1, "tests_failed", True)]
+    assert [(row["iteration"], row["reason"]) for row in work()["look_at"]] == [(3, "tests_failed")]
 
 
-def test_a_place_in_a_database_names_the_session() -> None:
-    tree: Any = type("Tree", (), {"files": (), "lines": ()})()
+def lost_rest(first_line: str, path: str = "a.py", cost: float | None = 1.0) -> WorkRow:
     unit = Unit(
-        "o.db:3",
+        "rest:claude:s1",
         "rest",
-        lines={tree: array("i")},
+        lines={("claude", "s1"): array("i")},
         counted=TranscriptFacts(),
-        session=("", "s1"),
+        session=("claude", "s1"),
         state="lost",
+        written={("", path): array("q", [1])},
+        first_line=first_line,
+        checkpoint_branch="origin/entire/checkpoints/v1",
     )
-    assert [one["where"] for one in look_at([work_row(unit, frozenset())])] == [
-        "o.db:3 (session s1)"
-    ]
+    return work_row(unit, frozenset())._replace(cost=cost)
+
+
+@cases(
+    "line, where",
+    {
+        "a transcript": ("s1.jsonl:3", "s1.jsonl:3"),
+        "a database": ("o.db:3", "o.db:3 (session s1)"),
+        "a checkpoint, as git show takes it": (
+            "entire/checkpoints/v1:ab/cd/0/full.jsonl:3",
+            "origin/entire/checkpoints/v1:ab/cd/0/full.jsonl:3",
+        ),
+    },
+)
+def test_where_to_look_can_be_opened(line: str, where: str) -> None:
+    assert [row["where"] for row in look_at([lost_rest(line)])] == [where]
+
+
+@cases(
+    "row",
+    {
+        "nowhere to look": lost_rest(""),
+        "it cost nothing": lost_rest("s1.jsonl:3", cost=0.0),
+        "its cost is not known": lost_rest("s1.jsonl:3", cost=None),
+        "data alone": lost_rest("s1.jsonl:3", "data/a.json"),
+        "notes alone": lost_rest("s1.jsonl:3", "notes.md"),
+    },
+)
+def test_what_deserves_no_look_is_not_shown_and_yet_counted(row: WorkRow) -> None:
+    assert look_at([row]) == []
+    (line,) = look_at_page([row])
+    assert isinstance(line, Line)
+    assert line.parts == "1 unit lost: da-score query \"from work where state = 'lost'\""
 
 
 def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(
@@ -943,3 +973,67 @@ def test_what_was_judged_is_said(
     places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
     rubric = ("--rubric", "3.1.0") if command == "run" else ()
     assert note in da_score(command, *places, "--no-cache", *rubric).out
+
+
+def test_a_rest_that_a_person_committed_is_judged_by_that_commit(
+    history: History, work: Work
+) -> None:
+    writes(history.session("s1"), 100, 1, "src/a.py")
+    by_hand = history.commit(DAY, "By hand", files={"src/a.py": TEXT})
+    fix = history.commit(2 * DAY, "fix: a crash", files={"src/a.py": HALF})
+    history.commit(30 * DAY, "Later")
+    found = work()
+    (unit,) = found["units"]
+    assert (unit["kind"], unit["commit"], unit["subject"]) == (
+        "rest",
+        history.shas[by_hand],
+        "By hand",
+    )
+    assert (unit["state"], unit["defective"]) == ("landed", True)
+    assert [row["where"] for row in found["look_at"]] == [history.shas[fix]]
+
+
+@cases("brought, state", {"all of it": (TEXT, "reverted"), "little": (TEXT[:60], "lost")})
+def test_a_rest_that_a_person_committed_and_removed_again_is_reverted(
+    history: History, work: Work, brought: str, state: str
+) -> None:
+    writes(history.session("s1"), 100, 1, "src/a.py", TEXT + TEXT.replace("made", "built"))
+    whole = brought + brought.replace("made", "built")
+    history.commit(DAY, "By hand", files={"src/a.py": whole})
+    history.commit(2 * DAY, "Tidy", files={"src/a.py": ""})
+    history.commit(60 * DAY, "Later")
+    assert state_of(work(), "rest") == state
+
+
+@pytest.mark.parametrize("name", ["last", "sha", "s1"])
+def test_explain_says_what_became_of_work_without_an_entry(
+    history: History, work: Work, da_score: Any, name: str
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+
+    named = history.shas[mark] if name == "sha" else name
+    places = ("--repo-dir", str(history.repo), "--no-cache")
+    page = da_score("explain", named, *places, "--iter-log-dir", str(history.log)).out
+    assert f"Commit {history.shas[mark][:12]}: Add it\nLanded: " in page
+    data = da_score("explain", named, *places, "--iter-log-dir", str(history.log), "--json").json
+    assert {key: data[key] for key in unit} == unit
+    assert data["outcome"]["status"] == "known"
+
+
+def test_without_a_log_and_an_agent_work_says_so(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, da_score: Any
+) -> None:
+    repo = Repo(tmp_path / "app", branch="main")
+    sha = repo.commit({"a.py": "x = 1\n"}, "By hand")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(repo.path)
+    assert da_score("work").out.startswith("No work of agents is here: ")
+    assert da_score("work", "--json").json["units"] == []
+    for name in ("last", sha):
+        assert f"no session of an agent made {name}" in da_score("explain", name).err
+    assert "no such file" in da_score("work", "--iter-log-dir", "logs").err

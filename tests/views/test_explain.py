@@ -113,15 +113,12 @@ class TestExplanation:
     def test_of_a_full_score_says_whether_every_signal_voted(self, demo: Demo) -> None:
         found = explained(demo, 1)
         assert found.raises == []
-        assert (
-            "nothing: every signal with evidence is at 1, "
-            "and the others could only lower the score\n" in explanation_text(found)
-        )
+        nothing = "nothing: every signal with evidence is at 1, and"
+        text = explanation_text(found, "")
+        assert f"{nothing} the others could only lower the score\n" in text
+
         voted = replace(found, signals=tuple(s for s in found.signals if s.present))
-        assert (
-            "nothing: every signal with evidence is at 1, and none is without evidence\n"
-            in explanation_text(voted)
-        )
+        assert f"{nothing} none is without evidence\n" in explanation_text(voted, "")
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:
         one = explained(demo, 2).examined

@@ -518,6 +518,11 @@ class AttributedHistory(TrunkHistory):
             return ""
         return self._graph.mainline[index]
 
+    def trunk_between(self, start: float, end: float) -> list[str]:
+        """Return the commits of the trunk from one time to another, in seconds since 1970."""
+        commits = self._walk.values()
+        return [commit.sha for commit in commits if start <= (commit.time or 0) <= end]
+
     @cached_property
     def _oldest_since(self) -> list[int]:
         """For each commit of the mainline, the least time of it and of all that are newer."""
