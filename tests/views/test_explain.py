@@ -101,7 +101,7 @@ class TestExplanation:
         assert math.isclose(found.raises[0].could_add, 0.2)
 
     def test_says_what_each_part_adds_in_plain_words(self, demo: Demo) -> None:
-        text = explanation_text(explained(demo, 5))
+        text = explanation_text(explained(demo, 5), "")
         assert "7 of 7 signals have evidence, with 100.0 % of the rubric's weight." in text
         assert (
             "Verifier results: 0.250 of 1, times 18.0 % of the score: "

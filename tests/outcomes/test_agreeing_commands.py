@@ -1,0 +1,123 @@
+"""Every command gives one answer about a unit: its landing, its session and its state."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.histories import DAY, TEXT, History, writes
+
+REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[3] / "shared" / "real"))
+
+COMPARED = ("unit", "kind", "state", "iteration", "commit", "subject", "session_id", "harness")
+
+FATES = {"landed": "Landed", "reverted": "Reverted", "taken_back": "Taken back"}
+"""How ``explain`` and ``iteration`` begin their line about a unit in each state."""
+
+OTHER_FATES = {
+    "open": ("Open", "Did not land", "Not known"),
+    "lost": ("Came to nothing", "Did not land"),
+    "unclear": ("Not known",),
+}
+
+
+def contradictions(da_score: DaScore, places: Sequence[str], every: int) -> Iterator[str]:
+    """Yield where commands differ about units.
+
+    Args:
+        da_score: runs a command line.
+        places: the options that name the log and the repository.
+        every: how many iterations apart those are that are explained one by one.
+    """
+    work = da_score("work", "--json", *places).json
+    units = sorted(work["units"], key=lambda unit: str(unit["unit"]))
+
+    rows = da_score("query", "from work order by unit", "--json", *places).json
+    for unit, row in zip(units, rows, strict=True):
+        for key in COMPARED:
+            if unit[key] != row[key]:
+                yield f"{unit['unit']}: {key} is {unit[key]} in work and {row[key]} in SQL"
+
+    run = da_score("run", "--json", "--rubric", "3.1.0", *places).json
+    for key in ("summary", "by"):
+        if run["work"][key] != work[key]:
+            yield f"run and work differ in {key}"
+    if run["look_at"] != work["look_at"]:
+        yield "run and work differ in what to look at"
+
+    entries = da_score("query", "from iterations", "--json", "--rubric", "3.1.0", *places).json
+    sessions = {row["iteration"]: row["session_id"] for row in entries}
+    for unit in units:
+        session = sessions.get(unit["iteration"])
+        if session and unit["session_id"] not in (None, session):
+            yield f"{unit['unit']}: {unit['session_id']} in work, {session} in its entry"
+
+    with_entries = [unit for unit in units if unit["iteration"] is not None]
+    for unit in with_entries[::every]:
+        yield from _explained_otherwise(da_score, places, unit)
+
+
+def _explained_otherwise(
+    da_score: DaScore, places: Sequence[str], unit: Mapping[str, Any]
+) -> Iterator[str]:
+    state = unit["state"]
+    fates = OTHER_FATES.get(state) or (FATES[state],)
+    number = str(unit["iteration"])
+    for command in ("explain", "iteration"):
+        page = da_score(command, number, "--rubric", "3.1.0", *places).out
+        if not any(f"\n{fate}" in page for fate in fates):
+            yield f"{unit['unit']}: {state} in work, and not in {command}:\n{page[:400]}"
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    """Work in every state, with and without commits that git has."""
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+
+    for number, name in enumerate(("stays", "reverted", "branch", "rebased", "open")):
+        second = 1000 * number + 100
+        if name == "open":
+            second = 29 * DAY
+        session = made.session(f"s{number}")
+        path = f"src/{name}.py"
+        text = TEXT.replace("made", name)
+        writes(session, second, 10 * number + 1, path, text)
+        if name == "rebased":
+            first = made.git.commit((made.main,), f"Add {name}\n", 1_776_000_000, {path: text})
+            session.commits(second + 50, 10 * number + 2, first, f"Add {name}")
+            made.entry(first, f"Add {name}", f"s{number}")
+            continue
+        branch = "try" if name == "branch" else "main"
+        mark = made.commit(second + 50, f"Add {name}", branch=branch, files={path: text})
+        session.commits(second + 50, 10 * number + 2, mark, f"Add {name}")
+        made.entry(mark, f"Add {name}", f"s{number}")
+
+    made.commit(2 * DAY, 'Revert "Add reverted"', files={"src/reverted.py": ""})
+    writes(made.session("rest"), 5 * DAY, 100, "src/never.py")
+    made.commit(30 * DAY, "Later")
+    made.write()
+    return made
+
+
+def test_commands_agree_about_every_unit(history: History, da_score: DaScore) -> None:
+    places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
+    assert list(contradictions(da_score, places, every=1)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
+@pytest.mark.parametrize("name", ["entire-cli", "git-sync"])
+def test_commands_agree_about_every_unit_of_real_repositories(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: DaScore
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", REAL / f"{name}.bundle", clone], check=True)
+    log = str(tmp_path / "log")
+    places = ("--iter-log-dir", log, "--repo-dir", str(clone), "--cache-dir", str(tmp_path / "c"))
+    da_score("derive", *places)
+    assert list(contradictions(da_score, places, every=40)) == []
