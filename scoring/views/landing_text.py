@@ -16,7 +16,7 @@ _TAKEN_BACK = "Taken back"
 _MISSING = "Did not land"
 _UNKNOWN = "Not known whether it landed"
 
-_FATES_BY_LINES = {"landed": _LANDED, "open": "Open", "lost": "Came to nothing"}
+_FATES_BY_LINES = {"landed": _LANDED, "open": "Open", "lost": "Lost"}
 """What is said of a unit of which git has no commit, by its state."""
 
 

@@ -19,7 +19,7 @@ FATES = {"landed": "Landed", "reverted": "Reverted", "taken_back": "Taken back"}
 
 OTHER_FATES = {
     "open": ("Open", "Did not land", "Not known"),
-    "lost": ("Came to nothing", "Did not land"),
+    "lost": ("Lost", "Did not land"),
     "unclear": ("Not known",),
 }
 
