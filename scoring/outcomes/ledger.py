@@ -29,6 +29,7 @@ from scoring.outcomes.unit_states import (
 )
 from scoring.text import trim
 
+_FEWEST_SHA_DIGITS = 7
 _SHA = re.compile("[0-9a-f]{7,64}")
 
 Units: TypeAlias = dict[str, Unit]
@@ -220,6 +221,8 @@ def unit_named(text: str, work: Ledger, git: AttributedHistory) -> Unit | None:
         git: what git knows.
     """
     sha = git.resolved([text]).get(text)
+    if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
+        sha = None
     for unit in reversed(work.units):
         if unit.kind == "talk":
             continue
