@@ -1,5 +1,6 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -238,7 +239,7 @@ _COLUMNS = (
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
-    others = list(_kinds(rows))
+    others = list(_kinds(rows, Counter(unit["reason"] for unit in worst)))
     if not worst and not others:
         yield Line("Nothing needs a look.")
         return
@@ -250,26 +251,38 @@ def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
         yield Line(text, "dim")
 
 
-def _kinds(rows: Sequence[WorkRow]) -> Iterator[str]:
-    """Yield how many units there are of each kind of trouble, and the command that lists them."""
+def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator[str]:
+    """Yield how many units there are of each kind of trouble, and the command that lists them.
+
+    Args:
+        rows: the work.
+        shown: how many of each kind the table has; a kind that it has whole is left out.
+    """
     units = [row.unit for row in rows]
-    kinds = (
-        ("taken back", "work where state = 'taken_back'", _in_state(units, "taken_back")),
-        ("reverted", "work where state = 'reverted'", _in_state(units, "reverted")),
+    kinds: tuple[tuple[ReasonKind, str, str, int], ...] = (
         (
+            "taken_back",
+            "taken back",
+            "work where state = 'taken_back'",
+            _in_state(units, "taken_back"),
+        ),
+        ("reverted", "reverted", "work where state = 'reverted'", _in_state(units, "reverted")),
+        (
+            "tests_failed",
             "with failing tests at the end",
             "iterations where tests_passed_last = 0",
             len(failing_tests(rows)),
         ),
         (
+            "defective",
             "fixed later",
             "work where defective and state = 'landed'",
             sum(unit.state == "landed" and bool(unit.defective) for unit in units),
         ),
-        ("lost", "work where state = 'lost'", _in_state(units, "lost")),
+        ("lost", "lost", "work where state = 'lost'", _in_state(units, "lost")),
     )
-    for what, source, count in kinds:
-        if count:
+    for kind, what, source, count in kinds:
+        if count > shown.get(kind, 0):
             yield f'{counted(count, "unit")} {what}: da-score query "from {source}"'
 
 
