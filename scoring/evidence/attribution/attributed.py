@@ -233,9 +233,9 @@ class AttributedScan(Scan):
         self, shares: Iterable[Share], asked: Iterable[Asked], read: Collection[str]
     ) -> None:
         """Note which checkpoints have transcripts that are not read, and which are not here."""
-        named: set[str] = set()
+        names: set[str] = set()
         for share, question in zip(shares, asked, strict=True):
-            named.update(question.checkpoints)
+            names.update(question.checkpoints)
             agents = [
                 session.agent
                 for name in question.checkpoints
@@ -246,7 +246,7 @@ class AttributedScan(Scan):
             if agents and (share.stated or share.problem == NO_TRANSCRIPT):
                 share.problem = NOT_READ.format(agent=agents[0] or "a harness without a name")
 
-        missing = named - self.checkpoints.keys()
+        missing = names - self.checkpoints.keys()
         self._not_fetched = sorted(name for name in missing if has_own_ref(name))
 
     def _session_ids_by_checkpoint(self, files: Iterable[streams.File]) -> dict[str, set[str]]:
@@ -337,14 +337,14 @@ def _files_found(files: Sequence[streams.File]) -> list[FileFound]:
     for file in files:
         by_path.setdefault(file.transcript.path, []).append(file)
 
-    found = []
+    files_found = []
     for path, parts in by_path.items():
         events: dict[str, list[TranscriptEvents]] = {}
         for file in parts:
             events.setdefault(file.harness.name, []).append(file.events)
         why = _why_left_out(parts)
-        found.append(file_found(path, events, dict.fromkeys(events, why)))
-    return found
+        files_found.append(file_found(path, events, dict.fromkeys(events, why)))
+    return files_found
 
 
 def _why_left_out(files: Sequence[streams.File]) -> str:

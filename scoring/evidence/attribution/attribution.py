@@ -82,7 +82,7 @@ class Attribution(NamedTuple):
 
 @dataclass(slots=True)
 class _Lines:
-    """Whose lines are whose, while that is found out.
+    """Which iterations lines belong to, while that is found out.
 
     Attributes:
         owners: for each line the index of its iteration, or below 0.
@@ -152,21 +152,21 @@ def attribute(
 
     shown = cut_trees(asked, sessions, tree_of, listed, landed_as, changed, complete)
     shares = [Share(made=shown.get(index)) for index in range(len(asked))]
-    given = _Lines([NO_ITERATION] * lines, {})
-    parts_of = _parts_by_iteration(trees, given)
+    ownership = _Lines([NO_ITERATION] * lines, {})
+    parts_of = _parts_by_iteration(trees, ownership)
     linker = _Linker(asked, changed, sessions, listed, complete)
     for index, share in enumerate(shares):
         for part in linker.link(index, share, parts_of.get(index, ())):
             is_own = part.edits_only(asked[index].files) or _is_by_agents(part, sessions)
-            given.count_vote(index, part, is_own=is_own)
+            ownership.count_vote(index, part, is_own=is_own)
 
     _share_series(asked, changed, shares, trees, parts_of)
     for index, first in twice.items():
         shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
-    _give_by_session(asked, shares, sessions, given)
+    _give_by_session(asked, shares, sessions, ownership)
     _note_totals(asked, shares, stated)
-    _give_by_time(asked, shares, trees, given)
-    return _numbered(shares, given, trees)
+    _give_by_time(asked, shares, trees, ownership)
+    return _numbered(shares, ownership, trees)
 
 
 def _listed_ids(question: Asked, listing: Mapping[str, Collection[str]]) -> list[str]:
@@ -205,7 +205,7 @@ def _complete(
     return complete
 
 
-def _parts_by_iteration(trees: Iterable[Tree], given: _Lines) -> dict[int, list[SessionPart]]:
+def _parts_by_iteration(trees: Iterable[Tree], ownership: _Lines) -> dict[int, list[SessionPart]]:
     """Give the lines of each part to its iteration, and return the parts."""
     parts_of: dict[int, list[SessionPart]] = {}
     for tree in trees:
@@ -213,7 +213,7 @@ def _parts_by_iteration(trees: Iterable[Tree], given: _Lines) -> dict[int, list[
             if part.place != NO_ITERATION:
                 parts_of.setdefault(part.place, []).append(part)
                 for line in part.lines:
-                    given.owners[line] = part.place
+                    ownership.owners[line] = part.place
     return parts_of
 
 
@@ -288,7 +288,7 @@ class _Linker(NamedTuple):
         question = self.asked[index]
         time = share.made.time if share.made else question.authored
         own_trees = {part.tree for part in parts}
-        since = min((_commit_before(part) for part in parts), default=0)
+        last_commit_at = min((_commit_before(part) for part in parts), default=0)
         own_sessions = _sessions_in(parts)
 
         voting = []
@@ -305,7 +305,7 @@ class _Linker(NamedTuple):
                 voting.append(self.changed.untaken(index, part))
             elif not pending and self._are_related(tree, own_sessions):
                 untaken = self.changed.untaken(index, part)
-                start = max(untaken.start, bisect_right(tree.times, since))
+                start = max(untaken.start, bisect_right(tree.times, last_commit_at))
                 voting.append(part._replace(start=min(start, part.end)))
             else:
                 others.append(part)
@@ -337,7 +337,10 @@ class _Linker(NamedTuple):
 
 
 def _sessions_in(parts: Iterable[SessionPart]) -> set[SessionKey]:
-    return {key for part in parts for key in part.sessions}
+    sessions: set[SessionKey] = set()
+    for part in parts:
+        sessions.update(part.sessions)
+    return sessions
 
 
 def _began(part: SessionPart) -> int:
@@ -376,34 +379,34 @@ def _share_series(
 ) -> None:
     """Let commits without edits share the part before, where it edited their files."""
     for tree in trees:
-        before: SessionPart | None = None
+        previous: SessionPart | None = None
         for part in tree.parts():
             index = part.place
             if index < 0 or not part.edits_nothing:
-                before = part if index >= 0 else None
+                previous = part if index >= 0 else None
                 continue
-            if before is None or index == before.place:
+            if previous is None or index == previous.place:
                 continue
 
             edits_nothing = all(other.edits_nothing for other in parts_of[index])
-            took_edits = edits_nothing and changed.took_from(index, before)
+            took_edits = edits_nothing and changed.took_from(index, previous)
             if not took_edits or not was_stored_for(tree, asked[index]):
-                before = None
+                previous = None
                 continue
 
             share = shares[index]
             if share.shared is None:
                 share.method = "shared"
-                share.shared = before.place
+                share.shared = previous.place
                 share.problem = ""
-                share.sessions = tuple(sorted({*share.sessions, *before.sessions}))
+                share.sessions = tuple(sorted({*share.sessions, *previous.sessions}))
 
 
 def _give_by_session(
     asked: Sequence[Asked],
     shares: Sequence[Share],
     sessions: Mapping[SessionKey, Session],
-    given: _Lines,
+    ownership: _Lines,
 ) -> None:
     """Give iterations without lines the free ones of the session that their entry names.
 
@@ -428,20 +431,22 @@ def _give_by_session(
     for index, share in enumerate(shares):
         session_id = asked[index].session
         authored = asked[index].authored
-        named = sessions_by_id.get(session_id, ()) if session_id else ()
-        if share.method or share.problem or not named or authored is None:
+        named_sessions = sessions_by_id.get(session_id, ()) if session_id else ()
+        if share.method or share.problem or not named_sessions or authored is None:
             continue
 
         earlier = [
             end for other, end in ends.get(session_id, ()) if other < index and end < authored
         ]
         count = 0
-        for session in named:
+        for session in named_sessions:
             first = bisect_right(session.times, max(earlier)) if earlier else 0
-            count += given.take(index, session.lines[first : bisect_right(session.times, authored)])
+            count += ownership.take(
+                index, session.lines[first : bisect_right(session.times, authored)]
+            )
         share.method = "session"
         share.end = authored
-        share.sessions = tuple(sorted(session.key for session in named))
+        share.sessions = tuple(sorted(session.key for session in named_sessions))
         share.problem = "" if count else EMPTY
         note_end(index)
 
@@ -467,7 +472,7 @@ class _FreeLine(NamedTuple):
 
 
 def _give_by_time(
-    asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tree], given: _Lines
+    asked: Sequence[Asked], shares: Sequence[Share], trees: Iterable[Tree], ownership: _Lines
 ) -> None:
     """Give iterations without lines the free ones in their windows, if they are one session's.
 
@@ -489,7 +494,7 @@ def _give_by_time(
         _FreeLine(time, line, tree.sessions[0])
         for tree in trees
         for time, line in zip(tree.times, tree.lines, strict=True)
-        if given.owners[line] == NO_ITERATION
+        if ownership.owners[line] == NO_ITERATION
     )
     times = [free_line.time for free_line in free]
     for index in waiting:
@@ -500,11 +505,11 @@ def _give_by_time(
         inside = [
             free_line
             for free_line in free[first : bisect_right(times, window.end)]
-            if given.owners[free_line.line] == NO_ITERATION
+            if ownership.owners[free_line.line] == NO_ITERATION
         ]
         keys = {free_line.session for free_line in inside}
         if len(keys) == 1:
-            given.take(index, [free_line.line for free_line in inside])
+            ownership.take(index, [free_line.line for free_line in inside])
             authored = asked[index].authored
             share.method = "time"
             share.sessions = tuple(keys)
@@ -513,17 +518,17 @@ def _give_by_time(
             share.problem = f"{len(keys)} {OVERLAP}" if keys else NOT_COVERED
 
 
-def _numbered(shares: list[Share], given: _Lines, trees: Sequence[Tree]) -> Attribution:
+def _numbered(shares: list[Share], ownership: _Lines, trees: Sequence[Tree]) -> Attribution:
     """Return all parts with numbers, those of each iteration one after the other.
 
     A part has the lines with the same owner that vote on the same iterations.
     """
-    nobody = len(shares)
+    no_owner = len(shares)
     kinds = []
-    for line, owner in enumerate(given.owners):
-        kinds.append((owner if owner >= 0 else nobody, tuple(given.votes.get(line, ()))))
+    for line, owner in enumerate(ownership.owners):
+        kinds.append((owner if owner >= 0 else no_owner, tuple(ownership.votes.get(line, ()))))
 
-    order = sorted({kind for kind in kinds if kind != (nobody, ())})
+    order = sorted({kind for kind in kinds if kind != (no_owner, ())})
     numbers = {kind: number for number, kind in enumerate(order)}
     for index, share in enumerate(shares):
         first = bisect_left(order, (index, ()))
@@ -538,4 +543,4 @@ def _numbered(shares: list[Share], given: _Lines, trees: Sequence[Tree]) -> Attr
             share.voting = tuple(dict.fromkeys(voting))
 
     parts = [numbers.get(kind, -1) for kind in kinds]
-    return Attribution(given.owners, parts, len(order), shares, trees)
+    return Attribution(ownership.owners, parts, len(order), shares, trees)

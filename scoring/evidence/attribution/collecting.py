@@ -98,7 +98,7 @@ class _Collector:
                 self.sightings[part].programs.add(program.program)
 
     def finish(self) -> list[Sightings]:
-        """Match the runs whose result is in another file, and return what was seen in each part.
+        """Match runs with results in other files, and return what was seen in each part.
 
         A run counts in the part in which it began. One without a result counts without a verdict,
         unless a copy of its call has a result, because a transcript may end early.

@@ -142,7 +142,7 @@ class _TreeCutter(NamedTuple):
         """Cut a tree, and return the cuts that only count where no other tree has them."""
         tree.cuts = []
         idle: list[_Idle] = []
-        before = SessionPart(tree, 0, 0)  # the last part in which something was edited
+        last_edited = SessionPart(tree, 0, 0)  # the last part in which something was edited
         for cut in candidates:
             start = 0 if idle and not tree.cuts else _start(self.asked, tree, cut)
             if start is None:
@@ -151,22 +151,22 @@ class _TreeCutter(NamedTuple):
             end = max(start, cut.at)
             part = SessionPart(tree, start, end, cut)
             if not part.edits_nothing:
-                before = part
+                last_edited = part
             if cut.place == OTHER_COMMIT and not cut.made:
                 # What edits nothing before work for another repository leads to no commit here.
                 if part.edits_nothing and end > start:
                     tree.cuts.append(cut._replace(at=end))
-            elif cut.made or self._takes(part, before):
+            elif cut.made or self._takes(part, last_edited):
                 tree.cuts.append(cut._replace(at=end))
             elif end > start and self._may_be_idle(part):
                 idle.append(_Idle(tree, cut))
         return idle
 
-    def _takes(self, part: SessionPart, before: SessionPart) -> bool:
+    def _takes(self, part: SessionPart, last_edited: SessionPart) -> bool:
         """Return whether a commit that no line shows took edits before it."""
         question = self.asked[part.place]
         if reaches_commit(part.tree, question):
-            return self.changed.took_from(part.place, before)
+            return self.changed.took_from(part.place, last_edited)
         return not self.changed.pending(part.place, part).isdisjoint(question.files)
 
     def _may_be_idle(self, part: SessionPart) -> bool:

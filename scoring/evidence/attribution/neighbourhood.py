@@ -51,7 +51,7 @@ class OwnFolders:
 
 
 class _Sign(NamedTuple):
-    """What an edit or a commit shows of whose work it is.
+    """What an edit or a commit shows of the repository that it is for.
 
     Attributes:
         line_index: the index of its line in the file.
@@ -67,7 +67,7 @@ class _Sign(NamedTuple):
 
 
 class _Evidence(NamedTuple):
-    """A line that shows whose work the lines before it are: its time in ns since 1970."""
+    """A line that shows for which repository the lines before it are: its time in ns since 1970."""
 
     time: int
     is_ours: bool
@@ -182,7 +182,7 @@ class Neighbourhood:
         return any(self.is_its_commit(commit.sha) for commit in session.made)
 
     def _mark_by_folder(self, file: File, here: bytearray, is_known: bool, own: OwnFolders) -> None:
-        """Mark lines whose folder is the repository's.
+        """Mark the lines in folders of the repository.
 
         A line without a folder goes with the others of its file.
         """
@@ -299,7 +299,7 @@ def _homes(session: Session, is_recorded: bool) -> Sequence[str]:
 
 
 def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
-    """Return the lines that show whose work the lines before them are.
+    """Return the lines that show for which repository the lines before them are.
 
     A commit outside the folders of the session shows that only where files outside of them were
     edited before it.
@@ -319,10 +319,10 @@ def _evidence(file: File, signs: Iterable[_Sign]) -> list[_Evidence]:
 
 
 class _LeadsTo(NamedTuple):
-    """To whose work the lines of a session lead.
+    """To which repository's work the lines of a session lead.
 
     Attributes:
-        evidence: the lines that show whose work it is, by time.
+        evidence: the lines that show that, by time.
         prompts: when the user wrote.
     """
 

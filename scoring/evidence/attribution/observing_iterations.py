@@ -238,7 +238,7 @@ def _failed_calls(parts: Sequence[TranscriptFacts]) -> int | None:
 
 
 def _lines_of_others(share: Share, lines: Sequence[tuple[LinesFound, ...]]) -> int:
-    """Return how many lines vote on an iteration whose tokens count for another one."""
+    """Return how many lines vote on an iteration, with tokens that count for another one."""
     count = 0
     for part in share.voting:
         if part not in share.own:

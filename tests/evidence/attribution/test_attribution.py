@@ -544,7 +544,7 @@ class TestTheTable:
         ran: float,
         tests: tuple[int, int, bool | None],
     ) -> None:
-        """Its runs count where it votes, its tokens never."""
+        """Its runs and its tokens count where it edited only files of the commit."""
         votes = bool(edited)
         one, two = made.session("s1", stored=False), made.session("s2", stored=False)
         if edited:
@@ -556,10 +556,11 @@ class TestTheTable:
         made.checkpoint(1, ({"session": "s1"}, one.lines), ({"session": "s2"}, two.lines))
         made.entry(mark, "a")
         got = read(made)[1]
-        assert (got.sessions, got.output) == ({"s1", "s2"} if votes else {"s1"}, 4 + 8)
+        output = 4 + 8 + (1 + 2 if votes else 0)
+        assert (got.sessions, got.output) == ({"s1", "s2"} if votes else {"s1"}, output)
         assert got.tests[:3] == tests
         assert made.also[1] == (() if votes else ("s2",))
-        assert bool(made.elsewhere[1]) == votes
+        assert not made.elsewhere[1]
 
     @pytest.mark.parametrize("name", ["README.md", "src/b.py"], ids=["documents alone", "code"])
     def test_tests_are_asked_by_the_commits_own_files(self, made: History, name: str) -> None:
