@@ -495,8 +495,11 @@ class AttributedHistory(TrunkHistory):
     def _live_tips(self, since: int) -> list[str]:
         """Return the tips of branches off the trunk that are from a time or later."""
         tips = set(self._work_branches().values()) - self._walk.keys()
-        commits = self._commits(sorted(tips))
-        return [sha for sha, commit in commits.items() if (commit.time or 0) >= since]
+        live = []
+        for sha, commit in self._commits(sorted(tips)).items():
+            if (commit.time or 0) >= since:
+                live.append(sha)
+        return live
 
     # Times of the trunk
 

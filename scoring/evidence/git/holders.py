@@ -156,7 +156,10 @@ class HeldWork:
 
     def _is_taken_back(self, sha: str, holder: Holder) -> bool:
         """Return whether a commit that a holder has says that it takes another one back."""
-        shas = [other for other, commit in self._held.items() if commit.holder == holder]
+        shas = []
+        for other, commit in self._held.items():
+            if commit.holder == holder:
+                shas.append(other)
         commits = named_commits(self._repository, shas)
         index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
         return bool(index.naming([sha], {sha: commits[sha].subject}))

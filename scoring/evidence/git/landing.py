@@ -3,6 +3,7 @@
 The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
@@ -415,11 +416,11 @@ class Landings:
     def _with_common_files(self, sha: str, commits: Sequence[str]) -> Landing | None:
         """Return the landing of a commit in one that changes a file of it."""
         paths = {change.path for change in self._files(sha)}
-        common_files: dict[str, int] = {}
+        common_files = Counter[str]()
         for commit in commits:
-            common = sum(change.path in paths for change in self._files(commit))
-            if common:
-                common_files[commit] = common
+            for change in self._files(commit):
+                if change.path in paths:
+                    common_files[commit] += 1
         if not common_files:
             return None
 
@@ -451,8 +452,11 @@ class Landings:
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""
-        graph = self._graph
-        return [commit for commit in trunk_commits if not graph.contains(sha, commit)]
+        not_contained = []
+        for commit in trunk_commits:
+            if not self._graph.contains(sha, commit):
+                not_contained.append(commit)
+        return not_contained
 
     def _own_pair(self, sha: str) -> CommitPair:
         """Return a commit and its first parent."""

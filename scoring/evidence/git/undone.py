@@ -328,8 +328,8 @@ def _inverts_half(work: Patch, all_text: Inversion, other: Patch) -> bool:
     """
     if all_text.lines:
         return all_text.share >= _HALF
-    restored = sum(_restores(file.path, file.old_blob, other) for file in work)
-    return bool(work) and restored >= _HALF * len(work)
+    restored = [file for file in work if _restores(file.path, file.old_blob, other)]
+    return bool(work) and len(restored) >= _HALF * len(work)
 
 
 def _restores(path: str, blob: str, patch: Patch) -> bool:
