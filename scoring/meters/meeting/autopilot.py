@@ -18,7 +18,7 @@ from typing import TypeAlias
 from scoring.errors import InputError, MeetingError
 from scoring.files import reason
 from scoring.meters.meeting import driver
-from scoring.meters.meeting.next_step import expert_prompt, judge_question
+from scoring.meters.meeting.next_step import expert_prompt, judge_question, vote_prompt
 from scoring.meters.meeting.state_file import MeetingState, save_state
 
 Ask: TypeAlias = Callable[[str], str | bytes]
@@ -40,17 +40,20 @@ def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
         seconds: how long an answer may take.
 
     Returns:
-        A function that raises InputError where the command cannot start, fails, is too slow, or
-        answers too much.
+        A function that raises InputError where the command cannot start, fails, is too slow twice,
+        or answers too much.
     """
 
     def ask(prompt: str) -> bytes:
         process = _start(label, command, prompt)
         answer, is_late = _read_answer(process, seconds)
+        if is_late:
+            process = _start(label, command, prompt)
+            answer, is_late = _read_answer(process, seconds)
 
         problem = ""
         if is_late:
-            problem = f"no answer within {seconds:g} s"
+            problem = f"no answer within {seconds:g} s, twice"
         elif len(answer) > ANSWER_LIMIT:
             problem = f"an answer of more than {ANSWER_LIMIT >> 20} MiB"
         elif process.returncode:
@@ -152,15 +155,22 @@ def run_rounds(
 
 
 def _ask_experts(path: Path, state: MeetingState, experts: Mapping[str, Ask]) -> MeetingState:
-    """Ask the experts that have not spoken in the round yet."""
-    spoken = {message["speaker_id"] for message in state.messages}
+    """Ask the experts that have not spoken in the round yet, or not said what they prefer.
+
+    For what it prefers an expert is asked once.
+    """
     for name, ask in experts.items():
-        if name in spoken:
-            continue
-        answer = ask(expert_prompt(state, name))
-        text = answer if isinstance(answer, str) else answer.decode("utf-8", "replace")
-        state = save_state(path, driver.take_message(state, name, text))
+        if all(message["speaker_id"] != name for message in state.messages):
+            answer = _as_text(ask(expert_prompt(state, name)))
+            state = save_state(path, driver.take_message(state, name, answer))
+        if driver.needs_vote(state, name):
+            answer = _as_text(ask(vote_prompt(state, name)))
+            state = save_state(path, driver.take_vote(state, name, answer))
     return state
+
+
+def _as_text(answer: str | bytes) -> str:
+    return answer if isinstance(answer, str) else answer.decode("utf-8", "replace")
 
 
 def _ask_judge(state: MeetingState, judge: Ask) -> MeetingState:

@@ -156,12 +156,15 @@ class MeetingConfig(Block):
     cost_per_step: Amount | None = None
     cost_limit: Amount | None = None
 
+    # What the meeting may take, in minutes, in place of what its records say.
+    time_budget_minutes: Amount | None = None
+
     @model_serializer(mode="wrap")
-    def _without_unset_costs(
+    def _without_unset_budgets(
         self, serialize: Callable[["MeetingConfig"], dict[str, Any]]
     ) -> dict[str, Any]:
         data = serialize(self)
-        for key in [key for key in data if key.startswith("cost_")]:
+        for key in ("cost_per_step", "cost_limit", "time_budget_minutes"):
             if data[key] is None:
                 del data[key]
         return data

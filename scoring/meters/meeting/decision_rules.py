@@ -157,6 +157,9 @@ DOUBTS_ASKED = "doubts_asked"
 
 REFUSED = "the user did not confirm"
 DO_NOTHING = "let us look at what happens if we do nothing"
+LATE_SHARE = 0.7
+"""The share of the rounds from which prompts say that another one must gain much."""
+
 LATE_FACTOR = 2
 """How many times its minimum of progress a late round must gain."""
 
@@ -185,7 +188,7 @@ Rule: TypeAlias = Callable[[Situation], Decision | None]
 
 
 def round_limit(situation: Situation) -> Decision | None:
-    """Close the last round, by number or by cost.
+    """Close the last round, by number, by cost or by time.
 
     Decide if an end is allowed, else record that there is no decision.
     """
@@ -197,12 +200,37 @@ def round_limit(situation: Situation) -> Decision | None:
         )
 
     cost_limit = situation.config.cost_limit
-    if cost_limit is None or situation.total_cost is None:
+    total_cost = situation.total_cost
+    if cost_limit is not None and total_cost is not None and not below(total_cost, cost_limit):
+        reason = f"cost {words(total_cost)} of at most {words(cost_limit)}"
+        return _decide_or_park(situation, (reason,), "The budget is used up")
+
+    time = time_used(situation)
+    if time is not None and not below(time.minutes, time.budget):
+        reason = f"time {words(time.minutes)} of at most {words(time.budget)} minutes"
+        return _decide_or_park(situation, (reason,), "The time is used up")
+    return None
+
+
+class TimeUsed(NamedTuple):
+    """The minutes that a meeting has taken, and those that it may take, more than 0."""
+
+    minutes: float
+    budget: float
+
+
+def time_used(situation: Situation) -> TimeUsed | None:
+    """Return the time of a meeting after a round, or None where nothing limits it or tells it.
+
+    The budget of the config counts, else that of the record; 0 is no budget.
+    """
+    cost_time = situation.record.cost_time
+    if cost_time is None:
         return None
-    if below(situation.total_cost, cost_limit):
+    budget = situation.config.time_budget_minutes or cost_time.time_budget_minutes
+    if not budget:
         return None
-    reason = f"cost {words(situation.total_cost)} of at most {words(cost_limit)}"
-    return _decide_or_park(situation, (reason,), "The budget is used up")
+    return TimeUsed(cost_time.time_elapsed_minutes, budget)
 
 
 def early_consensus(situation: Situation) -> Decision | None:
@@ -268,7 +296,10 @@ def doubted(situation: Situation) -> Decision | None:
     if situation.record.user_confirmed is not False or round_limit(situation):
         return None
 
-    proposed = ready(situation) or stalled(situation) or late_round(situation)
+    unanswered = replace(
+        situation, record=situation.record.model_copy(update={"user_confirmed": None})
+    )
+    proposed = ready(situation) or stalled(situation) or late_round(unanswered)
     if proposed is None or proposed.status != "ready_to_decide":
         return None
 
@@ -328,6 +359,8 @@ def late_round(situation: Situation) -> Decision | None:
     rule = situation.config.rules.late_rounds
     if not rule.enabled or situation.round_index < rule.from_round:
         return None
+    if situation.record.user_confirmed is False:  # people chose another round
+        return None
 
     exploration_gain = situation.exploration_gain
     convergence_gain = situation.convergence_gain
@@ -347,7 +380,23 @@ def late_round(situation: Situation) -> Decision | None:
         f"{words(least_exploration)} in exploration or {words(least_convergence)} in convergence; "
         f"there were {words(exploration_gain)} and {words(convergence_gain)}"
     )
-    return _decide_or_park(situation, (reason,), "Another round would gain too little")
+    decision = _decide_or_park(situation, (reason,), "Another round would gain too little")
+    if decision.status == "park_or_abort":
+        return replace(decision, prompt=f"{decision.prompt} Or is another round worth it?")
+    return decision
+
+
+def late_words(situation: Situation) -> str:
+    """Return what to say of a late round before anything else, or "" for an earlier one."""
+    max_rounds = situation.config.round_limits.max_rounds
+    if not situation.config.rules.late_rounds.enabled:
+        return ""
+    if below(situation.round_index / max_rounds, LATE_SHARE):
+        return ""
+    return (
+        f"We are at round {situation.round_index} of {max_rounds}: "
+        "marginal gains must be high to go on. "
+    )
 
 
 def go_on(situation: Situation) -> Decision:
@@ -499,7 +548,9 @@ def _choice(record: JudgeRecord) -> str:
     These are the options that experts prefer, most preferred first; without any, those considered.
     """
     preferred = Counter(
-        position.preferred_option for position in record.convergence.expert_positions
+        position.preferred_option
+        for position in record.convergence.expert_positions
+        if not position.is_undecided
     )
     options = [option for option, _ in preferred.most_common()]
     if not options:

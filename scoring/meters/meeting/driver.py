@@ -9,6 +9,10 @@ from scoring.meters.meeting.decision_rules import DOUBTS_ASKED
 from scoring.meters.meeting.round_scores import Lead, leading
 from scoring.meters.meeting.state_file import MeetingState
 from scoring.meters.meeting.verdicts import MeetingVerdict
+from scoring.meters.meeting.votes import vote_in
+
+VOTE_ASKED = "vote_asked"
+"""The key of a message of an expert that was asked again for its option."""
 
 
 def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
@@ -27,6 +31,33 @@ def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
         "text": text.strip(),
     }
     return state.but(messages=[*state.messages, message])
+
+
+def needs_vote(state: MeetingState, expert: str) -> bool:
+    """Return whether to ask an expert that has spoken for its option, which is done once."""
+    own = [message for message in _messages_of_round(state) if message["speaker_id"] == expert]
+    if any(vote_in(message["text"]) for message in own):
+        return False
+    return not any(message.get(VOTE_ASKED) for message in own)
+
+
+def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
+    """Add to an expert's last message what it answers when asked for its option."""
+    messages = list(state.messages)
+    for index in reversed(range(len(messages))):
+        message = messages[index]
+        if message["speaker_id"] == expert:
+            whole = f"{message['text']}\n{text.strip()}".strip()
+            messages[index] = {**message, "text": whole, VOTE_ASKED: True}
+            break
+    return state.but(messages=messages)
+
+
+def _messages_of_round(state: MeetingState) -> list[dict[str, Any]]:
+    """Return what was said in the round that goes on, also before doubts were asked for."""
+    if state.doubts:
+        return [*state.last_messages, *state.messages]
+    return state.messages
 
 
 def require_record_wanted(state: MeetingState) -> None:
@@ -60,7 +91,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     if earlier:
         last_number = earlier[-1]["round_index"]
         if state.doubts and number == last_number:
-            messages = [*state.last_messages, *messages]
+            messages = _messages_of_round(state)
             earlier = earlier[:-1]
             record[DOUBTS_ASKED] = True
         elif number != last_number + 1:
@@ -68,6 +99,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
 
     if messages:
         record["messages"] = messages
+        record["experts"] = list(dict.fromkeys(message["speaker_id"] for message in messages))
     following = state.but(
         records=[*earlier, record],
         messages=[],
@@ -85,7 +117,10 @@ def _one_record(state: MeetingState, text: str | bytes, source: str) -> dict[str
             f"{source}: {len(records)} records where one belongs: that of round {state.next_round}"
         )
     record = records[0].model_dump(mode="json", exclude_unset=True)
-    record.pop("user_confirmed", None)  # people answer, with take_answer, and a judge does not
+    # People answer, with take_answer, and experts vote; a judge does neither.
+    record.pop("user_confirmed", None)
+    record.pop("experts", None)
+    record["convergence"].pop("judge_positions", None)
     return record
 
 
@@ -93,7 +128,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     """Take what people say to the open question.
 
     Yes decides. No asks for doubts, once in a round. In the last round, and where the meeting is to
-    be parked, no ends it without a decision.
+    be parked, no ends it without a decision; in a late round it goes on.
 
     Args:
         state: the state.
@@ -115,12 +150,14 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
     if no_ends(verdict):
         return answered.but(phase="no_decision")
 
-    doubts_were_asked = bool(last.get(DOUBTS_ASKED)) or state.wished
-    return answered.but(phase="needs_record", doubts=not doubts_were_asked)
+    asks_for_doubts = verdict.status == "ready_to_decide" and not last.get(DOUBTS_ASKED)
+    return answered.but(phase="needs_record", doubts=asks_for_doubts and not state.wished)
 
 
 def no_ends(verdict: MeetingVerdict) -> bool:
     """Return whether the answer no ends the meeting without a decision."""
+    if verdict.rule == "late_round":
+        return False
     return verdict.status == "park_or_abort" or verdict.rule == "round_limit"
 
 

@@ -26,7 +26,7 @@ def what_next(state: MeetingState) -> dict[str, Any]:
         question = _open_question(state, last)
         answers = {
             "yes": "decide, on the option that --option names or else the leading one",
-            "no": "record no decision" if no_ends(last) else "ask for doubts, and go on",
+            "no": _effect_of_no(last),
             "park": PARKED,
         }
 
@@ -47,6 +47,14 @@ def what_next(state: MeetingState) -> dict[str, Any]:
         outcome = no_decision(state.records, verdicts, may_go_on=False)
         step["no_decision"] = {**outcome, "parked": state.parked}
     return step
+
+
+def _effect_of_no(verdict: MeetingVerdict) -> str:
+    if no_ends(verdict):
+        return "record no decision"
+    if verdict.status == "park_or_abort":
+        return "go on with another round"
+    return "ask for doubts, and go on"
 
 
 def _open_question(state: MeetingState, verdict: MeetingVerdict) -> str:
@@ -110,7 +118,8 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
         "faults": list(faults),
         "instructions": (
             f"Judge round {state.next_round}. Write one JSON record by the schema, with a "
-            "summary, alone."
+            "summary, alone. Name no position that an expert does not state: only what experts "
+            "state themselves counts."
         ),
         "schema": meeting_records.record_schema(),
     }
@@ -120,12 +129,9 @@ def _brief(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the summary of a round, or what its experts prefer where the judge gave none."""
     summary = record.get("summary")
     if not summary:
-        preferences = [
-            f"{position['expert_id']} prefers {position['preferred_option']} "
-            f"({position['confidence']:g})"
-            for position in record["convergence"]["expert_positions"]
-        ]
-        summary = {"round_brief": "; ".join(preferences)}
+        positions = meeting_records.check_records([record])[0].convergence.expert_positions
+        preferences = "; ".join(position.in_words() for position in positions)
+        summary = {"round_brief": preferences}
     return {"round_index": record["round_index"], **summary}
 
 
@@ -159,8 +165,25 @@ def expert_prompt(state: MeetingState, name: str) -> str:
     lines += [
         "",
         "Answer in a few sentences. End with the option that you prefer now and how sure you are:",
-        "Option: its name, or defer",
-        "Confidence: a number from 0 to 1",
+        *_LINES_OF_A_VOTE,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+_LINES_OF_A_VOTE = ("Option: its name, or defer", "Confidence: a number from 0 to 1")
+
+
+def vote_prompt(state: MeetingState, name: str) -> str:
+    """Return what an expert's command gets that spoke and did not say what it prefers."""
+    texts = [message["text"] for message in state.messages if message["speaker_id"] == name]
+    lines = [
+        f"You are {name}, an expert in a meeting that is to decide: {state.topic or 'see below'}",
+        f"This is round {state.next_round} of the meeting. You said:",
+        *texts,
+        "",
+        "You did not say which option you prefer. Answer with these two lines alone:",
+        *_LINES_OF_A_VOTE,
         "",
     ]
     return "\n".join(lines)

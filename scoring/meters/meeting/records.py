@@ -4,6 +4,7 @@ Unknown keys are kept and ignored.
 """
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from scoring.errors import MeetingError
+from scoring.meters.meeting.votes import UNDECIDED, Vote, name_of_option, vote_in
 from scoring.meters.plaindata import (
     checked,
     decode,
@@ -22,7 +24,7 @@ from scoring.meters.plaindata import (
     read_values,
     utf8,
 )
-from scoring.text import shown
+from scoring.text import printable, shown
 
 _LARGEST = 10**9
 
@@ -93,9 +95,25 @@ class ExpertPosition(Block):
     confidence: Share
     notes: Text | None = None
 
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the expert prefers no option."""
+        return name_of_option(self.preferred_option) == UNDECIDED
+
+    def in_words(self) -> str:
+        """Return the position as people say it, control characters escaped."""
+        if self.is_undecided:
+            return f"{printable(self.expert_id)} is undecided"
+        option = printable(self.preferred_option)
+        return f"{printable(self.expert_id)} prefers {option} ({self.confidence:g})"
+
 
 class Convergence(Block):
-    """What the experts prefer, each of them once."""
+    """What the experts prefer, each of them once.
+
+    Where experts state what they prefer, ``expert_positions`` holds that, and ``judge_positions``
+    what the judge wrote.
+    """
 
     options_considered: list[Text] | None = None
     expert_positions: Annotated[list[ExpertPosition], AfterValidator(_each_once)]
@@ -104,6 +122,7 @@ class Convergence(Block):
     leading_option_avg_confidence: float | None = None
     convergence_score: float | None = None
     disagreement_notes: Text | None = None
+    judge_positions: list[ExpertPosition] | None = None
 
 
 class Message(Block):
@@ -256,7 +275,42 @@ class JudgeRecord(Block):
     composite: Composite | None = None
     stop_continue_recommendation: Recommendation | None = None
     messages: list[Message] | None = None
+    experts: list[Name] | None = None
     user_confirmed: bool | None = None
+
+
+def with_own_votes(record: JudgeRecord) -> JudgeRecord:
+    """Return a record with the positions that the experts of its messages state themselves.
+
+    An expert that was asked, or that the judge names, and states none is undecided. A record is
+    as it was where no message states a position and it does not say who was asked.
+    """
+    if record.convergence.judge_positions is not None:
+        return record
+
+    votes: dict[str, Vote | None] = dict.fromkeys(record.experts or ())
+    named = {position.expert_id for position in record.convergence.expert_positions}
+    for message in record.messages or ():
+        speaker = (message.speaker_id or "").strip()
+        vote = vote_in(message.text)
+        if vote is not None and speaker:
+            votes[speaker] = vote
+        elif speaker in named:
+            votes.setdefault(speaker, None)
+    if not record.experts and not any(votes.values()):
+        return record
+
+    spellings: dict[str, str] = {}
+    own = []
+    for name, vote in votes.items():
+        option, confidence = vote or Vote(UNDECIDED, 0.0)
+        option = spellings.setdefault(name_of_option(option), option)
+        own.append(ExpertPosition(expert_id=name, preferred_option=option, confidence=confidence))
+
+    judged = record.convergence.expert_positions
+    changes = {"expert_positions": own, "judge_positions": judged}
+    convergence = record.convergence.model_copy(update=changes)
+    return record.model_copy(update={"convergence": convergence})
 
 
 @functools.cache
@@ -309,10 +363,24 @@ def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[Judg
     return _parse(text, source).records
 
 
+_FENCED = re.compile(r"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.M | re.S)
+
+
+def _without_fence(text: str) -> str:
+    """Return the JSON in the only code fence of a text, on its lines, or the text."""
+    if text.lstrip()[:1] in ("{", "["):
+        return text
+    fenced = list(_FENCED.finditer(text))
+    if len(fenced) != 1:
+        return text
+    return "\n" * text.count("\n", 0, fenced[0].start(1)) + fenced[0][1]
+
+
 def _parse(text: str | bytes, source: str) -> MeetingFile:
     with raised_as(MeetingError):
         if isinstance(text, bytes):
             text = decode(text, source)
+        text = _without_fence(text)
         values = read_values(text, source)
 
     state: Mapping[str, Any] = {}
@@ -355,7 +423,7 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
     faults += _other_meetings(heads)
     if faults:
         raise MeetingError(*faults)
-    return sorted(records, key=lambda record: record.round_index)
+    return sorted(map(with_own_votes, records), key=lambda record: record.round_index)
 
 
 class _RecordHead(NamedTuple):

@@ -19,6 +19,7 @@ from scoring.meters.meeting.records import (
     Status,
     count_annotations,
 )
+from scoring.meters.meeting.votes import name_of_option
 
 CHECKLIST = (
     "problem_clarity",
@@ -110,12 +111,15 @@ def coverage(record: JudgeRecord) -> dict[str, CoverageLevel]:
 
 
 def leading(positions: Sequence[ExpertPosition]) -> Lead | None:
-    """Return the option that most experts prefer, or None without any expert.
+    """Return the option that most experts prefer, or None where none prefers any.
 
-    Of several it is the one with the highest mean confidence, then the one that is named first.
+    Undecided experts count among the experts. Of several options it is the one with the highest
+    mean confidence, then the one that is named first.
     """
     confidences: dict[str, list[float]] = {}
     for position in positions:
+        if position.is_undecided:
+            continue
         confidences.setdefault(position.preferred_option, []).append(position.confidence)
 
     best: Lead | None = None
@@ -142,11 +146,13 @@ def disagreement(positions: Sequence[ExpertPosition]) -> float:
 
     It is 0 where they name at most one option, and 1 where each option has as many experts.
     """
-    counts = Counter(position.preferred_option for position in positions)
+    counts = Counter(
+        position.preferred_option for position in positions if not position.is_undecided
+    )
     if len(counts) < 2:
         return 0.0
 
-    shares = [count / len(positions) for count in counts.values()]
+    shares = [count / counts.total() for count in counts.values()]
     entropy = -math.fsum(share * math.log(share) for share in shares)
     return min(1.0, entropy / math.log(len(counts)))
 
@@ -247,6 +253,7 @@ def stated_differences(
         missing: the aspects that are not covered.
     """
     return (
+        *_different_positions(record),
         *_different_scores(record, scores, lead),
         *_contradictions(record, lead, missing),
         *_different_weights(record, config),
@@ -276,6 +283,33 @@ def _different_scores(
         stated = getattr(getattr(record, block), name, None)  # a record may have no composite
         if stated is not None and above(abs(stated - computed), MARGIN):
             yield Difference(field, stated, computed)
+
+
+def unstated_positions(record: JudgeRecord) -> list[ExpertPosition]:
+    """Return the positions that the judge names and no expert stated."""
+    own = {position.expert_id: position for position in record.convergence.expert_positions}
+    unstated = []
+    for position in record.convergence.judge_positions or ():
+        stated = own.get(position.expert_id)
+        if stated is None or not _agree(position, stated):
+            unstated.append(position)
+    return unstated
+
+
+def _agree(position: ExpertPosition, stated: ExpertPosition) -> bool:
+    if name_of_option(position.preferred_option) != name_of_option(stated.preferred_option):
+        return False
+    return stated.is_undecided or abs(position.confidence - stated.confidence) <= MARGIN
+
+
+def _different_positions(record: JudgeRecord) -> Iterator[Difference]:
+    unstated = unstated_positions(record)
+    if unstated:
+        yield Difference(
+            "convergence.expert_positions",
+            "; ".join(position.in_words() for position in unstated),
+            "; ".join(position.in_words() for position in record.convergence.expert_positions),
+        )
 
 
 def _contradictions(

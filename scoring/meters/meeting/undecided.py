@@ -8,6 +8,7 @@ from scoring.meters.meeting.decision_rules import words
 from scoring.meters.meeting.records import ExpertPosition, JudgeRecord, check_records
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.meeting.verdicts import MeetingVerdict
+from scoring.meters.meeting.votes import UNDECIDED, name_of_option
 from scoring.text import printable
 
 
@@ -60,7 +61,11 @@ def _key_points(records: Sequence[JudgeRecord]) -> list[str]:
 def _option_names(record: JudgeRecord) -> list[str]:
     """Return the options that were considered, and then any others that experts prefer."""
     considered = record.convergence.options_considered or []
-    preferred = [position.preferred_option for position in record.convergence.expert_positions]
+    preferred = [
+        position.preferred_option
+        for position in record.convergence.expert_positions
+        if not position.is_undecided
+    ]
     return list(dict.fromkeys([*considered, *preferred]))
 
 
@@ -130,6 +135,10 @@ def _position_lines(positions: Iterable[Mapping[str, Any]]) -> list[str]:
     lines = ["", "## Positions", ""]
     for row in positions:
         expert = _escaped(row["expert_id"])
+        if name_of_option(row["preferred_option"]) == UNDECIDED:
+            lines.append(f"- {expert} is undecided")
+            continue
+
         option = _escaped(row["preferred_option"])
         notes = f": {_escaped(row['notes'])}" if row["notes"] else ""
         lines.append(f"- {expert} prefers {option} ({words(row['confidence'])}){notes}")

@@ -331,7 +331,7 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
         strength=decision.strength,
         ending_allowed=not obstacles,
         reasons=_reasons(situation, decision),
-        facilitator_prompt=decision.prompt,
+        facilitator_prompt=_prompt(situation, decision),
         next_round_focus_prompts=_focus_prompts(situation, decision, missing),
         missing_aspects=tuple(missing),
         obstacles=obstacles,
@@ -341,9 +341,22 @@ def _verdict(situation: Situation, messages: MessageNovelty | None) -> MeetingVe
     )
 
 
+def _prompt(situation: Situation, decision: Decision) -> str:
+    if decision.status in ("ready_to_decide", "park_or_abort"):
+        return decision.prompt
+    return decision_rules.late_words(situation) + decision.prompt
+
+
 def _reasons(situation: Situation, decision: Decision) -> tuple[str, ...]:
-    """Return why a round has its status, and in any case that it was off topic."""
+    """Return why a round has its status, and in any case that it was off topic.
+
+    Also says where the judge names positions that the experts do not state.
+    """
     reasons = list(decision.reasons)
+    unstated = round_scores.unstated_positions(situation.record)
+    if unstated:
+        positions = "; ".join(position.in_words() for position in unstated)
+        reasons.append(f"the judge names positions that no expert stated: {positions}")
     drift = decision_rules.off_topic(situation)
     if drift and drift not in reasons:
         reasons.append(drift)
@@ -391,13 +404,13 @@ def _pressure(situation: Situation) -> Pressure:
     return Pressure(
         rounds_used=situation.round_index / max_rounds,
         cost_total=situation.total_cost,
-        time_used=_time_used(situation.record),
+        time_used=_time_used(situation),
     )
 
 
-def _time_used(record: JudgeRecord) -> float | None:
-    used = record.cost_time
-    if used is None or not used.time_budget_minutes:
+def _time_used(situation: Situation) -> float | None:
+    time = decision_rules.time_used(situation)
+    if time is None:
         return None
-    share = used.time_elapsed_minutes / used.time_budget_minutes
+    share = time.minutes / time.budget
     return share if math.isfinite(share) else None

@@ -14,6 +14,7 @@ from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.records import (
     JudgeRecord,
     check_records,
+    parse_meeting_records,
     read_meeting_records,
     record_schema,
 )
@@ -208,8 +209,9 @@ def test_an_aspect_or_an_expert_is_named_once() -> None:
         *((text, "is empty; give JSON") for text in ("", " \n ")),
         ("[]", "no record; a meeting has one for each round"),
         ("7", "record 1: 7 where an object belongs"),
+        ("```json\n{,}\n```", "line 2, column 2: not JSON"),
         (
-            f"```json\n{GOOD}\n```",
+            f"```json\n{GOOD}\n```\nor\n```json\n{GOOD}\n```",
             "line 1, column 1: not JSON: expecting value at '```json'; give the JSON alone",
         ),
         (
@@ -257,3 +259,15 @@ def test_the_schema_is_one_and_takes_what_the_model_takes() -> None:
         {},
     ):
         assert not validator.is_valid(bad)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{GOOD}\n```",
+        f"Here is the record of the round:\n\n```\n{GOOD}\n```\n\nTell me if you need more.\n",
+        f"\r\n```JSON\r\n{GOOD}\r\n```\r\n",
+    ],
+)
+def test_a_record_may_be_in_a_code_fence(text: str) -> None:
+    assert parse_meeting_records(text) == parse_meeting_records(GOOD)
