@@ -14,7 +14,7 @@ from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
-from scoring.jobs.hook_install import HOOKS, hook_settings, hooks_that_do_not_run
+from scoring.jobs.hook_install import HOOKS, all_hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
 from scoring.views.doctor.findings import BEST, Finding, findings, most_useful_first
@@ -62,10 +62,10 @@ def _broken_hooks(repository: Path) -> Iterator[Finding]:
         if not hook:
             continue
         for scope in ("project", "user"):
-            path = hook_settings(harness, scope, repository)
-            # Settings that are not JSON are for the harness to complain about.
-            with contextlib.suppress(InputError):
-                yield from _reasons_not_to_run(path)
+            for path in all_hook_settings(harness, scope, repository):
+                # Settings that are not JSON are for the harness to complain about.
+                with contextlib.suppress(InputError):
+                    yield from _reasons_not_to_run(path)
 
 
 def _reasons_not_to_run(path: Path) -> Iterator[Finding]:

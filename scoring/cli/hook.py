@@ -1,8 +1,9 @@
 """``da-score hook``: put the close-task hook into a harness's settings, take it out, or show it."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -58,15 +59,24 @@ def _place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def install(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Run close-task whenever the agent stops.
 
-    Keeps everything else in the settings file, and a copy of the file. Writes the absolute path
-    of this da-score, after running it once. A project is a git work tree.
+    Keeps everything else in the settings file, and a copy of the file. Into settings that git
+    tracks goes the command alone, as others have it on their path. Else the absolute path of this
+    da-score goes into settings for you alone, where a harness has them, as Claude Code has
+    .claude/settings.local.json. Runs the command once before. A project is a git work tree.
     """
     settings = resolve_settings(options)
-    path = _settings_file(harness, scope, settings, options)
+    hook = hook_install.HOOKS[harness] or hook_install.USUAL
+    shared = False
     if scope == "project":
-        warn_if_tracked(path, settings.repo_dir)
+        path, shared = place_in_project(harness, settings.repo_dir)
+    else:
+        path = hook_install.hook_settings(harness, scope, settings.repo_dir)
 
-    change = hook_install.install_command(path, hook_install.HOOKS[harness] or hook_install.USUAL)
+    for each in _settings_files_of(harness, scope, settings, options):
+        if hook_install.installed_in(each):
+            shared = shared and each == path
+            path = each
+    change = hook_install.install_command(path, hook, shared)
     _report(change, settings, done="installed", not_done="already installed")
 
 
@@ -78,41 +88,64 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
     """Take the hook out of the settings file, with everything that installing it added."""
     settings = resolve_settings(options)
-    path = _settings_file(harness, scope, settings, options)
-    change = hook_install.uninstall_hook(path)
-    _report(change, settings, done="removed", not_done="not installed")
+    paths = _settings_files_of(harness, scope, settings, options)
+    with_hook = [path for path in paths if hook_install.installed_in(path)]
+    for path in with_hook or paths[-1:]:
+        change = hook_install.uninstall_hook(path)
+        _report(change, settings, done="removed", not_done="not installed")
 
 
-def _settings_file(
+def _settings_files_of(
     harness: str,
     scope: str,
     settings: Settings,
     options: dict[str, Any],
-) -> Path:
-    """Return the settings file of a harness.
+) -> list[Path]:
+    """Return the settings files of a harness that may hold the hook.
 
     Raises:
-        InputError: it is that of the project, and a link leads out of the project.
+        InputError: one is that of the project, and a link leads out of the project.
     """
-    path = hook_install.hook_settings(harness, scope, settings.repo_dir)
+    paths = hook_install.all_hook_settings(harness, scope, settings.repo_dir)
     if scope == "project":
         project = resolve_settings(options, files=False).repo_dir
-        hook_install.refuse_outside(path, project)
-    return path
+        for path in paths:
+            hook_install.refuse_outside(path, project)
+    return paths
 
 
-def warn_if_tracked(path: Path, repo_dir: Path) -> None:
-    """Warn if git tracks a settings file: the hook's path on this machine would reach others.
+class PlaceOfHook(NamedTuple):
+    """Where the hook of a project goes.
+
+    Attributes:
+        path: the settings file.
+        shared: whether git tracks it, so that its command must run on other machines too.
+    """
+
+    path: Path
+    shared: bool
+
+
+def place_in_project(harness: str, project: Path) -> PlaceOfHook:
+    """Return where a hook goes that is to be in the settings of a project.
 
     Raises:
-        NotARepositoryError: ``repo_dir`` is not in a git work tree.
+        NotARepositoryError: the folder is not in a git work tree.
+        GitError: the repository cannot be read.
     """
-    answer = GitRepository(repo_dir).ask("ls-files", "--error-unmatch", "--", str(path.absolute()))
-    if answer.returncode == 0:
-        warn(
-            f"{path}: git tracks it, and the hook names a path of this machine: "
-            "others need --scope user instead"
-        )
+    from scoring.own_repository import own_repository  # loads GitPython
+
+    shared, *personal = hook_install.all_hook_settings(harness, "project", project)
+    top_level = own_repository(project).top_level
+    answer = GitRepository(top_level).ask(
+        "ls-files", "--error-unmatch", "--", str(shared.absolute())
+    )
+    is_tracked = answer.returncode == 0
+    if is_tracked and (shutil.which(hook_install.PROGRAM) or not personal):
+        return PlaceOfHook(shared, shared=True)
+    if personal:
+        return PlaceOfHook(personal[0], shared=False)
+    return PlaceOfHook(shared, shared=False)
 
 
 def _report(
@@ -250,4 +283,5 @@ def _settings_files(settings: Settings) -> Iterator[tuple[str, str, Path]]:
     for harness, hook in hook_install.HOOKS.items():
         if hook:
             for scope in _SCOPES:
-                yield harness, scope, hook_install.hook_settings(harness, scope, settings.repo_dir)
+                for path in hook_install.all_hook_settings(harness, scope, settings.repo_dir):
+                    yield harness, scope, path

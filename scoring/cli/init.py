@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
-from scoring.cli.hook import warn_if_tracked
+from scoring.cli.hook import place_in_project
 from scoring.cli.options import EVIDENCE_OPTIONS, shared_options
 from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
 from scoring.cli.reading import settings_of_whole_repository, sources
@@ -22,13 +23,14 @@ from scoring.jobs.derive import Derivation, derive
 from scoring.jobs.hook_install import (
     HOOKS,
     USUAL,
-    hook_settings,
+    all_hook_settings,
     install_command,
     installed_in,
     refuse_outside,
 )
 from scoring.jobs.init import settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE, Settings
+from scoring.own_repository import own_repository
 from scoring.text import counted, printable
 from scoring.views.doctor import Examination, examine
 
@@ -68,6 +70,7 @@ class Setup(NamedTuple):
         derivation: the entries that were written; None where none were to be.
         exclude_file: the file that makes git ignore ``.agents/``; None without it.
         hook_files: the settings files of harnesses that have the hook now.
+        untracked: what was written and git neither tracks nor ignores, relative to the top.
     """
 
     settings_file: Path
@@ -76,6 +79,7 @@ class Setup(NamedTuple):
     derivation: Derivation | None
     exclude_file: Path | None
     hook_files: list[Path]
+    untracked: list[str]
 
 
 @click.command(epilog="Example:  da-score init --yes")
@@ -179,6 +183,7 @@ def _set_up(
     for harness in harnesses:
         hook_files += _install_hook(harness, top_level)
 
+    written = [settings_file, settings.iter_log_dir, *hook_files]
     return Setup(
         settings_file,
         keeps_settings,
@@ -186,7 +191,24 @@ def _set_up(
         derivation,
         exclude_file,
         hook_files,
+        untracked=_untracked(written, top_level),
     )
+
+
+def _untracked(paths: Sequence[Path], top_level: Path) -> list[str]:
+    """Return which files and folders git neither tracks nor ignores, relative to the top."""
+    options = ["--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]
+    excludes_file = own_repository(top_level).excludes_file
+    if excludes_file is not None:
+        options.append(f"--exclude-from={excludes_file}")
+
+    real_top = top_level.resolve()
+    names = []
+    for path in paths:
+        with contextlib.suppress(ValueError):
+            names.append(str(path.absolute().resolve().relative_to(real_top)))
+    answer = GitRepository(real_top).ask("ls-files", *options, "--", *names)
+    return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
 
 
 def _accepted_harnesses(examination: Examination, offers: Offers) -> list[str]:
@@ -213,7 +235,10 @@ def _harnesses_without_hook(examination: Examination) -> list[str]:
         if not hook:
             continue
         try:
-            files = [hook_settings(harness, scope, top_level) for scope in ("project", "user")]
+            files = [
+                *all_hook_settings(harness, "project", top_level),
+                *all_hook_settings(harness, "user", top_level),
+            ]
             settings_folder = hook.file.partition("/")[0]
             if settings_folder in folder_names and not any(map(installed_in, files)):
                 harnesses.append(harness)
@@ -240,10 +265,9 @@ def _install_hook(harness: str, top_level: Path) -> list[Path]:
     Where that cannot be done, warns and returns an empty list.
     """
     try:
-        path = hook_settings(harness, "project", top_level)
+        path, shared = place_in_project(harness, top_level)
         refuse_outside(path, top_level)
-        warn_if_tracked(path, top_level)
-        change = install_command(path, HOOKS[harness] or USUAL)
+        change = install_command(path, HOOKS[harness] or USUAL, shared)
         if change.backup:  # only one hook was added, and 'hook uninstall' removes it again
             change.backup.unlink(missing_ok=True)
     except DaScoreError as e:
@@ -265,8 +289,7 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
     if repository.ask("check-ignore", "-q", ".agents/x").returncode == 0:
         return None
 
-    answer = repository.ask("rev-parse", "--git-path", "info/exclude")
-    path = top_level / os.fsdecode(answer.stdout.strip())
+    path = own_repository(top_level).common_dir / "info" / "exclude"
     content = path.read_bytes() if path.is_file() else b""
     if content and not content.endswith(b"\n"):
         content += b"\n"
@@ -281,6 +304,7 @@ def _print_json(setup: Setup) -> None:
         value["derived"] = setup.derivation.as_dict()
     if setup.hook_files:
         value["hooks"] = [str(path) for path in setup.hook_files]
+    value["untracked"] = setup.untracked
     write_json(value)
 
 
@@ -297,6 +321,11 @@ def _print_lines(setup: Setup, examination: Examination) -> None:
     for path in setup.hook_files:
         lines.append(f"Wrote the hook to {path}")
 
+    if setup.untracked:
+        lines.append(
+            f"Git does not track {', '.join(setup.untracked)}: commit it, or name it in"
+            " .git/info/exclude"
+        )
     lines.append(f"Next: da-score {_next_command(setup, examination)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 

@@ -257,9 +257,11 @@ def _actor_or_default(actor: str | None, settings: Settings) -> str:
     if actor is not None:
         return actor.strip()
 
+    from scoring.own_repository import own_name  # loads GitPython
+
     name = ""
     with suppress(GitError):
-        name = GitRepository(settings.repo_dir).user_name
+        name = own_name(settings.repo_dir)
     name = name or os.environ.get("USER", "").strip()
     if not name:
         raise click.UsageError(

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError, WriteError
-from scoring.evidence.git.checkout import import_repository
+from scoring.evidence.git.checkout import fill_repository
 from scoring.files import list_names
 from scoring.log.settings import DEFAULT_LOG_DIR
+from scoring.own_repository import make_repository
 
 _DATA = Path(__file__).parent / "data"
 _HISTORY = _DATA / "history.fast-import"
@@ -60,7 +61,8 @@ def build_demo(target: Path | str) -> Demo:
     transcripts = target / "transcripts"
     try:
         repo_dir.mkdir()
-        import_repository(repo_dir, _HISTORY.read_bytes())
+        make_repository(repo_dir)
+        fill_repository(repo_dir, _HISTORY.read_bytes())
         _copy_files(_DATA / "agents", repo_dir / ".agents")
         _copy_files(_DATA / "transcripts", transcripts)
     except BaseException as e:

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import CollectionNode, MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import Node as WrittenNode
 
 from scoring.errors import InputError, SettingsError, YamlError
 from scoring.files import exclusive_lock, overwrite, read_file
@@ -86,7 +89,7 @@ def _with_value(
     try:
         new = _edited(data, path, value)
         faults = faults_of(parse(new))
-    except (UnicodeError, yaml.YAMLError, YamlError) as e:
+    except (UnicodeError, YAMLError, YamlError) as e:
         raise InputError(
             f"{file}: {path} cannot be set without changing more; change it by hand"
         ) from e
@@ -162,14 +165,14 @@ def _edited(data: bytes, path: str, value: str) -> bytes:
     body = source.removeprefix(_BYTE_ORDER_MARK)
     mark = source[: len(source) - len(body)]
 
-    root = next(yaml.compose_all(body, Loader=yaml.CBaseLoader))
+    root = YAML(typ="rt", pure=True).compose(body)
     edit = _edit_of(body, root, path.split("."), value, path)
     return (mark + body[: edit.start] + edit.text + body[edit.end :]).encode()
 
 
 def _edit_of(
     source: str,
-    node: yaml.Node,
+    node: WrittenNode,
     parts: list[str],
     value: str,
     path: str,
@@ -189,9 +192,9 @@ def _edit_of(
     # A node that begins before its key ends is elsewhere in the text: an alias.
     earliest = node.start_mark.index
     inner = None
-    if isinstance(node, yaml.SequenceNode):
+    if isinstance(node, SequenceNode):
         inner = _item_at(node, name, path)
-    elif isinstance(node, yaml.MappingNode):
+    elif isinstance(node, MappingNode):
         for key, key_value in node.value:
             if key.value == name:
                 inner = key_value
@@ -209,11 +212,16 @@ def _edit_of(
         return _edit_of(source, inner, inner_parts, value, path)
 
     start = inner.start_mark.index
+    end = _end_of(source, inner)
+    if start == end and isinstance(node, MappingNode):
+        # A field without a value: right after its colon, and not where the next thing begins.
+        start = source.index(":", earliest) + 1
+        end = start
     space = " " if source[start - 1] in ":-" else ""
-    return _Edit(start, _end_of(source, inner), space + _in_one_line(inner_parts, value))
+    return _Edit(start, end, space + _in_one_line(inner_parts, value))
 
 
-def _item_at(node: yaml.SequenceNode, name: str, path: str) -> yaml.Node | None:
+def _item_at(node: SequenceNode, name: str, path: str) -> WrittenNode | None:
     """Return an item of a list, or None for the index after the last one."""
     count = len(node.value)
     index = -1
@@ -225,13 +233,13 @@ def _item_at(node: yaml.SequenceNode, name: str, path: str) -> yaml.Node | None:
     return node.value[index] if index < count else None
 
 
-def _is_null(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and not node.style and node.value in NULLS
+def _is_null(node: WrittenNode) -> bool:
+    return isinstance(node, ScalarNode) and not node.style and node.value in NULLS
 
 
 def _insertion(
     source: str,
-    node: yaml.CollectionNode,
+    node: CollectionNode,
     parts: list[str],
     value: str,
 ) -> _Edit:
@@ -241,7 +249,7 @@ def _insertion(
 
     line_break = "\r\n" if "\r\n" in source else "\n"
     indent = " " * node.start_mark.column
-    if isinstance(node, yaml.SequenceNode):
+    if isinstance(node, SequenceNode):
         text = _new_item(parts[1:], value)
     else:
         text = _new_field(node, parts, value, line_break + indent)
@@ -254,7 +262,7 @@ def _insertion(
 
 def _insertion_in_flow(
     source: str,
-    node: yaml.CollectionNode,
+    node: CollectionNode,
     parts: list[str],
     value: str,
 ) -> _Edit:
@@ -266,7 +274,7 @@ def _insertion_in_flow(
         index = _end_of(source, _last_node(node))
 
     separator = ", " if node.value else ""
-    name = "" if isinstance(node, yaml.SequenceNode) else f"{parts[0]}: "
+    name = "" if isinstance(node, SequenceNode) else f"{parts[0]}: "
     return _Edit(index, index, separator + name + _in_one_line(parts[1:], value))
 
 
@@ -277,7 +285,7 @@ def _new_item(inner_parts: list[str], value: str) -> str:
 
 
 def _new_field(
-    block: yaml.CollectionNode,
+    block: CollectionNode,
     parts: list[str],
     value: str,
     next_line: str,
@@ -289,7 +297,7 @@ def _new_field(
     # A new block is indented as the first one that the entry has.
     step = _USUAL_INDENT
     for _, inner in block.value:
-        if isinstance(inner, yaml.MappingNode) and not inner.flow_style:
+        if isinstance(inner, MappingNode) and not inner.flow_style:
             step = inner.start_mark.column - block.start_mark.column
             break
 
@@ -297,31 +305,31 @@ def _new_field(
     return f"{parts[0]}:{next_line}{' ' * step}{field}"
 
 
-def _last_node(node: yaml.CollectionNode) -> yaml.Node:
+def _last_node(node: CollectionNode) -> WrittenNode:
     """Return the node that ends a block or list: its last value, or the key of an alias."""
-    if isinstance(node, yaml.MappingNode):
+    if isinstance(node, MappingNode):
         key, value = node.value[-1]
         return _later(key, value)
 
-    last: yaml.Node = node.value[-1]
+    last: WrittenNode = node.value[-1]
     previous = node.value[-2] if len(node.value) > 1 else node
     if last is previous or _later(last, previous) is previous:
         raise YamlError("an alias")
     return last
 
 
-def _later(node: yaml.Node, other: yaml.Node) -> yaml.Node:
+def _later(node: WrittenNode, other: WrittenNode) -> WrittenNode:
     """Return the node that begins later in the text, or the second of two that begin together."""
     return node if node.start_mark.index > other.start_mark.index else other
 
 
-def _end_of(source: str, node: yaml.Node) -> int:
+def _end_of(source: str, node: WrittenNode) -> int:
     """Return the index where a node ends, without the blank lines and comments that follow."""
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
         return _end_of(source, _last_node(node))
 
     end: int = node.end_mark.index
-    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):
         return len(source[:end].rstrip())
     return end
 

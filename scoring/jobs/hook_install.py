@@ -99,6 +99,18 @@ def hook_settings(harness: str, scope: str, project: Path) -> Path:
     return Path.home() / (hook.at_home or hook.file)
 
 
+def all_hook_settings(harness: str, scope: str, project: Path) -> list[Path]:
+    """Return the settings files that may hold the hook, as :func:`hook_settings` takes them.
+
+    In a project that are its settings, and those for one person alone where a harness has them.
+    """
+    paths = [hook_settings(harness, scope, project)]
+    hook = HOOKS[harness]
+    if scope == "project" and hook and hook.personal:
+        paths.append(project / hook.personal)
+    return paths
+
+
 def refuse_outside(path: Path, project: Path) -> None:
     """Refuse a settings file of a project that a link leads out of it.
 
@@ -146,17 +158,35 @@ def why_it_does_not_run(command: str) -> str:
     return f"{program} ends with status {process.returncode}{last_line}"
 
 
-def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
+def install_command(path: Path, hook: Hook = USUAL, shared: bool = False) -> HookChange:
     """Put the da-score that runs now into a settings file.
 
     Args:
         path: the settings file.
         hook: how the harness runs it.
+        shared: whether other machines get the file too, so that it must not name a path of this
+            one: the command is then looked up where it runs.
 
     Raises:
         InputError: the program does not exist or does not run, or as :func:`install_hook`.
         WriteError: as :func:`install_hook`.
     """
+    if shared:
+        program = PROGRAM
+    else:
+        program = os.path.abspath(_program_that_runs())
+
+    command = f"{shlex.quote(program)} close-task"
+    if hook.quiet:
+        command += " >/dev/null"
+
+    problem = why_it_does_not_run(command)
+    if problem:
+        raise InputError(f"the hook would not run, and was not installed: {problem}")
+    return install_hook(path, command, hook)
+
+
+def _program_that_runs() -> str:
     # The path may hold another da-score than the one that runs.
     candidate = Path(sys.executable).with_name(PROGRAM)
     if os.path.basename(sys.argv[0]) == PROGRAM:
@@ -168,15 +198,7 @@ def install_command(path: Path, hook: Hook = USUAL) -> HookChange:
             f"cannot find the program {PROGRAM} next to {sys.executable} or on the path:"
             " install da-score"
         )
-
-    command = f"{shlex.quote(os.path.abspath(program))} close-task"
-    if hook.quiet:
-        command += " >/dev/null"
-
-    problem = why_it_does_not_run(command)
-    if problem:
-        raise InputError(f"the hook would not run, and was not installed: {problem}")
-    return install_hook(path, command, hook)
+    return program
 
 
 def install_hook(

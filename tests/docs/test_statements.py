@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import os
 import re
 import shlex
 import shutil
@@ -106,12 +107,11 @@ def test_every_command_prints_what_the_page_says(
 ) -> None:
     shutil.copytree(FILES, here.repo_dir, dirs_exist_ok=True)
     monkeypatch.setenv("DA_SCORE_TRANSCRIPT_DIR", "../transcripts/claude:../transcripts/codex")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     faults = []
     for row in COMMANDS:
-        arguments = shlex.split(
-            row.command.strip("`").replace("@python", shlex.quote(sys.executable))
-        )[1:]
+        arguments = shlex.split(row.command.strip("`"))[1:]
         found = da_score(*arguments)
         if "--judge" in arguments:  # the same question, for the row that says yes
             Path("done.json").write_bytes(

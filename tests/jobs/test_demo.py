@@ -10,7 +10,8 @@ from helpers.repos import Repo
 from rubric import default_rubric
 from scoring.demo import Demo, build_demo
 from scoring.errors import GitError, InputError, WriteError
-from scoring.evidence.git.checkout import import_repository
+from scoring.evidence.git.checkout import fill_repository
+from scoring.own_repository import make_repository
 from scoring.parity import build_signal_sets
 from scoring.signals.values import SignalSet
 
@@ -141,5 +142,6 @@ def test_a_failed_write_is_a_write_error(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_history_that_cannot_be_imported_is_a_git_error(
     tmp_path: Path, stream: bytes, step: str
 ) -> None:
+    make_repository(tmp_path)
     with pytest.raises(GitError, match=rf"git {step} failed: .+"):
-        import_repository(tmp_path, stream)
+        fill_repository(tmp_path, stream)

@@ -185,6 +185,15 @@ class TestSet:
         assert da_score("entry", "set", "1", "impl.retries", "3").status == 0
         assert path.read_bytes().decode() == head + text.replace(old, new)
 
+    def test_a_comment_after_a_tab_is_for_a_person_to_edit(
+        self, place: Place, da_score: DaScore
+    ) -> None:
+        text = "schema_version: 2\niteration: 1\nimpl:\n  retries: 0\t# tab\n"
+        path = self.entry(place, text)
+        message = one_line(da_score("entry", "set", "1", "impl.retries", "3"))
+        assert message.endswith("cannot be set without changing more; change it by hand")
+        assert path.read_text() == text
+
     def test_parts_that_are_shared_are_not_changed(self, place: Place, da_score: DaScore) -> None:
         text = "schema_version: 2\niteration: 1\nverifiers:\n- &v {status: pass}\n- *v\n"
         path = self.entry(place, text)

@@ -4,7 +4,10 @@ import functools
 import json
 import os
 import re
+import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +40,7 @@ NEW_FILE = """\
 """
 ONE_LINE = '{"hooks": [{"type": "command", "command": "da-score close-task", "timeout": 30}]}'
 PLACES = {
-    ("claude", "project"): "project/.claude/settings.json",
+    ("claude", "project"): "project/.claude/settings.local.json",
     ("claude", "user"): "home/.claude/settings.json",
     ("codex", "project"): "project/.codex/hooks.json",
     ("codex", "user"): "home/.codex/hooks.json",
@@ -378,7 +381,7 @@ class TestCommand:
         )
 
     def test_speaks_json(self, da_score: DaScore, tmp_path: Path) -> None:
-        path = ".claude/settings.json"
+        path = ".claude/settings.local.json"
         given(Path(path), "{}")
         backup = f"{tmp_path}/project/{path}{BACKUP}"
         assert da_score("hook", "install", "--json").json == {
@@ -391,18 +394,42 @@ class TestCommand:
             "changed": False,
             "backup": None,
         }
-        home = f"{tmp_path}/home"
-        assert da_score("hook", "show", "--json").json[:4] == [
-            {"harness": "claude", "scope": "project", "path": path, "events": ["Stop"]},
-            {"harness": "claude", "scope": "user", "path": f"{home}/{path}", "events": []},
-            {"harness": "codex", "scope": "project", "path": ".codex/hooks.json", "events": []},
-            {
-                "harness": "codex",
-                "scope": "user",
-                "path": f"{home}/.codex/hooks.json",
-                "events": [],
-            },
+        shown = da_score("hook", "show", "--json").json[:4]
+        assert [(row["harness"], row["scope"], row["path"], row["events"]) for row in shown] == [
+            ("claude", "project", ".claude/settings.json", []),
+            ("claude", "project", path, ["Stop"]),
+            ("claude", "user", f"{tmp_path}/home/.claude/settings.json", []),
+            ("codex", "project", ".codex/hooks.json", []),
         ]
+
+    def test_settings_that_git_tracks_get_the_command_alone(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = given(Path(".claude/settings.json"), "{}")
+        subprocess.run(["git", "add", str(path)], check=True)
+        monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+        assert da_score("hook", "install").out.startswith(f"{path}: installed")
+        (group,) = json.loads(path.read_text())["hooks"]["Stop"]
+        assert group["hooks"][0]["command"] == "da-score close-task"
+        assert not Path(".claude/settings.local.json").exists()
+        assert da_score("hook", "install").out == f"{path}: already installed\n"
+        assert da_score("hook", "uninstall").out == f"{path}: removed\n"
+
+    def test_where_others_could_not_run_it_the_hook_is_for_one_person_alone(
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        path = given(Path(".claude/settings.json"), "{}")
+        subprocess.run(["git", "add", str(path)], check=True)
+        (tmp_path / "bin").mkdir()
+        for name in ("git", "sh"):
+            (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        monkeypatch.setattr("sys.argv", [str(Path(sys.executable).with_name("da-score"))])
+        personal = ".claude/settings.local.json"
+        assert da_score("hook", "install").out == f"{personal}: installed\n"
+        assert path.read_text() == "{}"
+        assert da_score("hook", "uninstall").out == f"{personal}: removed\n"
+        assert not Path(personal).exists()
 
     @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
     def test_says_in_one_line_what_it_cannot_do(

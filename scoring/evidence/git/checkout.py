@@ -21,8 +21,8 @@ _HEAD_LIMIT = 4096  # bytes of a file that are read for a reference
 _USUAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 
 
-def import_repository(directory: Path, stream: bytes) -> None:
-    """Make a work tree of a new directory from a ``git fast-import`` stream.
+def fill_repository(directory: Path, stream: bytes) -> None:
+    """Fill a new repository and its work tree from a ``git fast-import`` stream.
 
     The stream holds the branch ``master``.
 
@@ -30,8 +30,6 @@ def import_repository(directory: Path, stream: bytes) -> None:
         GitError: git fails.
     """
     git = Git(directory, _SETTINGS)
-    branch = f"--initial-branch={IMPORTED_BRANCH}"
-    git.run("init", "--quiet", "--template=", "--object-format=sha1", branch)
     git.run("fast-import", "--quiet", "--done", stdin=stream)
     git.run("reset", "--quiet", "--hard", f"refs/heads/{IMPORTED_BRANCH}")
 

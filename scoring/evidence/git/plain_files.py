@@ -42,7 +42,7 @@ def refuse_pipes_around(directory: Path) -> None:
     for folder in (start, *start.parents):
         if os.path.lexists(folder / ".git"):
             refuse_pipes_in(folder / ".git")
-            _refuse_pipe(folder / ".gitattributes")
+            refuse_pipe(folder / ".gitattributes")
             return
 
 
@@ -52,11 +52,11 @@ def refuse_pipes_in(repository: Path) -> None:
     Raises:
         GitError: a pipe or device is in place of one.
     """
-    _refuse_pipe(repository)
+    refuse_pipe(repository)
     for name in PLAIN_FILES:
-        _refuse_pipe(repository / name)
+        refuse_pipe(repository / name)
     for path in (repository / "refs/replace").rglob("*"):
-        _refuse_pipe(path)
+        refuse_pipe(path)
     for name in _SETTINGS_FILES:
         _refuse_pipes_included(repository / name, _MOST_INCLUDES)
 
@@ -69,10 +69,15 @@ def refuse_pipes_below(folder: Path) -> None:
     """
     for parent, _, names in os.walk(folder):
         for name in names:
-            _refuse_pipe(Path(parent, name))
+            refuse_pipe(Path(parent, name))
 
 
-def _refuse_pipe(path: Path) -> None:
+def refuse_pipe(path: Path) -> None:
+    """Check one file, which need not be there.
+
+    Raises:
+        GitError: it is a pipe or device.
+    """
     try:
         refuse_special(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -102,5 +107,5 @@ def _refuse_pipes_included(settings: Path, levels: int) -> None:
         _, _, value = row.partition(b"\n")
         if value:
             path = settings.parent / os.path.expanduser(os.fsdecode(value))
-            _refuse_pipe(path)
+            refuse_pipe(path)
             _refuse_pipes_included(path, levels - 1)

@@ -608,7 +608,11 @@ class ClaudeCode(Harness):
 
     name = "claude"
     hook: Hook | None = Hook(
-        ".claude/settings.json", "CLAUDE_CONFIG_DIR", "settings.json", quiet=False
+        file=".claude/settings.json",
+        variable="CLAUDE_CONFIG_DIR",
+        below="settings.json",
+        quiet=False,
+        personal=".claude/settings.local.json",
     )
     reader = ClaudeReader
 

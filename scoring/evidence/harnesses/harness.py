@@ -68,6 +68,7 @@ class Hook(NamedTuple):
         flat: whether the hooks of an event are in one list, and not in groups.
         quiet: whether the command must not print, since that would be an answer.
         at_home: where else the file is in a home.
+        personal: the settings file of a project that is for one person alone; "" without one.
     """
 
     file: str
@@ -79,6 +80,7 @@ class Hook(NamedTuple):
     flat: bool = False
     quiet: bool = True
     at_home: str = ""
+    personal: str = ""
 
 
 class Copy(NamedTuple):

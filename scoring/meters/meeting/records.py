@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from scoring.errors import MeetingError
-from scoring.meters.meeting.votes import UNDECIDED, Vote, name_of_option, vote_in
+from scoring.meters.meeting.votes import UNDECIDED, StatedVote, name_of_option, vote_in
 from scoring.meters.plaindata import (
     checked,
     decode,
@@ -288,7 +288,7 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
     if record.convergence.judge_positions is not None:
         return record
 
-    votes: dict[str, Vote | None] = dict.fromkeys(record.experts or ())
+    votes: dict[str, StatedVote | None] = dict.fromkeys(record.experts or ())
     named = {position.expert_id for position in record.convergence.expert_positions}
     for message in record.messages or ():
         speaker = (message.speaker_id or "").strip()
@@ -303,7 +303,7 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
     spellings: dict[str, str] = {}
     own = []
     for name, vote in votes.items():
-        option, confidence = vote or Vote(UNDECIDED, 0.0)
+        option, confidence = vote or StatedVote(UNDECIDED, 0.0)
         option = spellings.setdefault(name_of_option(option), option)
         own.append(ExpertPosition(expert_id=name, preferred_option=option, confidence=confidence))
 

@@ -18,7 +18,7 @@ _NUMBER = re.compile(
 )
 
 
-class Vote(NamedTuple):
+class StatedVote(NamedTuple):
     """What an expert states.
 
     Attributes:
@@ -30,7 +30,7 @@ class Vote(NamedTuple):
     confidence: float
 
 
-def vote_in(text: str) -> Vote | None:
+def vote_in(text: str) -> StatedVote | None:
     """Return what the last lines ``Option:`` and ``Confidence:`` of an answer state.
 
     Marks of Markdown do not matter, and 80 % and 8/10 are 0.8. None where one of the lines is
@@ -55,7 +55,7 @@ def vote_in(text: str) -> Vote | None:
 
     if not option or len(option) > _LONGEST_OPTION or confidence is None:
         return None
-    return Vote(option, confidence)
+    return StatedVote(option, confidence)
 
 
 def _share_in(text: str) -> float | None:

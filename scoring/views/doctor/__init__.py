@@ -22,6 +22,7 @@ from scoring.evidence.transcripts.facts import Method, TranscriptSurvey
 from scoring.evidence.transcripts.scan import Scan
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
+from scoring.own_repository import own_repository
 from scoring.signals.table import (
     as_read,
     labels_vote,
@@ -71,6 +72,7 @@ class RepositorySurvey:
         branches: how many local branches there are.
         remotes: names and addresses, without scheme, user and password.
         assisted: how many commits of the trunk only say that an agent assisted.
+        work_trees: how many linked work trees it has.
     """
 
     path: Path
@@ -85,6 +87,7 @@ class RepositorySurvey:
     branches: int = 0
     remotes: tuple[tuple[str, str], ...] = ()
     assisted: int = 0
+    work_trees: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,20 +273,22 @@ def _described(
         elif evidence.git.resolve(commit) is None:
             unresolved[record.iteration] = record.commit
 
-    remotes = [(name, same_remote(url)) for name, url in repository.remote_urls.items()]
+    own = own_repository(path)
+    remotes = [(name, same_remote(url)) for name, url in own.remotes.items()]
     local_branches = [name for _, name, _ in repository.branches if name.startswith("refs/heads/")]
     return RepositorySurvey(
         path=path,
-        top_level=repository.top_level,
+        top_level=own.top_level,
         git_version=git_version(repository),
         trunk=evidence.git.trunk,
         trunk_problem=trunk_problem,
         unresolved=unresolved,
         without_commit=tuple(without_commit),
-        branch=repository.branch,
+        branch=own.branch,
         branches=len(local_branches),
         remotes=tuple(sorted(remotes)),
         assisted=_count_assisted(evidence),
+        work_trees=len(own.work_trees),
     )
 
 

@@ -188,7 +188,10 @@ def _repository_heads(examination: Examination) -> Iterator[tuple[str, str]]:
     yield "REPOSITORY", repository.problem or str(repository.top_level)
     if repository.branches:
         branch = repository.branch or "no branch"
-        yield "BRANCH", f"{branch}, of {repository.branches} local"
+        trees = ""
+        if repository.work_trees:
+            trees = f"; {counted(repository.work_trees, 'linked work tree')}"
+        yield "BRANCH", f"{branch}, of {repository.branches} local{trees}"
     if repository.remotes:
         yield "REMOTES", ", ".join(f"{name}: {address}" for name, address in repository.remotes)
 
@@ -291,6 +294,7 @@ def _repository_payload(examination: Examination) -> dict[str, Any]:
         "problem": repository.problem or None,
         "branch": repository.branch or None,
         "branches": repository.branches,
+        "work_trees": repository.work_trees,
         "remotes": dict(repository.remotes),
     }
 

@@ -1,0 +1,222 @@
+"""The caller's own repository: settings, remotes, branch and work trees, as GitPython reads them.
+
+The caller's configuration holds here, and no git command is started in a repository that exists.
+Evidence never comes from here: :mod:`scoring.evidence.git` reads it, without that configuration.
+"""
+
+import configparser
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git.checkout import IMPORTED_BRANCH
+from scoring.evidence.git.plain_files import refuse_pipe, refuse_pipes_around, refuse_pipes_in
+
+if TYPE_CHECKING:
+    from git import Repo
+    from git.config import GitConfigParser
+
+_REMOTE = 'remote "'
+_REPOSITORY_VARIABLES = (
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_WORK_TREE",
+)
+_TEMPLATE_VARIABLE = "GIT_TEMPLATE_DIR"
+
+
+class OwnRepository(NamedTuple):
+    """What the caller's settings and a work tree say.
+
+    Attributes:
+        top_level: the top of the work tree, which may be a linked one.
+        common_dir: the repository itself, which all its work trees share.
+        user_name: the name that commits here get; "" without one.
+        excludes_file: the caller's own file of what git ignores everywhere; None without one.
+        remotes: the URLs of the remotes by their names. The first of several URLs counts.
+        branch: the branch that is checked out; "" without one.
+        work_trees: the tops of the linked work trees. Some may be gone.
+    """
+
+    top_level: Path
+    common_dir: Path
+    user_name: str
+    excludes_file: Path | None
+    remotes: dict[str, str]
+    branch: str
+    work_trees: tuple[Path, ...]
+
+
+def own_repository(folder: Path | str) -> OwnRepository:
+    """Read the repository of the work tree that a folder is in.
+
+    Raises:
+        NotARepositoryError: the folder is in no work tree.
+        GitError: a file of the repository or of the caller's settings cannot be read, or is a pipe.
+    """
+    refuse_pipes_around(Path(folder))
+    with _opened(folder) as repository:
+        common_dir = Path(repository.common_dir)
+        refuse_pipes_in(common_dir)
+        settings = _settings(repository)
+        return OwnRepository(
+            top_level=Path(str(repository.working_tree_dir)),
+            common_dir=common_dir,
+            user_name=_last_value(settings, "user", "name"),
+            excludes_file=_excludes_file(settings),
+            remotes=_remotes(settings),
+            branch=_branch(repository),
+            work_trees=tuple(_work_trees(common_dir)),
+        )
+
+
+def own_name(folder: Path | str) -> str:
+    """Return the name that commits in a folder get from the caller's settings, or "" without one.
+
+    Outside a repository it is that of the user's settings.
+
+    Raises:
+        GitError: settings cannot be read.
+    """
+    try:
+        return own_repository(folder).user_name
+    except NotARepositoryError:
+        with _as_git_errors(folder):
+            return _last_value(_settings(None), "user", "name")
+
+
+def make_repository(folder: Path) -> None:
+    """Make a new repository of an empty folder, with a branch of a fixed name and no commit.
+
+    Raises:
+        GitError: git fails.
+    """
+    with _as_git_errors(folder):
+        from git import Repo
+
+        with _without_named_repository():
+            Repo.init(
+                folder,
+                mkdir=False,
+                object_format="sha1",
+                initial_branch=IMPORTED_BRANCH,
+            ).close()
+
+
+@contextmanager
+def _without_named_repository() -> Iterator[None]:
+    """Hide the repository that variables name, as git sets them for its hooks, and templates."""
+    names = (*_REPOSITORY_VARIABLES, _TEMPLATE_VARIABLE)
+    hidden = {name: os.environ.pop(name) for name in names if name in os.environ}
+    os.environ[_TEMPLATE_VARIABLE] = ""
+    try:
+        yield
+    finally:
+        del os.environ[_TEMPLATE_VARIABLE]
+        os.environ.update(hidden)
+
+
+@contextmanager
+def _as_git_errors(folder: Path | str) -> Iterator[None]:
+    """Raise what GitPython raises as errors of ours."""
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # the starter says that git is missing
+    from git import exc
+
+    try:
+        yield
+    except (exc.InvalidGitRepositoryError, exc.NoSuchPathError) as e:
+        raise NotARepositoryError(f"{folder}: not a git work tree (no repository there)") from e
+    except exc.GitCommandNotFound as e:
+        raise GitError("git was not found on PATH; install git 2.32 or newer") from e
+    except exc.CommandError as e:
+        raise GitError(f"{folder}: git failed: {' '.join(str(e.stderr).split())}") from e
+    except (configparser.Error, OSError, ValueError) as e:
+        raise GitError(f"{folder}: git's settings cannot be read: {e}") from e
+
+
+@contextmanager
+def _opened(folder: Path | str) -> "Iterator[Repo]":
+    with _as_git_errors(folder):
+        from git import Repo
+
+        with Repo(os.path.realpath(folder), search_parent_directories=True) as repository:
+            if repository.working_tree_dir is None:
+                raise NotARepositoryError(f"{folder}: not a git work tree (no repository there)")
+            yield repository
+
+
+def _settings(repository: "Repo | None") -> "GitConfigParser":
+    """Return the caller's settings, those of the repository last, with what they include."""
+    from git.config import GitConfigParser
+
+    paths = [path for path in _settings_files(repository) if path.exists()]
+    for path in paths:
+        refuse_pipe(path)
+    return GitConfigParser([str(path) for path in paths], read_only=True, repo=repository)
+
+
+def _settings_files(repository: "Repo | None") -> Iterator[Path]:
+    if not os.environ.get("GIT_CONFIG_NOSYSTEM"):
+        yield Path(os.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
+
+    if one_file := os.environ.get("GIT_CONFIG_GLOBAL"):
+        yield Path(one_file)
+    else:
+        yield _user_folder() / "config"
+        yield Path(os.path.expanduser("~/.gitconfig"))
+
+    if repository is not None:
+        yield Path(repository.common_dir, "config")
+        yield Path(repository.git_dir, "config.worktree")
+
+
+def _user_folder() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git")
+
+
+def _last_value(settings: "GitConfigParser", section: str, key: str) -> str:
+    """Return the last value of a key, whatever the case of the names; "" without one."""
+    value = ""
+    for name in settings.sections():
+        if name.lower() == section:
+            values = {each.lower(): text for each, text in settings.items(name)}
+            value = values.get(key) or value
+    return value.strip()
+
+
+def _excludes_file(settings: "GitConfigParser") -> Path | None:
+    named = _last_value(settings, "core", "excludesfile")
+    path = Path(os.path.expanduser(named)) if named else _user_folder() / "ignore"
+    if not path.is_absolute() or not path.exists():
+        return None
+    refuse_pipe(path)
+    return path
+
+
+def _remotes(settings: "GitConfigParser") -> dict[str, str]:
+    remotes = {}
+    for section in settings.sections():
+        if not section.lower().startswith(_REMOTE) or not section.endswith('"'):
+            continue
+        urls = dict(settings.items_all(section)).get("url", [])
+        if urls:
+            remotes[section[len(_REMOTE) : -1]] = str(urls[0])
+    return remotes
+
+
+def _branch(repository: "Repo") -> str:
+    head = Path(repository.git_dir, "HEAD").read_text("utf-8", "replace").strip()
+    name = head.removeprefix("ref: refs/heads/")
+    return "" if name == head or name == ".invalid" else name
+
+
+def _work_trees(common_dir: Path) -> Iterator[Path]:
+    for path in sorted(common_dir.glob("worktrees/*/gitdir")):
+        refuse_pipe(path)
+        yield Path(path.read_text("utf-8", "surrogateescape").strip()).parent
