@@ -6,8 +6,8 @@ Evidence never comes from here: :mod:`scoring.evidence.git` reads it, without th
 
 import configparser
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -151,14 +151,23 @@ def _opened(folder: Path | str) -> "Iterator[Repo]":
             yield repository
 
 
-def _settings(repository: "Repo | None") -> "GitConfigParser":
-    """Return the caller's settings, those of the repository last, with what they include."""
+def _settings(repository: "Repo | None") -> "list[GitConfigParser]":
+    """Return the caller's settings, those of the repository last, with what they include.
+
+    A file that GitPython cannot read is passed over: git may well read it.
+    """
     from git.config import GitConfigParser
 
-    paths = [path for path in _settings_files(repository) if path.exists()]
-    for path in paths:
+    readable = []
+    for path in _settings_files(repository):
         refuse_pipe(path)
-    return GitConfigParser([str(path) for path in paths], read_only=True, repo=repository)
+        if not path.is_file():
+            continue
+        settings = GitConfigParser(str(path), read_only=True, repo=repository)
+        with suppress(configparser.Error, OSError, ValueError):
+            settings.read()
+            readable.append(settings)
+    return readable
 
 
 def _settings_files(repository: "Repo | None") -> Iterator[Path]:
@@ -180,17 +189,22 @@ def _user_folder() -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git")
 
 
-def _last_value(settings: "GitConfigParser", section: str, key: str) -> str:
+def _last_value(
+    settings: "Iterable[GitConfigParser]",
+    section: str,
+    key: str,
+) -> str:
     """Return the last value of a key, whatever the case of the names; "" without one."""
     value = ""
-    for name in settings.sections():
-        if name.lower() == section:
-            values = {each.lower(): text for each, text in settings.items(name)}
-            value = values.get(key) or value
+    for each in settings:
+        for name in each.sections():
+            if name.lower() == section:
+                values = {option.lower(): text for option, text in each.items(name)}
+                value = values.get(key) or value
     return value.strip()
 
 
-def _excludes_file(settings: "GitConfigParser") -> Path | None:
+def _excludes_file(settings: "Iterable[GitConfigParser]") -> Path | None:
     named = _last_value(settings, "core", "excludesfile")
     path = Path(os.path.expanduser(named)) if named else _user_folder() / "ignore"
     if not path.is_absolute() or not path.exists():
@@ -199,14 +213,15 @@ def _excludes_file(settings: "GitConfigParser") -> Path | None:
     return path
 
 
-def _remotes(settings: "GitConfigParser") -> dict[str, str]:
-    remotes = {}
-    for section in settings.sections():
-        if not section.lower().startswith(_REMOTE) or not section.endswith('"'):
-            continue
-        urls = dict(settings.items_all(section)).get("url", [])
-        if urls:
-            remotes[section[len(_REMOTE) : -1]] = str(urls[0])
+def _remotes(settings: "Iterable[GitConfigParser]") -> dict[str, str]:
+    remotes: dict[str, str] = {}
+    for each in settings:
+        for section in each.sections():
+            if not section.lower().startswith(_REMOTE) or not section.endswith('"'):
+                continue
+            urls = dict(each.items_all(section)).get("url", [])
+            if urls:
+                remotes.setdefault(section[len(_REMOTE) : -1], str(urls[0]))
     return remotes
 
 

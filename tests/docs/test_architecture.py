@@ -17,6 +17,7 @@ RECIPES = {
     "A test tool",
     "An agent",
     "An evidence rule",
+    "An outcome",
     "A gate",
     "A format",
     "A column",
