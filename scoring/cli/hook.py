@@ -73,7 +73,8 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
         path = hook_install.hook_settings(harness, scope, settings.repo_dir)
 
     for each in _settings_files_of(harness, scope, settings, options):
-        if hook_install.installed_in(each):
+        names_no_path = scope == "project" and each != path and _is_tracked(each, settings.repo_dir)
+        if hook_install.installed_in(each) and not names_no_path:
             shared = shared and each == path
             path = each
     change = hook_install.install_command(path, hook, shared)
@@ -133,19 +134,22 @@ def place_in_project(harness: str, project: Path) -> PlaceOfHook:
         NotARepositoryError: the folder is not in a git work tree.
         GitError: the repository cannot be read.
     """
-    from scoring.own_repository import own_repository  # loads GitPython
-
     shared, *personal = hook_install.all_hook_settings(harness, "project", project)
-    top_level = own_repository(project).top_level
-    answer = GitRepository(top_level).ask(
-        "ls-files", "--error-unmatch", "--", str(shared.absolute())
-    )
-    is_tracked = answer.returncode == 0
+    is_tracked = _is_tracked(shared, project)
     if is_tracked and (shutil.which(hook_install.PROGRAM) or not personal):
         return PlaceOfHook(shared, shared=True)
     if personal:
         return PlaceOfHook(personal[0], shared=False)
     return PlaceOfHook(shared, shared=False)
+
+
+def _is_tracked(path: Path, project: Path) -> bool:
+    """Return whether git tracks a file of a project, so that others get it too."""
+    from scoring.own_repository import own_repository  # loads GitPython
+
+    repository = GitRepository(own_repository(project).top_level)
+    question = ("ls-files", "--error-unmatch", "--", str(path.absolute()))
+    return repository.ask(*question).returncode == 0
 
 
 def _report(

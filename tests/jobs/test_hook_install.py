@@ -39,6 +39,7 @@ NEW_FILE = """\
 }
 """
 ONE_LINE = '{"hooks": [{"type": "command", "command": "da-score close-task", "timeout": 30}]}'
+HOOKED = json.dumps({"hooks": {"Stop": [{"hooks": [{"command": "da-score close-task"}]}]}})
 PLACES = {
     ("claude", "project"): "project/.claude/settings.local.json",
     ("claude", "user"): "home/.claude/settings.json",
@@ -415,10 +416,11 @@ class TestCommand:
         assert da_score("hook", "install").out == f"{path}: already installed\n"
         assert da_score("hook", "uninstall").out == f"{path}: removed\n"
 
+    @pytest.mark.parametrize("before", ["{}", HOOKED], ids=["no hook", "a hook on the path"])
     def test_where_others_could_not_run_it_the_hook_is_for_one_person_alone(
-        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, da_score: DaScore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: str
     ) -> None:
-        path = given(Path(".claude/settings.json"), "{}")
+        path = given(Path(".claude/settings.json"), before)
         subprocess.run(["git", "add", str(path)], check=True)
         (tmp_path / "bin").mkdir()
         for name in ("git", "sh"):
@@ -427,8 +429,8 @@ class TestCommand:
         monkeypatch.setattr("sys.argv", [str(Path(sys.executable).with_name("da-score"))])
         personal = ".claude/settings.local.json"
         assert da_score("hook", "install").out == f"{personal}: installed\n"
-        assert path.read_text() == "{}"
-        assert da_score("hook", "uninstall").out == f"{personal}: removed\n"
+        assert path.read_text() == before
+        da_score("hook", "uninstall")
         assert not Path(personal).exists()
 
     @pytest.mark.parametrize("what", ["install", "uninstall", "show"])
