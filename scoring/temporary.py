@@ -2,6 +2,8 @@
 
 import contextlib
 import fcntl
+import functools
+import hashlib
 import os
 import re
 import stat
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 STALE_AGE = 3600.0
-"""After so many seconds a temporary file is stale, whatever its process does."""
+"""A temporary file stays for so many seconds, whatever became of its process."""
 
 _AGE_WITHOUT_LOCKS = 24 * 3600.0
 """The same for a temporary directory, where the file system has no locks."""
@@ -20,7 +22,9 @@ _AGE_BEFORE_LOCK = 2.0
 """So many seconds a process may take between making a temporary directory and locking it."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE_NAME = re.compile(r"\.da-score-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
+_FILE_NAME = re.compile(
+    r"\.da-score-(?P<space>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.tmp"
+)
 _DIRECTORY_NAME = re.compile(r"da-score-(?:git|query|fleet)-(?:[0-9a-f]{1,10}-){0,2}([a-z0-9_]{8})")
 
 
@@ -40,17 +44,33 @@ class _Leftover(NamedTuple):
 
 def temporary_name(path: Path) -> Path:
     """Return a new name next to a file, which says which process it belongs to."""
-    return path.parent / f".da-score-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    return path.parent / f".da-score-{_process_space()}-{os.getpid()}-{os.urandom(8).hex()}.tmp"
+
+
+@functools.cache
+def _process_space() -> str:
+    """Return 8 digits for the processes that can be asked from here by their numbers.
+
+    Another host, another container, and this host before it was started again have other digits.
+    """
+    parts = [os.uname().nodename]
+    with contextlib.suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+    with contextlib.suppress(OSError):
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
 def remove_stale_files(directory: Path, now: Callable[[], float] = time.time) -> None:
-    """Remove the temporary files of a directory that no living process will finish.
+    """Remove the old temporary files of a directory that no living process will finish.
 
-    Never raises an error.
+    Files of another host or container stay: nothing says that their processes have ended. Never
+    raises an error.
     """
     for leftover in _leftovers(directory, _FILE_NAME):
         is_old = now() - leftover.status.st_mtime > STALE_AGE
-        if is_old or not _is_alive(int(leftover.match[1])):
+        can_be_asked = leftover.match["space"] == _process_space()
+        if is_old and can_be_asked and not _is_alive(int(leftover.match["process"])):
             with contextlib.suppress(OSError):
                 leftover.path.unlink()
 

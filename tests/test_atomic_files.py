@@ -9,19 +9,22 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from helpers.doors import ends, make_fifo
+from helpers.litter import dead_process, litter
 from helpers.privileges import no_privileges
 
+import scoring.temporary
 from scoring.errors import WriteError
 from scoring.files import write_atomically, write_together
 from scoring.temporary import STALE_AGE, remove_stale_files
 
-TEMPORARY = re.compile(r"\.da-score-[0-9]+-[0-9a-f]{16}\.tmp")
+TEMPORARY = re.compile(r"\.da-score-[0-9a-f]{8}-[0-9]+-[0-9a-f]{16}\.tmp")
 
 
 def temporary_files(directory: Path) -> list[str]:
@@ -294,7 +297,7 @@ class TestSeveralProcesses:
         )
         assert done.returncode == -signal.SIGKILL
         assert ((tmp_path / "a").read_bytes(), len(temporary_files(tmp_path))) == (b"old", 1)
-        remove_stale_files(tmp_path)
+        remove_stale_files(tmp_path, lambda: time.time() + STALE_AGE + 1)
         assert os.listdir(tmp_path) == ["a"]
 
     def test_eight_at_once_leave_one_whole_file_and_readers_see_whole_files(
@@ -320,76 +323,95 @@ class TestSeveralProcesses:
 
 
 class TestLitter:
-    NOW = 1_800_000_000.0
+    OLD = STALE_AGE + 60
 
     @pytest.fixture
     def dead(self) -> int:
         """The number of a process that has ended."""
-        process = subprocess.Popen(["true"])
-        process.wait()
-        return process.pid
-
-    def litter(
-        self, directory: Path, process: int, age: float, mark: str = "0123456789abcdef"
-    ) -> Path:
-        path = directory / f".da-score-{process}-{mark}.tmp"
-        path.write_bytes(b"half of a fi")
-        os.utime(path, (self.NOW - age, self.NOW - age))
-        return path
+        return dead_process()
 
     def left(self, directory: Path) -> list[str]:
-        remove_stale_files(directory, lambda: self.NOW)
-        return os.listdir(directory)
+        remove_stale_files(directory)
+        return sorted(os.listdir(directory))
 
-    @pytest.mark.parametrize("age", [0.0, STALE_AGE, STALE_AGE + 1, 1e6, -1e6], ids=str)
-    def test_of_a_dead_process_goes_and_of_a_living_one_after_an_hour(
+    @pytest.mark.parametrize("age", [0.0, STALE_AGE - 60, OLD, 1e6, -1e6], ids=str)
+    def test_of_a_dead_process_goes_after_an_hour_and_of_a_living_one_stays(
         self, tmp_path: Path, dead: int, age: float
     ) -> None:
-        self.litter(tmp_path, dead, age)
-        living = self.litter(tmp_path, os.getpid(), age)
-        assert self.left(tmp_path) == ([] if age > STALE_AGE else [living.name])
+        living = litter(tmp_path, os.getpid(), age)
+        young = litter(tmp_path, dead, age)
+        expected = {living.name}
+        if age < STALE_AGE:
+            expected.add(young.name)
+        assert set(self.left(tmp_path)) == expected
 
-    @pytest.mark.parametrize(
-        "process", [1, 9_999_999_999], ids=["somebody else's", "no number of a process"]
-    )
-    def test_of_a_process_that_cannot_be_asked_stays_for_an_hour(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: int
+    def test_of_somebody_elses_process_stays(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        if process == 1:
-            monkeypatch.setattr(os, "kill", failing(errno.EPERM))
-        young = self.litter(tmp_path, process, 10)
-        self.litter(tmp_path, process, STALE_AGE + 1, "fedcba9876543210")
-        assert self.left(tmp_path) == [young.name]
+        monkeypatch.setattr(os, "kill", failing(errno.EPERM))
+        path = litter(tmp_path, 1, 1e6)
+        assert self.left(tmp_path) == [path.name]
+
+    def test_with_a_number_that_no_process_can_have_stays(self, tmp_path: Path) -> None:
+        path = litter(tmp_path, 9_999_999_999, 1e6)
+        assert self.left(tmp_path) == [path.name]
+
+    @pytest.mark.parametrize("differs", ["host", "boot", "container"])
+    def test_of_another_host_or_container_stays_though_nothing_here_has_its_number(
+        self, tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch, differs: str
+    ) -> None:
+        path = litter(tmp_path, dead, 1e6)
+        if differs == "host":
+            here = os.uname()
+            elsewhere = os.uname_result((here[0], "elsewhere", *here[2:]))
+            monkeypatch.setattr(os, "uname", lambda: elsewhere)
+        elif differs == "boot":
+            monkeypatch.setattr(Path, "read_text", lambda _: "another boot")
+        else:
+            monkeypatch.setattr(os, "readlink", lambda _: "pid:[1]")
+        scoring.temporary._process_space.cache_clear()
+        try:
+            assert self.left(tmp_path) == [path.name]
+        finally:
+            scoring.temporary._process_space.cache_clear()
 
     @pytest.mark.parametrize(
-        "name",
+        ("old", "new"),
         [
-            "da-score-{dead}-0123456789abcdef.tmp",
-            ".da-score-{dead}-0123456789abcdef.tmp~",
-            ".da-score-{dead}-0123456789abcde.tmp",
-            ".da-score-12345678901-0123456789abcdef.tmp",
-            ".da-score-\u0661-0123456789abcdef.tmp",
+            (".da-score", "da-score"),
+            (".tmp", ".tmp~"),
+            (".tmp", "0.tmp"),
+            ("-{dead}-", "-12345678901-"),
+            ("-{dead}-", "-\u0661-"),
         ],
     )
-    def test_nothing_else_goes(self, tmp_path: Path, dead: int, name: str) -> None:
-        path = tmp_path / name.format(dead=dead)
-        path.write_bytes(b"mine")
+    def test_nothing_else_goes(self, tmp_path: Path, dead: int, old: str, new: str) -> None:
+        path = litter(tmp_path, dead, 1e6)
+        other = path.with_name(path.name.replace(old.format(dead=dead), new))
+        path.rename(other)
+        assert self.left(tmp_path) == [other.name]
+
+    def test_a_directory_of_that_name_stays(self, tmp_path: Path, dead: int) -> None:
+        path = litter(tmp_path, dead)
+        path.unlink()
+        path.mkdir()
         os.utime(path, (1, 1))
         assert self.left(tmp_path) == [path.name]
 
-    def test_a_directory_of_that_name_stays_and_a_link_goes_without_its_target(
-        self, tmp_path: Path, dead: int
-    ) -> None:
-        (tmp_path / f".da-score-{dead}-0123456789abcdef.tmp").mkdir()
-        (tmp_path / f".da-score-{dead}-0123456789abcdee.tmp").symlink_to(tmp_path / "mine")
-        (tmp_path / "mine").write_bytes(b"mine")
-        assert sorted(self.left(tmp_path)) == [f".da-score-{dead}-0123456789abcdef.tmp", "mine"]
+    def test_a_link_goes_without_its_target(self, tmp_path: Path, dead: int) -> None:
+        target = tmp_path / "mine"
+        target.write_bytes(b"mine")
+        path = litter(tmp_path, dead)
+        path.unlink()
+        path.symlink_to(target)
+        os.utime(path, (1, 1), follow_symlinks=False)
+        assert self.left(tmp_path) == ["mine"]
 
     def test_what_cannot_be_removed_stops_nothing(
         self, tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        first = self.litter(tmp_path, dead, 0)
-        self.litter(tmp_path, dead, 0, "fedcba9876543210")
+        first = litter(tmp_path, dead)
+        litter(tmp_path, dead)
         remove = os.unlink
 
         def unlink(path: Path) -> None:

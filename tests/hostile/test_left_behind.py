@@ -1,14 +1,13 @@
 """The next process removes what a killed process left behind, and nothing else."""
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 from helpers.commands import DaScore
+from helpers.litter import dead_process, litter
 
 from scoring.files import atomic_stream
 from scoring.temporary import remove_stale_directories, temporary_directory
@@ -27,9 +26,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def dead() -> int:
     """The number of a process that has ended."""
-    done = subprocess.Popen([sys.executable, "-c", ""])
-    done.wait()
-    return done.pid
+    return dead_process()
 
 
 def made(folder: Path, name: str, hours: float) -> Path:
@@ -98,7 +95,6 @@ class TestDirectories:
     def test_goes_with_whatever_command_is_next(
         self, temporary: Path, dead: int, project: Path, da_score: DaScore
     ) -> None:
-        file = project / ".agents/active/iteration-log" / f".da-score-{dead}-0123456789abcdef.tmp"
         for command in (
             ("run", "--no-cache"),
             ("records",),
@@ -107,7 +103,7 @@ class TestDirectories:
             ("explain", "3"),
         ):
             old = made(temporary, "da-score-git-aaaaaaaa", 2)
-            file.write_text("half")
+            file = litter(project / ".agents/active/iteration-log", dead)
             da_score(*command)
             assert not old.exists(), command
             assert not file.exists(), command
@@ -135,8 +131,7 @@ def test_where_there_is_no_folder_for_them_commands_that_need_none_go_on(
 def test_a_file_goes_wherever_the_next_is_written(tmp_path: Path, dead: int, what: str) -> None:
     from scoring.jobs.hook_install import install_hook
 
-    left = tmp_path / f".da-score-{dead}-0123456789abcdef.tmp"
-    left.write_text("half")
+    left = litter(tmp_path, dead)
     if what == "a report":
         with atomic_stream(tmp_path / "out") as f:
             f.write(b"x")

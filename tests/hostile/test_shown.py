@@ -26,6 +26,8 @@ HIDDEN = [
     "\U000e0041",
     "\ufffe",
     "\uffff",
+    "\ufe00",
+    "\ufe0f",
 ]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from helpers.commands import COMMAND, DaScore, lines_of, terminal
+from helpers.litter import dead_process, litter
 from helpers.privileges import no_privileges
 from helpers.projects import CLAUDE_SESSION as CLAUDE
 from helpers.projects import CODEX_SESSION as CODEX
@@ -334,11 +335,9 @@ class TestDryRun:
         done.sidecar(3).unlink()
         add_turn(done, "2026-03-03T09:20:00Z")
         TestAnswersOfGit.land(done)
-        dead = subprocess.Popen(["true"])
-        dead.wait()
         (done.session(CLAUDE)).unlink()
-        left = done.log / f".da-score-{dead.pid}-0123456789abcdef.tmp"
-        left.touch()  # what a killed command left goes with the next one, whichever it is
+        # What a killed command left goes with the next one, whichever it is.
+        left = litter(done.log, dead_process())
         da_score("lint", "--iter-log-dir", done.log)
         assert not left.exists()
         before = tree(tmp_path)

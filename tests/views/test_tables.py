@@ -153,10 +153,15 @@ class TestWriters:
                 "label": False,
             }
         )
+        writer.add({"log": "a\rb\x00\x1bc", "signal": "x"})
         writer.close()
-        _, row, formulas = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), strict=True)
+        _, row, formulas, controls = csv.reader(
+            io.StringIO(out.getvalue().decode(), newline=""), strict=True
+        )
         assert row == ['a,"b"\n', "1", "", "", "true"]
         assert formulas == ["'=1+1", "-1", "1+1", "'\t=1", "false"]  # none for a spreadsheet
+        assert controls[0] == "a\rbc"
+        assert b'"a\rbc"' in out.getvalue()
 
     @pytest.mark.parametrize("kind", [CsvWriter, JsonlWriter])
     def test_bytes_that_are_no_text_become_a_replacement(

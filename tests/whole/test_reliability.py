@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from helpers.forks import begin, end, run
+from helpers.litter import age_litter
 from helpers.repos import Repo
 
 from scoring.cli import main
@@ -167,6 +168,7 @@ def check_recovery(log: Log, command: str, new: Mapping[str, bytes]) -> None:
     """The next run has the result of an undisturbed one, and takes the litter away."""
     assert run(log.arguments(command)) == 0
     assert log.sidecars() == new
+    age_litter(log.root)
     assert run(log.arguments("run")) == 0
     assert log.litter() == []
 

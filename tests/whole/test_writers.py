@@ -12,6 +12,7 @@ import pytest
 import yaml
 from helpers.forks import begin, end, run
 from helpers.labels import SOUND
+from helpers.litter import age_litter
 from helpers.repos import Repo
 
 from scoring.log.load import load_iteration_log
@@ -133,6 +134,7 @@ def test_one_that_is_killed_leaves_whole_files(work: Repo, command: str) -> None
             break
     assert killed == KILLS
     restore(work, before)
+    age_litter(work.path)
     assert run(arguments) == 0
     check_whole(work, after, after)
     assert run(["run"]) == 0
