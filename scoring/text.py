@@ -41,11 +41,15 @@ _CONTROL_IN_JSON = re.compile("[\x7f-\x9f]")
 """Control characters that JSON allows without an escape."""
 
 _HIDDEN = re.compile(
+    "(?<![\u203c-\u3299\U0001f000-\U0001faff])\ufe0f|"  # after a symbol it makes an emoji
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Characters without a shape of their own, which in a log could only hide something."""
+
+_NOT_IN_CSV = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Control characters that break readers of CSV and terminals: all but tabs and line ends."""
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How a field of CSV begins that a spreadsheet takes for a formula."""
@@ -143,8 +147,9 @@ def show_hidden(text: str, before: str = "") -> str:
 def csv_field(text: str) -> str:
     """Return a text as a field of CSV that no spreadsheet takes for a formula.
 
-    Invisible formatting becomes escapes.
+    Invisible formatting becomes escapes; control characters but tabs and line ends are dropped.
     """
+    text = _NOT_IN_CSV.sub("", text)
     if text.startswith(_FORMULA_STARTS):
         text = "'" + text
     return show_hidden(text)

@@ -1,7 +1,6 @@
 """``da-score query``: SQL over one log or many."""
 
 import contextlib
-import csv
 import json
 import math
 import sys
@@ -26,7 +25,7 @@ from scoring.errors import OptionError
 from scoring.files import read_file
 from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
-from scoring.views.formats import require
+from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in
 from scoring.views.table import Column, Table
 
@@ -157,10 +156,9 @@ def _json_value(value: Any) -> Any:
 
 
 def _print_csv(answer: Answer) -> None:
-    writer = csv.writer(output, lineterminator="\n")  # it only needs something with a ``write``
-    writer.writerow(answer.columns)
+    output.write(csv_line(answer.columns))
     for row in answer.rows:
-        writer.writerow([_csv_text(_json_value(value)) for value in row])
+        output.write(csv_line(_csv_text(_json_value(value)) for value in row))
 
 
 def _csv_text(value: Any) -> str:

@@ -51,17 +51,23 @@ class CsvWriter(Writer):
     delimiter = ","
 
     def __init__(self, columns: Sequence[DataColumn[Any]], out: BinaryIO) -> None:
-        self._text = io.TextIOWrapper(out, "utf-8", newline="", write_through=True)
-        self._csv = csv.writer(self._text, delimiter=self.delimiter, lineterminator="\n")
-        self._csv.writerow(column.name for column in columns)
+        super().__init__(columns, out)
+        self._add_fields(column.name for column in columns)
 
     def add(self, row: DataRow) -> None:
         """Write a row."""
-        self._csv.writerow(_csv_value(value) for value in clean(row).values())
+        self._add_fields(_csv_value(value) for value in clean(row).values())
 
-    def close(self) -> None:
-        """Write what is left."""
-        self._text.detach()
+    def _add_fields(self, fields: Iterable[Any]) -> None:
+        self._out.write(csv_line(fields, self.delimiter).encode())
+
+
+def csv_line(fields: Iterable[Any], delimiter: str = ",") -> str:
+    """Return a line of CSV with its LF. Fields with either character of a line end are quoted."""
+    line = io.StringIO(newline="")
+    # The module csv quotes only the characters that end its own lines.
+    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(fields)
+    return line.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _csv_value(value: Any) -> Any:
