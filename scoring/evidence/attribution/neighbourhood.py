@@ -18,16 +18,6 @@ from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, user_times
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
-_LEAST_FILES = 3
-"""How many files of the repository must have been edited in a folder that is gone."""
-
-_LEAST_SHARE = 0.8
-"""The least share of these files among all that were edited in the folder."""
-
-
-def _no_paths() -> Collection[str]:
-    return ()
-
 
 @dataclass(frozen=True)
 class OwnFolders:
@@ -82,14 +72,12 @@ class Neighbourhood:
         worktrees: globs of folders of work trees that are gone.
         remotes: returns the URLs of its remotes.
         is_its_commit: returns whether a commit is the repository's, by the digits of its name.
-        paths: returns the paths of its files.
     """
 
     trees: WorkTrees
     worktrees: Sequence[str]
     remotes: Callable[[], Iterable[str]]
     is_its_commit: Callable[[str], bool]
-    paths: Callable[[], Collection[str]] = _no_paths
 
     @cached_property
     def _is_worktree(self) -> Callable[[str], object]:
@@ -113,36 +101,13 @@ class Neighbourhood:
         return own
 
     def _former_folders(self, sessions: Iterable[Session]) -> set[str]:
-        """Return folders that are gone and were the repository.
-
-        A session made one of its commits there, or sessions edited its files there.
-        """
+        """Return folders that are gone and in which a session made a commit of the repository."""
         former = set()
-        edited: dict[str, set[str]] = {}
         for session in sessions:
             for commit in session.made:
                 if self.is_its_commit(commit.sha) and self.trees.is_gone(commit.folder):
                     former.add(commit.folder)
-
-            for file in session.files:
-                folders = {span.cwd for span in file.events.spans if self.trees.is_gone(span.cwd)}
-                if not folders or file.checkpoint:
-                    continue
-                for edit in file.events.of(Edit):
-                    folder = file.events.spans[edit.span].cwd
-                    path = posixpath.join(folder, file.events.texts[edit.path])
-                    if folder in folders and path.startswith(f"{folder}/"):
-                        edited.setdefault(folder, set()).add(path.removeprefix(f"{folder}/"))
-
-        for folder, paths in edited.items():
-            if len(paths) >= _LEAST_FILES and self._are_its_files(paths):
-                former.add(folder)
         return former
-
-    def _are_its_files(self, paths: Collection[str]) -> bool:
-        present = set(paths).intersection(self.paths())
-        is_enough = len(present) >= max(_LEAST_FILES, _LEAST_SHARE * len(paths))
-        return is_enough and any("/" in path for path in present)
 
     def _mark_session(self, session: Session, own: OwnFolders) -> None:
         """Mark the lines of a session: by their folders, then by what they led to."""
