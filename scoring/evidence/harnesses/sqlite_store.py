@@ -2,7 +2,7 @@
 
 import contextlib
 import errno
-import shutil
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT
+from scoring.files import refuse_special
 from scoring.temporary import temporary_directory
 
 Ask: TypeAlias = Callable[..., sqlite3.Cursor]
@@ -24,17 +25,28 @@ _TIME_LIMIT = 120.0
 _STEPS = 100_000
 """After how many steps of SQLite the time is looked at."""
 
+_COPY_LIMIT = 4 << 30
+"""The largest file, in bytes, that is copied to be asked."""
+
+_COPY_BLOCK = 1 << 20
+
 
 @contextlib.contextmanager
-def opened_database(path: Path) -> Iterator[Ask]:
+def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
     """Open a database to ask it, while others may write. Nothing next to it is made or changed.
 
     SQLite would make a log where there is none now, and an index of a log to read it. Where it
     would, a copy is asked.
 
+    Args:
+        path: the database.
+        follow_links: whether it, its folder and the files that SQLite keeps next to it may be
+            links.
+
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or one of its files is not a plain one.
     """
+    _refuse_special_files(path, follow_links)
     try:
         with contextlib.ExitStack() as stack:
             database = stack.enter_context(contextlib.closing(_connection(path, stack)))
@@ -46,6 +58,22 @@ def opened_database(path: Path) -> Iterator[Ask]:
             yield database.execute
     except (sqlite3.Error, UnicodeError) as e:  # names in a damaged file may be of any bytes
         raise OSError(errno.EBADMSG, f"no database that can be read ({e})") from None
+
+
+def _refuse_special_files(path: Path, follow_links: bool) -> None:
+    """Refuse a database if it, or a file that SQLite reads with it, is not a plain file.
+
+    Raises:
+        OSError: it is not, or there is no database.
+    """
+    if not follow_links and path.parent.is_symlink():
+        raise OSError(errno.ELOOP, "is in a folder that is a link")
+
+    for file in (path, *(Path(f"{path}-{name}") for name in ("wal", "shm", "journal"))):
+        if not follow_links and file.is_symlink():
+            raise OSError(errno.ELOOP, f"{file.name} is a link")
+        if file == path or os.path.lexists(file):
+            refuse_special(file)
 
 
 def _connection(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
@@ -61,12 +89,27 @@ def _connection(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
         options = ""
         folder = stack.enter_context(temporary_directory("query"))
         # The log comes first: what moves from it into the database meanwhile is in both.
-        shutil.copyfile(log, folder / log.name)
-        shutil.copyfile(path, folder / path.name)
+        _copy(log, folder / log.name)
+        _copy(path, folder / path.name)
         path = folder / path.name
 
     uri = f"{path.absolute().as_uri()}?mode=ro&{options}"
     return sqlite3.connect(uri, _LOCK_TIMEOUT, uri=True, isolation_level=None)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file of a sane size.
+
+    Raises:
+        OSError: it is too large, or cannot be copied.
+    """
+    with source.open("rb") as file, target.open("wb") as copy:
+        size = refuse_special(file.fileno()).st_size
+        while block := file.read(_COPY_BLOCK):
+            size = max(size, copy.tell() + len(block))
+            if size > _COPY_LIMIT:
+                raise OSError(errno.EFBIG, f"larger than {_COPY_LIMIT >> 30} GiB")
+            copy.write(block)
 
 
 def tables_of(ask: Ask) -> set[str]:

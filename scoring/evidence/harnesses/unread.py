@@ -169,8 +169,11 @@ def sessions_not_read(places: TranscriptPlaces) -> list[UnreadSessions]:
 
 
 def _sessions_of_crush(database: Path) -> int:
-    """Return how many sessions are in a database of Crush, without those of sub-agents."""
-    with contextlib.suppress(OSError), opened_database(database) as ask:
+    """Return how many sessions are in a database of Crush, without those of sub-agents.
+
+    It comes with the checkout, so no link is followed.
+    """
+    with contextlib.suppress(OSError), opened_database(database, follow_links=False) as ask:
         (count,) = ask("SELECT count(*) FROM sessions WHERE parent_session_id IS NULL").fetchone()
         return int(count)
     return 0

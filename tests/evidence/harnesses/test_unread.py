@@ -1,6 +1,8 @@
 """Harnesses that are not read: their files and sessions are named, and nothing of them counts."""
 
 import contextlib
+import errno
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ from helpers.places import Place
 from helpers.sessions import put, read_under
 
 from scoring.evidence.harnesses.lines import MOST_UNCLAIMED
+from scoring.evidence.harnesses.sqlite_store import opened_database
+from scoring.evidence.harnesses.unread import sessions_not_read
+from scoring.evidence.transcripts.facts import TranscriptPlaces
 
 WINDSURF = {"type": "run_command", "status": "done", "run_command": {"command": "ls"}}
 KIRO = {"kind": "Prompt", "data": {"content": "Go"}}
@@ -85,6 +90,61 @@ def test_sessions_that_are_not_read_are_named(place: Place, da_score: DaScore) -
 
     found = da_score("doctor", "--rubric", "3.1.0", "--json").json["transcripts"]["not_read"]
     assert {one["harness"]: one["sessions"] for one in found} == {"Cline's tasks": 1, "Windsurf": 2}
+
+
+def crush(folder: Path) -> Path:
+    """Keep two sessions of Crush and one of a sub-agent."""
+    (folder / ".crush").mkdir()
+    path = folder / ".crush" / "crush.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE sessions (id, parent_session_id)")
+        database.execute("INSERT INTO sessions VALUES (1, NULL), (2, NULL), (3, 1)")
+        database.commit()
+    return path
+
+
+def crush_sessions(folder: Path) -> list[str]:
+    return [str(one) for one in sessions_not_read(TranscriptPlaces(folder, auto=True))]
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("special", ["link", "fifo"])
+@pytest.mark.usefixtures("place")
+def test_a_database_of_crush_must_be_of_plain_files(
+    tmp_path: Path, ending: str, special: str
+) -> None:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    path = crush(folder)
+    assert crush_sessions(folder) == ["2 sessions of Crush are here; da-score does not read them"]
+
+    changed = Path(f"{path}{ending}")
+    changed.unlink(missing_ok=True)
+    if special == "fifo":
+        os.mkfifo(changed)
+    else:
+        changed.symlink_to("/dev/null")
+    assert crush_sessions(folder) == []
+
+
+def test_a_log_without_an_end_is_not_copied(tmp_path: Path) -> None:
+    path = tmp_path / "crush.db"
+    path.write_bytes(b"SQLite format 3\0\0\0\2\2")
+    Path(f"{path}-wal").symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="is not a plain file"), opened_database(path):
+        pass
+
+
+def test_a_log_that_is_too_large_is_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scoring.evidence.harnesses.sqlite_store._COPY_LIMIT", 1 << 20)
+    path = tmp_path / "crush.db"
+    path.write_bytes(b"SQLite format 3\0\0\0\2\2")
+    Path(f"{path}-wal").write_bytes(bytes((1 << 20) + 1))
+    with pytest.raises(OSError, match="larger than") as error, opened_database(path):
+        pass
+    assert error.value.errno == errno.EFBIG
 
 
 def test_work_says_nothing_of_them_where_it_finds_work(place: Place, da_score: DaScore) -> None:
