@@ -240,7 +240,9 @@ def _factor(key: RateKey) -> Decimal | None:
     """Return by what the usual price of a model is multiplied, by the table."""
     name = model_name(key.model)
     for row in factors():
-        is_small = key.step < len(PROMPT_STEPS) and PROMPT_STEPS[key.step] <= row.largest_prompt
+        is_small = row.largest_prompt is None
+        if row.largest_prompt is not None and key.step < len(PROMPT_STEPS):
+            is_small = PROMPT_STEPS[key.step] <= row.largest_prompt
         if key.service in row.services and is_small:
             if any(fnmatchcase(name, pattern) for pattern in row.models):
                 return row.factor
@@ -255,7 +257,7 @@ class Factor(msgspec.Struct):
     factor: Decimal
     source: str
     checked: datetime.date
-    largest_prompt: int = 1 << 40
+    largest_prompt: int | None = None
 
 
 @cache

@@ -112,6 +112,12 @@ class TestServices:
         assert price(small) == pytest.approx(60)
         assert price(large) is None
 
+    def test_a_row_without_a_largest_prompt_holds_for_the_largest(self) -> None:
+        largest = million("claude-sonnet-4-5")._replace(step=len(PROMPT_STEPS))
+        usual = price(largest)
+        assert usual is not None
+        assert price(largest._replace(service="batch")) == pytest.approx(usual / 2)
+
     def test_a_price_that_is_not_known_is_counted_with_its_service(self) -> None:
         spending = Spending(spent=(million("claude-sonnet-4-5", "fast"), million("gpt-5.4")))
         assert spending.cost == pytest.approx(15)
