@@ -9,10 +9,10 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
+from scoring.cli.reading import entries_if_any, outcome_rules, sources
 from scoring.errors import OptionError
+from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.load import load_iteration_log
 from scoring.log.selection import Period, parse_period
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.everything import used_by_sessions
@@ -37,7 +37,8 @@ from scoring.views.work_rows import work_rows
 @click.option(
     "--everything",
     is_flag=True,
-    help="All sessions of this machine, by repository, harness and model.",
+    help="All sessions of this machine, by repository, harness and model. It needs a git "
+    "repository: run it in any, or name one with --repo-dir.",
 )
 @click.option("--timezone", metavar="ZONE", help="Whose days count, such as Europe/Paris.")
 def command(
@@ -72,13 +73,16 @@ def command(
         return
 
     rules = outcome_rules(settings)
-    records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
+    records = entries_if_any(settings)
+    evidence_sources = sources(settings, ATTRIBUTED)
     with progress("Reading transcripts and git"):
-        book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
+        book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
         notes = cost.left_out_notes(book.of_gone_folders)
+    if not book.units:
+        notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
 
     value |= {
         "by": by,

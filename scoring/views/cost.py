@@ -177,6 +177,7 @@ def cost_page(value: dict[str, Any]) -> Iterator[Block]:
     days = _days_text(value["since"], value["until"])
     if not value["groups"]:
         yield Line(f"No cost is known of {days}.")
+        yield from map(Line, value["notes"])
         return
 
     units = counted(total["units"], "unit")

@@ -102,6 +102,24 @@ def test_days_without_cost_are_one_sentence(cost: Any) -> None:
     assert cost("1999-12").out == "No cost is known of 1999-12-01 to 1999-12-31.\n"
 
 
+def test_without_a_log_the_sessions_count(history: History, cost: Any, da_score: Any) -> None:
+    places = "--repo-dir", str(history.repo), "--no-cache"
+    value = da_score("cost", *places, "--json").json
+    assert value["total"]["cost"] == pytest.approx(cost("--json").json["total"]["cost"])
+
+
+def test_without_any_work_sessions_that_are_not_read_are_named(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Any
+) -> None:
+    home = tmp_path / "another home"
+    path = home / ".windsurf" / "transcripts" / "a.jsonl"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    monkeypatch.setenv("HOME", str(home))
+    found = da_score("cost", "--repo-dir", str(history.repo), "--no-cache")
+    assert "1 session of Windsurf is here; da-score does not read it." in found.out
+
+
 def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     cost("--out", page, command="report")
