@@ -19,10 +19,19 @@ from scoring.evidence.git.revert_words import TakenBackIndex
 from scoring.evidence.git.trunk import USUAL_NAMES, Branches
 from scoring.evidence.git.walk import Commit, lines_off_trunk, named_commits
 
-_VERSION_TAG = re.compile(r"(?:^|.*[/@_-])[vV]?\d+(?:\.\d+)+.*|[vV]\d+")
+_VERSION = (
+    r"v?\d+(?:\.\d+)+"
+    r"(?:[-._]?(?:a|b|c|rc|alpha|beta|pre|preview|post|final|ga)[-._]?\d*(?:\.\d+)*)?(?:\+[\w.-]+)?"
+)
+_NO_PACKAGE = r"(?!.*(?<![a-z])(?:archived?|backup|wip|before|after|nightly|old|tmp|try)(?![a-z]))"
+_VERSION_TAG = re.compile(
+    rf"{_VERSION}|{_NO_PACKAGE}(?:(?:@[\w.-]+/)?[a-z][\w.-]*@{_VERSION}"
+    rf"|[a-z][\w.-]*[-_/](?=v|\d{{1,3}}\.\d+\.\d){_VERSION})",
+    re.IGNORECASE,
+)
+_LINE = r"v?\d+(?:[.-]\d+)*(?:\.x)?"
 _RELEASE_LINE = re.compile(
-    r"releases?[/-].+|(?:.+[/_-])?stable(?:[/_-].+)?"
-    r"|(?:(?:rel|maint|maintenance|support|branch)[/_-])?(?:v\d+|v?\d+(?:\.\d+)*\.(?:x|\d+))",
+    rf"releases?/.+|releases?-{_LINE}|stable|{_LINE}-stable|stable[/-]{_LINE}|v?\d+(?:\.\d+)*\.x",
     re.IGNORECASE,
 )
 _BRANCH_OR_TAG = re.compile("refs/(?:heads|tags|remotes)/")

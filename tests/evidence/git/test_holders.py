@@ -71,13 +71,33 @@ RELEASED = {
     "tag": (tag("v1.0.1"), "v1.0.1"),
     "annotated-tag": (tag("1.2.0", "-a", "-m", "1.2.0"), "1.2.0"),
     "tag-of-a-package": (tag("core@2.0.0"), "core@2.0.0"),
+    "tag-of-a-package-in-a-scope": (tag("@acme/core@2.0.0"), "@acme/core@2.0.0"),
+    "tag-of-a-package-with-a-hyphen": (tag("core-utils-v2.0.0"), "core-utils-v2.0.0"),
+    "tag-before-a-release": (tag("v1.0.0-rc1"), "v1.0.0-rc1"),
     "release-line": (branch("release/1.0"), "release/1.0"),
     "stable-line": (branch("6.1-stable"), "6.1-stable"),
+    "stable-line-of-a-version": (branch("stable/2.1.x"), "stable/2.1.x"),
+    "only-stable-line": (branch("stable"), "stable"),
     "line-of-a-major-version": (branch("v1.x"), "v1.x"),
+    "line-of-releases": (branch("release-1.x"), "release-1.x"),
     "release-line-of-a-remote": (remote("origin/release-2"), "origin/release-2"),
 }
 UNCLEAR = {
-    "other-tag": tag("before-the-rewrite"),
+    **{
+        f"tag-{name}": tag(name)
+        for name in (
+            "before-the-rewrite",
+            "archive/sort-2.0",
+            "archive/v2.0.1",
+            "backup-2026.11.26",
+            "wip/gpt-5.4-try",
+            "gpt-5.4",
+            "before-1.2-merge",
+            "before-the-merge-v1.2.0",
+            "nightly@1.2.3",
+            "v1.2-with-sort",
+        )
+    },
     "default-branch-of-another-remote": other_default,
     "main-of-another-remote": remote("acme/main"),
     "squashed-into-a-release-line": squashed("release/1.0"),
@@ -85,7 +105,18 @@ UNCLEAR = {
 }
 LOST = {
     "tag-without-it": lambda repo, sha: repo.git("tag", "v1.0.1", f"{sha}~1"),
-    "branch-that-rests": branch("feature/123"),
+    **{
+        f"branch-that-rests-{name}": branch(name)
+        for name in (
+            "feature/123",
+            "feature/stable-sort",
+            "make-ci-stable",
+            "release-notes-page",
+            "v2",
+            "fix/stable/x",
+            "stable/sort",
+        )
+    },
     "branch-of-a-remote-that-rests": remote("origin/feature/1.2"),
     "release-line-without-it": lambda repo, sha: repo.git("branch", "release/1.0", f"{sha}~1"),
 }
