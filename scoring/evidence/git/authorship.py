@@ -235,7 +235,7 @@ class AttributedHistory(TrunkHistory):
 
     def _with_undone(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings with what undid the work: the lines decide, whatever messages say."""
-        if not self.trunk.shallow:
+        if self.trunk.commit and not self.trunk.shallow:
             landings = self._held.with_releases(landings)
         works = [self._trunk_work(landing) for landing in landings]
         undone = self.observed_work.undone([work for work in works if work is not None])

@@ -8,7 +8,7 @@ from helpers.landings import record, started
 from helpers.repos import Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.facts import Landing, Unknown
 from scoring.signals.landed import landed_value
 
 DAY = 86_400
@@ -146,3 +146,16 @@ def test_is_unclear(name: str, tmp_path: Path) -> None:
 def test_is_lost(name: str, tmp_path: Path) -> None:
     repo, sha = work_off_trunk(tmp_path, LOST[name])
     assert landing_of(repo, sha).found_by == "not-landed"
+
+
+def test_without_a_trunk_a_tag_has_nothing_that_landed(tmp_path: Path) -> None:
+    repo = started(tmp_path)
+    sha = repo.commit({"shades.py": WORK}, "feat: shades")
+    repo.git("tag", "v1.0.1", sha)
+    repo.git("checkout", "-q", "--detach")
+    repo.git("branch", "-q", "-D", "master")
+
+    found = landing_of(repo, sha)
+
+    assert (found.landed, found.unknown) == (False, Unknown.NO_TRUNK)
+    assert landed_value(found).detail.startswith("no trunk: ")
