@@ -138,13 +138,6 @@ class Reverts:
                 return sha
         return None
 
-    def mentioned(self, targets: Iterable[str], position: int) -> bool:
-        """Return whether any newer commit says that it reverts one of some commits.
-
-        It does not matter whether the revert still holds.
-        """
-        return bool(self._stated_by(targets, position))
-
     def _stated_by(self, targets: Iterable[str], position: int) -> list[str]:
         """Return the commits newer than a position that say they revert a target, newest first."""
         commits = set()
