@@ -80,7 +80,7 @@ def command(
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
-        notes = cost.left_out_notes(book.of_gone_folders)
+        notes = cost.left_out_notes(book.of_gone_folders, period, zone)
     if not book.units:
         notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
 

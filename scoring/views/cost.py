@@ -291,21 +291,34 @@ def everything_page(value: dict[str, Any]) -> Iterator[Block]:
         yield Table(columns, rows)
 
 
-def left_out_notes(used: Sequence[UsedBySession]) -> list[str]:
+def left_out_notes(
+    used: Iterable[UsedBySession], period: Period | None = None, zone: tzinfo | None = None
+) -> list[str]:
     """Return a sentence about sessions that are in no sum of ``work``, or none without such.
 
     Args:
         used: what they used, with the folder that is gone in place of a repository.
+        period: as for :func:`expenses`.
+        zone: as for :func:`expenses`.
     """
-    if not used:
+    charges = []
+    uses = []
+    for use in used:
+        of_period = [
+            charge for charge in use.spending.charges if _is_in(_day_of(charge, None, zone), period)
+        ]
+        if of_period or period is None:
+            charges += of_period
+            uses.append(use)
+    if not uses:
         return []
 
-    cost = sum_of_known(use.spending.cost for use in used)
-    folders = sorted({use.repository for use in used})
-    is_one = len(used) == 1
+    cost = sum_of_known(charge.cost for charge in charges)
+    folders = sorted({use.repository for use in uses})
+    is_one = len(uses) == 1
     options = " ".join(f"--worktrees {shlex.quote(folder)}" for folder in folders)
     return [
-        f"{counted(len(used), 'session')} ({cost_text(cost)}) of "
+        f"{counted(len(uses), 'session')} ({cost_text(cost)}) of "
         f"{'a folder that is' if len(folders) == 1 else 'folders that are'} gone "
         f"{'edits' if is_one else 'edit'} files of this repository: {options}"
     ]

@@ -150,6 +150,9 @@ def test_work_names_what_it_leaves_out_with_its_cost(
     shown = da_score("work", *options).out
     line = "1 session ($0.15) of a folder that is gone edits files of this repository: --worktrees"
     assert (f"{line} /old/name" in shown) is is_named
+    (day,) = {stamp["timestamp"][:10] for stamp in session.lines if "timestamp" in stamp}
+    assert (f"{line} /old/name" in da_score("cost", day, *options).out) is is_named
+    assert line not in da_score("cost", "1999-12", *options).out
     found = da_score("work", *options, "--worktrees", "/old/name", "--json").json
     if is_named:
         assert found["summary"]["cost"] == pytest.approx(0.15, abs=0.01)
