@@ -139,9 +139,10 @@ def _reason(row: WorkRow, passed_at: Mapping[object, int]) -> Reason | None:
 
 
 def _undone(row: WorkRow) -> Reason | None:
-    """Return that landed work was reverted, or taken back without a word."""
+    """Return that landed work was reverted, or taken back, with the state as the kind."""
+    state = row.unit.state
     undone = row.unit.landing.undone if row.unit.landing else None
-    if row.unit.state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
+    if state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
         return None
     taken = undone.taken_back
     if taken.said:
@@ -155,14 +156,14 @@ def _undone(row: WorkRow) -> Reason | None:
         f"{lines} were taken back by {short(taken.by)}{subject}, "
         f"{delay_text(taken.seconds)} later, which does not say so"
     )
-    return Reason("taken_back", text, taken.by)
+    return Reason(state, text, taken.by)
 
 
 def delay_text(seconds: int) -> str:
     """Return a time in the largest unit that fits: ``7 minutes``, ``3 hours``, ``12 days``."""
     for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= length:
-            return counted(round(seconds / length), unit)
+            return counted(seconds // length, unit)
     return counted(seconds, "second")
 
 
@@ -298,7 +299,7 @@ def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:
     where = unit["where"]
     is_commit = where.isalnum()
     return (
-        unit["iteration"] or "-",
+        "-" if unit["iteration"] is None else unit["iteration"],
         (unit["ended"] or "-")[:10],
         subject_cell(subject or ""),
         short(unit["commit"] or "-"),

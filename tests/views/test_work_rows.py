@@ -23,6 +23,7 @@ def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
         mark = made.commit(n * 100 + 50, f"Add {n}", files={f"src/{n}.py": TEXT})
         session.commits(n * 100 + 50, 10 + n, mark, f"Add {n}")
         made.entry(mark, f"Add {n}", "s1")
+    session.prompt(390, "what is next?")
     session.turn(400, 4)
     writes(made.session("s2"), 500, 5, "src/never.py")
     made.commit(30 * DAY, "Much later")

@@ -10,7 +10,7 @@ from helpers.story import FOUND, UNCACHED
 from scoring.evidence.harnesses.harness import Home
 from scoring.evidence.harnesses.readers import HARNESSES
 
-SAMPLES = Path("/work/shared/real/harnesses")
+SAMPLES = Path(__file__).parents[4] / "shared/real/harnesses"
 FOLDER = "/home/mira/src/cart/src"
 WHOLE = {name: found for name, found in FOUND.items() if name not in ("corrections", "edits")}
 WITHOUT_TOKENS = {name: found for name, found in WHOLE.items() if name != "tokens"}
