@@ -322,10 +322,8 @@ def _print_lines(setup: Setup, examination: Examination) -> None:
         lines.append(f"Wrote the hook to {path}")
 
     if setup.untracked:
-        lines.append(
-            f"Git does not track {', '.join(setup.untracked)}: commit it, or name it in"
-            " .git/info/exclude"
-        )
+        files = ", ".join(setup.untracked)
+        lines.append(f"Not tracked by git: {files} (commit, or add to .git/info/exclude)")
     lines.append(f"Next: da-score {_next_command(setup, examination)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 

@@ -106,7 +106,7 @@ class TestLenient:
     def test_close_task_scores_what_was_closed_in_one_line(self, da_score: DaScore) -> None:
         found = da_score("close-task", "9", *LENIENT)
         assert found.status == 0
-        assert found.out.startswith("iteration 9  score ")
+        assert found.out.startswith("iteration 9  evidence score ")
         (line,) = found.err.splitlines()
         assert line.startswith("da-score: warning: ")
         assert all(

@@ -32,6 +32,7 @@ Their help and their errors fold like those of the others.
 """
 
 LOOKS = [
+    "cost",
     "run --no-write",
     "run --no-write --rubric 3.1.0",
     "doctor",

@@ -85,9 +85,9 @@ class TestSettingsOfAHarness:
     def test_of_a_project_that_files_lead_to_are_not_written(
         self, here: Demo, da_score: DaScore, other: Path
     ) -> None:
+        Repo(other)
         (here.repo_dir / ".agents/da-score.toml").write_text(f'repo-dir = "{other}"\n')
         assert "it leads out of the project" in one_line(da_score("hook", "install"))
-        Repo(other)
         assert da_score("hook", "install", "--repo-dir", other).status == 0, (
             "the command line may say so"
         )
@@ -96,7 +96,7 @@ class TestSettingsOfAHarness:
         (here.repo_dir / "dotfiles").mkdir()
         (here.repo_dir / ".claude").symlink_to("dotfiles")
         assert da_score("hook", "install").status == 0
-        assert "close-task" in (here.repo_dir / "dotfiles/settings.json").read_text()
+        assert "close-task" in (here.repo_dir / "dotfiles/settings.local.json").read_text()
 
     @pytest.mark.parametrize(
         ("harness", "variable", "name"),

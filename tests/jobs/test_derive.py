@@ -656,7 +656,7 @@ class TestFirstMinute:
         assert ready.out.splitlines()[-1] == "Next: da-score work"
         settings = (work.repo.path / ".agents/da-score.toml").read_text()
         assert "\nderive = true\n" in settings
-        assert "close-task" in (work.repo.path / ".claude/settings.json").read_text()
+        assert "close-task" in (work.repo.path / ".claude/settings.local.json").read_text()
         run = work.da_score("run", "--json", "--no-cache").json
         assert [one["iteration"] for one in run["iterations"]] == [1, 2]
         rows = {row["signal"]: row for row in run["iterations"][1]["breakdown"]}

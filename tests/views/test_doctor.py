@@ -299,7 +299,12 @@ class TestInit:
         self, whole: Place, init: Init, da_score: DaScore
     ) -> None:
         path = whole.path / SETTINGS
-        assert init().out == f"Wrote {path}\nNext: da-score work\n"
+        assert init().out == (
+            f"Wrote {path}\n"
+            "Not tracked by git: .agents/active/iteration-log/iter-2.yaml, .agents/da-score.toml"
+            " (commit, or add to .git/info/exclude)\n"
+            "Next: da-score work\n"
+        )
         assert tomllib.loads(path.read_text()) == {"rubric": NEWEST, "transcripts": "auto"}
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert (self.settings(whole).rubric, self.settings(whole).transcripts) == (NEWEST, "auto")
@@ -378,7 +383,11 @@ class TestInit:
         printed = init("--print").out
         path = whole.path / SETTINGS
         assert not path.exists()
-        assert init("--json").json == {"path": str(path), "rubric": NEWEST}
+        assert init("--json").json == {
+            "path": str(path),
+            "rubric": NEWEST,
+            "untracked": [".agents/active/iteration-log/iter-2.yaml", ".agents/da-score.toml"],
+        }
         assert path.read_text() == printed
 
     def test_writes_to_the_top_of_the_repository(
