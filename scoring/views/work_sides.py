@@ -1,6 +1,7 @@
 """Which work is compared with which: months, models, harnesses, authors, before and after."""
 
 import datetime
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from scoring.views.work_rows import WorkRow
 
 _MOST_NAMES = 12
 """How many names an error lists."""
+
+_MONTH = re.compile(r"\d{4}-\d{1,2}|(this|last) month")
 
 _OTHERS = {
     "month": "other months",
@@ -90,17 +93,16 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
 
 
 def _month_named(text: str, today: datetime.date) -> str:
-    """Return the month that a text names, as ``2026-05``, or "" where it names none."""
+    """Return the month that a text names, as ``2026-05``, or "" where it names none.
+
+    Days and weeks are no month, even where they happen to be all of its days.
+    """
+    if not _MONTH.fullmatch(" ".join(text.lower().split())):
+        return ""
     try:
-        period = parse_period(text, today)
+        return f"{parse_period(text, today).first:%Y-%m}"
     except OptionError:
         return ""
-
-    next_day = period.last + datetime.timedelta(days=1)
-    is_month = period.first.day == 1 and next_day.day == 1 and period.first != period.last
-    if not is_month or period.first.month != period.last.month:
-        return ""
-    return f"{period.first:%Y-%m}"
 
 
 def _names_of(row: WorkRow, kind: str) -> list[str]:

@@ -188,6 +188,11 @@ class TestSides:
             other_named(text, ROWS, TODAY)
         assert words in str(e.value)
 
+    @pytest.mark.parametrize(("text", "today"), [("30d", "2026-04-30"), ("4 weeks", "2026-02-28")])
+    def test_are_no_month_by_days_on_any_day(self, text: str, today: str) -> None:
+        with pytest.raises(InputError, match="name a month"):
+            other_named(text, ROWS, datetime.date.fromisoformat(today))
+
     def test_of_a_month_are_the_newest_other_month_and_this_one(self) -> None:
         sides = sides_of(Other("month", "2026-04"), ROWS, ROWS, "")
         assert sides.names == ("2026-05", "2026-04")
