@@ -47,6 +47,7 @@ LOOKS = [
     "log lint",
     "outcomes",
     "work",
+    "cost",
     "validate",
     "label list",
     "label next",
