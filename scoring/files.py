@@ -161,6 +161,11 @@ def _status(path: Path | str) -> os.stat_result | None:
 # Where a path is
 
 
+def expanded(path: str) -> Path:
+    """Return a path with the folder of a user for ``~``. An unknown user is part of a name."""
+    return Path(os.path.expanduser(path))
+
+
 def is_inside(path: Path | str, directory: Path | str) -> bool:
     """Return whether a path is in a directory, or is it, once all links are followed.
 

@@ -19,7 +19,7 @@ from scoring import store
 from scoring.errors import DaScoreError, InputError
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.scopes import PLANS_DIR
-from scoring.files import state_of
+from scoring.files import expanded, state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.storage import Storage, file_system, one_line
 from scoring.log.find import find_logs
@@ -97,7 +97,7 @@ class Repository:
 
         folders: list[Path] = []
         for text in self.source.transcripts:
-            folder = Path(text.replace("{name}", self.short)).expanduser()
+            folder = expanded(text.replace("{name}", self.short))
             folders.append(self.repo_dir / folder)
         return {
             **options,

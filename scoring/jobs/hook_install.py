@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
 from scoring.evidence.harnesses.readers import HARNESSES
-from scoring.files import is_inside, reason
+from scoring.files import expanded, is_inside, reason
 from scoring.jobs.settings_json import (
     BY_HAND,
     backup_of,
@@ -95,7 +95,7 @@ def hook_settings(harness: str, scope: str, project: Path) -> Path:
 
     folder = os.environ.get(hook.variable, "").partition(",")[0].strip()
     if scope == "user" and folder:
-        return Path(folder).expanduser() / hook.below
+        return expanded(folder) / hook.below
     return Path.home() / (hook.at_home or hook.file)
 
 

@@ -6,7 +6,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +30,7 @@ from scoring.evidence.transcripts.events import (
 )
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
+from scoring.files import expanded
 
 SYNTHETIC = "API error or other words of the harness"
 
@@ -622,10 +622,10 @@ class ClaudeCode(Harness):
         folders = [folder.strip() for folder in configured if folder.strip()]
         if folders:
             origin = "CLAUDE_CONFIG_DIR"
-            return [Home(Path(folder).expanduser() / "projects", origin) for folder in folders]
+            return [Home(expanded(folder) / "projects", origin) for folder in folders]
 
         usual = ("~/.config/claude", "~/.claude")
-        return [Home(Path(folder).expanduser() / "projects", folder) for folder in usual]
+        return [Home(expanded(folder) / "projects", folder) for folder in usual]
 
     def claims(self, line: bytes) -> bool:
         """Return whether it wrote a line: each kind has one of a few keys."""

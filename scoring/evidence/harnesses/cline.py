@@ -25,6 +25,7 @@ from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harn
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.files import expanded
 
 TOOLS = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
@@ -172,11 +173,11 @@ class Cline(Harness):
         """Return the folder of all sessions."""
         data = environment.get("CLINE_DATA_DIR", "").strip()
         if data:
-            return [Home(Path(data).expanduser() / "sessions", "CLINE_DATA_DIR")]
+            return [Home(expanded(data) / "sessions", "CLINE_DATA_DIR")]
 
         folder = environment.get("CLINE_DIR", "").strip()
         origin = "CLINE_DIR" if folder else "~/.cline"
-        return [Home(Path(folder or "~/.cline").expanduser() / "data" / "sessions", origin)]
+        return [Home(expanded(folder or "~/.cline") / "data" / "sessions", origin)]
 
     def lines_of(self, path: Path) -> Iterator[bytes]:
         """Yield what is stated about a session, and then the session.

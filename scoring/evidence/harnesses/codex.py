@@ -61,6 +61,7 @@ from scoring.evidence.transcripts.events import (
 from scoring.evidence.transcripts.facts import special_service, timestamp_ns
 from scoring.evidence.transcripts.observing import Observations
 from scoring.evidence.transcripts.path_texts import AddedLines
+from scoring.files import expanded
 
 ARCHIVE = "archived_sessions"
 """The name of the folder for sessions that were put away."""
@@ -573,7 +574,7 @@ class Codex(Harness):
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
         """Return the folders of sessions and of archived ones."""
         named = environment.get("CODEX_HOME", "").strip()
-        home = Path(named or "~/.codex").expanduser()
+        home = expanded(named or "~/.codex")
         origin = "CODEX_HOME" if named else "~/.codex"
         return [Home(home / folder, origin, PREFIX) for folder in ("sessions", ARCHIVE)]
 

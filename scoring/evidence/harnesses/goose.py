@@ -23,6 +23,7 @@ from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harn
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.files import expanded
 
 TOOLS = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
 
@@ -197,11 +198,11 @@ class Goose(Harness):
         """Return the folder of the database."""
         root = environment.get("GOOSE_PATH_ROOT", "").strip()
         if root:
-            return [Home(Path(root).expanduser() / "data" / "sessions", "GOOSE_PATH_ROOT")]
+            return [Home(expanded(root) / "data" / "sessions", "GOOSE_PATH_ROOT")]
 
         shared = environment.get("XDG_DATA_HOME", "").strip()
         origin = "XDG_DATA_HOME" if shared else "~/.local/share/goose"
-        return [Home(Path(shared or "~/.local/share").expanduser() / "goose/sessions", origin)]
+        return [Home(expanded(shared or "~/.local/share") / "goose/sessions", origin)]
 
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - for those with lines
         """Return that no line is of it: it keeps a database."""

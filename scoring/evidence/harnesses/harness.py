@@ -12,6 +12,7 @@ from scoring.evidence.harnesses.fields import keys_of
 from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.transcripts.counter import EventsOfSession, TranscriptCounter
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.files import expanded
 
 MODEL_LIMIT = 200
 """How many characters of the name of a model are kept."""
@@ -140,7 +141,7 @@ class Harness:
                     top = value
                     break
 
-            path = Path(top).expanduser() / below
+            path = expanded(top) / below
             homes.setdefault(path, Home(path, origin))
         return list(homes.values())
 

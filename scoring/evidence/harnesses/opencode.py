@@ -27,6 +27,7 @@ from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, OTHER_TYPE
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.files import expanded
 
 TOOLS = ToolNames(
     shells="bash",
@@ -283,14 +284,14 @@ class OpenCode(Harness):
         """Return the folder with the database, and those with the files of older versions."""
         shared = environment.get("XDG_DATA_HOME", "").strip()
         origin = "XDG_DATA_HOME" if shared else f"~/.local/share/{self.name}"
-        data = Path(shared or "~/.local/share").expanduser() / self.name
+        data = expanded(shared or "~/.local/share") / self.name
 
         variable = f"{self.name.upper()}_DB"
         named = environment.get(variable, "").strip()
         database = data / self.name
         database_origin = origin
         if named:
-            database = data / Path(named).expanduser()
+            database = data / expanded(named)
             database_origin = variable
 
         return [

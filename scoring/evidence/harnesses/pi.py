@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from scoring.evidence.harnesses.event_reader import EventReader, identity
@@ -22,6 +21,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import Harness, Home
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.files import expanded
 
 TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
@@ -148,19 +148,19 @@ class Pi(Harness):
         """Return the folder of all sessions: a variable, the settings or the default names it."""
         named = environment.get("PI_CODING_AGENT_SESSION_DIR", "").strip()
         if named:
-            return [Home(Path(named).expanduser(), "PI_CODING_AGENT_SESSION_DIR")]
+            return [Home(expanded(named), "PI_CODING_AGENT_SESSION_DIR")]
 
-        home = Path("~/.pi/agent").expanduser()
+        home = expanded("~/.pi/agent")
         origin = "~/.pi/agent/sessions"
         configured = environment.get("PI_CODING_AGENT_DIR", "").strip()
         if configured:
-            home = Path(configured).expanduser()
+            home = expanded(configured)
             origin = "PI_CODING_AGENT_DIR"
 
         settings = home / "settings.json"
         sessions = text_in(value_in(settings), "sessionDir").strip()
         if sessions:
-            return [Home(home / Path(sessions).expanduser(), str(settings))]
+            return [Home(home / expanded(sessions), str(settings))]
         return [Home(home / "sessions", origin)]
 
     def claims(self, line: bytes) -> bool:

@@ -15,6 +15,7 @@ from scoring.evidence.harnesses.json_reader import NOT_JSON, JsonReader
 from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import TranscriptPlaces
+from scoring.files import expanded
 
 _LINES_NOT_READ = "of a harness that is not read"
 
@@ -88,7 +89,7 @@ class UnreadHarness(Harness):
         """Return how many of its sessions are in the usual places."""
         sessions: set[Path] = set()
         for variable, usual, pattern in self._kept:
-            top = Path(environment.get(variable, "").strip() or usual).expanduser()
+            top = expanded(environment.get(variable, "").strip() or usual)
             sessions.update(top.glob(pattern))
         return len(sessions)
 

@@ -65,6 +65,32 @@ def auto(repo: Repo | Path) -> TranscriptPlaces:
     return TranscriptPlaces(repo.path if isinstance(repo, Repo) else repo, auto=True)
 
 
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "CLAUDE_CONFIG_DIR",
+        "CLINE_DATA_DIR",
+        "CLINE_DIR",
+        "CODEX_HOME",
+        "CURSOR_CONFIG_DIR",
+        "GOOSE_PATH_ROOT",
+        "KIMI_SHARE_DIR",
+        "OPENCODE_DB",
+        "PI_CODING_AGENT_DIR",
+        "PI_CODING_AGENT_SESSION_DIR",
+        "XDG_DATA_HOME",
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_a_home_of_an_unknown_user_has_no_sessions(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "~nobody-by-this-name/x")
+    for harness in HARNESSES:
+        assert not any(one.path.exists() for one in harness.homes(os.environ))
+    assert [harness.count_sessions(os.environ) for harness in UNREAD] == [0] * len(UNREAD)
+
+
 class TestFolder:
     @pytest.mark.parametrize(
         ("name", "problem"),
