@@ -9,7 +9,7 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import entries_if_any, outcome_rules, sources
+from scoring.cli.reading import entries_if_any, note_without_log, outcome_rules, sources
 from scoring.errors import OptionError
 from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
@@ -81,7 +81,9 @@ def command(
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
         notes = cost.left_out_notes(book.of_gone_folders, period, zone)
-    if not book.units:
+    if book.units:
+        notes += note_without_log(settings)
+    else:
         notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
 
     value |= {

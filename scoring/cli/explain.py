@@ -63,7 +63,8 @@ def _iteration_of(text: str, settings: Settings) -> int:
     """Return the iteration that a user means; NotFoundError where no entry has that name."""
     if has_no_log(settings):
         raise NotFoundError(
-            f"{settings.iter_log_dir}: there is no log here, and no session of an agent made {text}"
+            f"{settings.iter_log_dir}: there is no log here, and no session that is known made "
+            f"{text!r}; da-score derive finds commits of agents by checkpoints and trailers too"
         )
     return iteration_named(text, settings)
 

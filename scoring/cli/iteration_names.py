@@ -58,11 +58,14 @@ def iteration_named(text: str, settings: Settings) -> int:
         return iteration
 
     if sha is not None:
-        problem = f"commit {short(sha)} has no entry here"
-    else:
-        problem = f"no iteration, commit or session is called {text!r}"
+        name = short(sha)
+        raise NotFoundError(
+            f"{settings.iter_log_dir}: commit {name} has no entry here, and nothing shows that an "
+            f"agent made it; da-score log entry new --commit {name} writes an entry"
+        )
     raise NotFoundError(
-        f"{settings.iter_log_dir}: {problem}; name one by number, last, SHA, branch or session"
+        f"{settings.iter_log_dir}: no iteration, commit or session is called {text!r}; "
+        "name one by number, last, SHA, branch or session"
     )
 
 

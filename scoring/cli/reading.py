@@ -127,6 +127,13 @@ def has_no_log(settings: Settings) -> bool:
     return settings.iter_log_dir == usual and not usual.exists()
 
 
+def note_without_log(settings: Settings) -> list[str]:
+    """Return, where there is no log, that entries would say more about the work."""
+    if not has_no_log(settings):
+        return []
+    return ["There is no log here; with the entries that da-score derive writes, more is known."]
+
+
 def landing_line(settings: Settings, facts: "IterationFacts") -> str:
     """Return a line that says what became of an iteration.
 

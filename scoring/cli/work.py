@@ -9,7 +9,7 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import entries_if_any, outcome_rules, sources
+from scoring.cli.reading import entries_if_any, note_without_log, outcome_rules, sources
 from scoring.errors import NotFoundError
 from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
@@ -157,7 +157,9 @@ def command(
     notes = [*notes_on_history(book.trunk, book.tip_time, rules.horizon_days, book.left_out)]
     with stored_prices(cache_dir_of(settings)):
         notes += left_out_notes(book.of_gone_folders)
-    if not book.units:
+    if book.units:
+        notes += note_without_log(settings)
+    else:
         notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
     reply(settings.json, value, work_page(rows, rules.horizon_days, notes))
 

@@ -1025,6 +1025,31 @@ def test_explain_says_what_became_of_work_without_an_entry(
     assert data["outcome"]["status"] == "known"
 
 
+def test_without_a_log_work_and_cost_say_that_entries_would_say_more(
+    history: History, monkeypatch: pytest.MonkeyPatch, da_score: Any
+) -> None:
+    committed(history)
+    history.write()
+    monkeypatch.chdir(history.repo)
+    note = "There is no log here; with the entries that da-score derive writes, more is known."
+    for command in ("work", "cost"):
+        assert note in da_score(command, "--no-cache").out.splitlines()
+        with_log = da_score(command, "--no-cache", "--iter-log-dir", str(history.log))
+        assert "There is no log here" not in with_log.out
+
+
+def test_a_commit_of_a_person_is_said_to_be_no_agents(
+    history: History, monkeypatch: pytest.MonkeyPatch, da_score: Any
+) -> None:
+    committed(history)
+    mark = history.commit(900, "By hand")
+    history.write()
+    monkeypatch.chdir(history.repo)
+    sha = history.shas[mark]
+    said = da_score("explain", sha, "--no-cache", "--iter-log-dir", str(history.log)).err
+    assert f"commit {sha[:12]} has no entry here, and nothing shows that an agent made it" in said
+
+
 def test_without_a_log_and_an_agent_work_says_so(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, da_score: Any
 ) -> None:
@@ -1035,5 +1060,5 @@ def test_without_a_log_and_an_agent_work_says_so(
     assert da_score("work").out.startswith("No work of agents is here: ")
     assert da_score("work", "--json").json["units"] == []
     for name in ("last", sha):
-        assert f"no session of an agent made {name}" in da_score("explain", name).err
+        assert f"no session that is known made '{name}'" in da_score("explain", name).err
     assert "no such file" in da_score("work", "--iter-log-dir", "logs").err
