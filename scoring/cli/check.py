@@ -319,7 +319,7 @@ def _note_lines(verdict: Verdict) -> list[str]:
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
         lines.append(line)
-    return lines
+    return lines + [f"note  the work: {printable(note)}" for note in verdict.notes]
 
 
 def _append(path: Path, text: str) -> None:

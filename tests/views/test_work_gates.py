@@ -1,5 +1,6 @@
 """Gates of ``check`` on what became of the work."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,19 @@ def test_fails(check: Check, gate: list[str], why: str) -> None:
 )
 def test_holds(check: Check, gate: list[str]) -> None:
     assert check(*gate).status == 0
+
+
+def test_lost_work_of_unknown_cost_is_noted(check: Check, history: History) -> None:
+    (path,) = history.home.rglob("s3.jsonl")
+    text = path.read_text("utf-8")
+    (model,) = set(re.findall(r'"model": ?("[^"]*")', text))
+    path.write_text(text.replace(model, '"of-no-price"'), "utf-8")
+
+    note = "the cost of 1 lost unit is not known"
+    found = check("--max-lost-cost", "0")
+    assert (found.status, f"note  the work: {note}\n" in found.out) == (0, True)
+    assert check("--max-lost-cost", "0", "--json").json["notes"] == [note]
+    assert "note" not in check("--max-reverted", "1").out
 
 
 def test_only_of_a_pull_request(check: Check, history: History) -> None:

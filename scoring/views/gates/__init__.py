@@ -101,11 +101,13 @@ class Verdict:
         demanded: what was demanded, as plain data.
         iterations: the iterations.
         whole: what the log as a whole failed.
+        notes: what is worth saying of the work besides.
     """
 
     demanded: dict[str, Any]
     iterations: list[Checked] = field(default_factory=list)
     whole: list[Failure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def failures(self) -> list[Failure]:
@@ -133,6 +135,7 @@ class Verdict:
             "mean": self.mean,
             "iterations": [checked.as_dict() for checked in self.iterations],
             "failures": _plain(self.whole),
+            "notes": self.notes,
         }
 
 
@@ -196,6 +199,8 @@ def check(
     if on_work:
         rows = [row for row in work() if row.unit.kind != "talk"]
         verdict.whole += _failures_of_work(on_work, rows)
+        for gate, value in on_work:
+            verdict.notes += gate.work_notes(value, rows)
         if not rows:
             without_subject += on_work
 

@@ -32,7 +32,9 @@ def junit(verdict: Verdict, log: str) -> bytes:
         case = _test_case(suite, log, _case_name(checked), checked.failures)
         if checked.notes:
             ElementTree.SubElement(case, "system-out").text = xml_text("\n".join(checked.notes))
-    _test_case(suite, log, "the log as a whole", verdict.whole)
+    whole = _test_case(suite, log, "the log as a whole", verdict.whole)
+    if verdict.notes:
+        ElementTree.SubElement(whole, "system-out").text = xml_text("\n".join(verdict.notes))
 
     suites = ElementTree.Element("testsuites", suite.attrib)
     suites.append(suite)
@@ -77,6 +79,7 @@ def markdown(verdict: Verdict, log: str) -> str:
 
     lines = [f"## Iteration scores: {head}", ""]
     lines += [f"Log <code>{markdown_text(log)}</code>, {counted(count, 'iteration')}, mean {mean}."]
+    lines += [f"Note: {markdown_text(note)}." for note in verdict.notes]
     lines += ["", *_failure_table(verdict.failures)]
     lines += ["<details><summary>Iterations</summary>", ""]
     lines += ["| iteration | task | score | band | |", "| ---: | --- | ---: | --- | --- |"]

@@ -45,6 +45,10 @@ def _no_log_reasons(_: Any, __: Sequence[PersistedScore]) -> Iterator[str]:
     yield from ()
 
 
+def _no_work_notes(_: Any, __: Sequence[WorkRow]) -> Iterator[str]:
+    yield from ()
+
+
 def _every_iteration(_: Any, __: ExaminedIteration) -> bool:
     return True
 
@@ -67,6 +71,7 @@ class Gate:
         log_reasons: yields sentences that say why the log fails, given all its scores in order.
         work_reasons: yields sentences that say why the work fails, given its units; None for a gate
             that does not look at them.
+        work_notes: yields what is worth saying of the work, whether it passes or not.
         looks_at: returns whether an iteration has anything that the gate checks.
         nothing_found: what is said where no iteration has anything that the gate checks.
         notes: yields what is worth saying of an iteration, whether it passes or not.
@@ -79,6 +84,7 @@ class Gate:
     reasons: IterationReasons = _no_reasons
     log_reasons: LogReasons = _no_log_reasons
     work_reasons: WorkReasons | None = None
+    work_notes: WorkReasons = _no_work_notes
     looks_at: Callable[[Any, ExaminedIteration], bool] = _every_iteration
     nothing_found: str = "there is no iteration"
     notes: IterationReasons = _no_reasons

@@ -113,9 +113,16 @@ def _lost_cost(most: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
+def _lost_without_cost(_: Limit, rows: Sequence[WorkRow]) -> Iterator[str]:
+    count = sum(row.cost is None for row in in_state(rows, "lost"))
+    if count:
+        yield f"the cost of {counted(count, 'lost unit')} is not known"
+
+
 MAX_LOST_COST = Gate(
     options=(GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"),),
     work_reasons=_lost_cost,
+    work_notes=_lost_without_cost,
     nothing_found=_NO_UNIT,
     demanded=partial(_limit, "max-lost-cost"),
     as_data=lambda most: (most.text,),
