@@ -155,7 +155,7 @@ def _with_label(path: Path, content: bytes | None, label: NewLabel) -> bytes:
     if last is None:
         _refuse_partial(label)
     position = _put(label, last, tree["labels"])
-    data = dumped(yaml, tree, old_data)
+    data = dumped(yaml, tree, old_data, path)
     if len(data) > FILE_LIMIT:
         size = f"{FILE_LIMIT >> 20} MiB"
         raise InputError(f"{path}: would be larger than {size}; nothing is added to it")

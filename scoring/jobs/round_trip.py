@@ -96,13 +96,17 @@ def kept_tree(yaml: YAML, data: bytes, path: Path) -> Any:
         ) from e
 
 
-def dumped(yaml: YAML, tree: Any, data: bytes) -> bytes:
+def dumped(yaml: YAML, tree: Any, data: bytes, path: Path) -> bytes:
     """Return a changed document, in the line ends and after the byte order mark of the old one.
 
     Args:
         yaml: the writer.
         tree: the document.
         data: what it was read from.
+        path: its file, for errors.
+
+    Raises:
+        InputError: the writer would change more than it was asked to.
     """
     new = _dump(yaml, tree)
     if not data.strip():
@@ -110,6 +114,11 @@ def dumped(yaml: YAML, tree: Any, data: bytes) -> bytes:
 
     old = data.removeprefix(_BYTE_ORDER_MARK).replace(_WINDOWS_LINE_END, _LINE_END)
     unchanged = _dump(yaml, yaml.load(old))
+    if not _is_same(yaml, old, unchanged):
+        raise InputError(
+            f"{path}: cannot be kept as it is (its comments or layout would change what it says);"
+            " nothing is added to it, edit it by hand"
+        )
     new = _with_change(old.rstrip(_LINE_END) + _LINE_END, unchanged, new)
 
     if _WINDOWS_LINE_END in data:
@@ -123,6 +132,23 @@ def _dump(yaml: YAML, tree: Any) -> bytes:
     out = io.BytesIO()
     yaml.dump(tree, out)
     return out.getvalue()
+
+
+def _is_same(yaml: YAML, old: bytes, new: bytes) -> bool:
+    """Return whether a document as the writer spells it is the one that was read."""
+    try:
+        return _content(yaml, new) == _content(yaml, old)
+    except YAMLError:
+        return False
+
+
+def _content(yaml: YAML, data: bytes) -> list[tuple[str, str, object]]:
+    """Return the kinds, the tags and the values of all parts of a document, in its order."""
+    content = []
+    for event in yaml.parse(data):
+        tag = str(getattr(event, "tag", None))
+        content.append((type(event).__name__, tag, getattr(event, "value", None)))
+    return content
 
 
 def _with_change(text: bytes, unchanged: bytes, changed: bytes) -> bytes:

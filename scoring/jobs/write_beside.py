@@ -224,7 +224,7 @@ def _with_record(path: Path, old: bytes, outcome: HookOutcome) -> bytes:
             new_record[name] = DoubleQuotedScalarString(text)
     tree["records"].append(new_record)
 
-    data = dumped(yaml, tree, old)
+    data = dumped(yaml, tree, old, path)
     if hook_records(data) != [*records, outcome]:
         raise InputError(
             f"{path}: its records would not stay as they are; nothing is added to it,"
