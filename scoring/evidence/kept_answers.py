@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
@@ -26,9 +26,15 @@ from scoring.store import Store, is_settled
 _VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
 """The names of variables that may say where transcripts are."""
 
-_SIDECARS = (".score.yaml", ".evidence.yaml")
-_NOT_READ_OF_GIT = ("index", "index.lock", "logs", "hooks", "_EDITMSG", "FETCH_HEAD", "ORIG_HEAD")
-_LOOSE_OBJECTS = re.compile(r".*/objects/[0-9a-f]{2}")
+_SIDECARS = re.compile(r".*(?:\.score|\.evidence)\.yaml/?")
+_NOT_READ_OF_GIT = re.compile(
+    r"(?:/worktrees/[^/]+)?/(?:logs|hooks)/?"
+    r"|(?!.*/refs/).*/(?:index|index\.lock|\w+_EDITMSG|FETCH_HEAD|ORIG_HEAD)"
+)
+"""Names where git keeps them: below ``refs`` each is the name of a branch or a tag."""
+
+_LOOSE_OBJECTS = re.compile(r"(?!.*/refs/).*/objects/[0-9a-f]{2}")
+_NOTHING = re.compile("(?!)")
 _MOST_FILES = 50_000
 
 
@@ -106,25 +112,37 @@ class Watched(Frozen, frozen=True):
                     yield f"{pointer} {os.path.exists(f'{pointer}/HEAD')}", None
 
 
-def _below(top: str, left_out: Sequence[str] = ()) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield the files and folders below a folder, but for names with some ends.
+def _below(
+    top: str, left_out: re.Pattern[str] = _NOTHING
+) -> Iterator[tuple[str, os.stat_result | None]]:
+    """Yield the files and folders below a folder.
 
-    Of a folder of loose objects it yields the folder alone.
+    Of a folder of loose objects it yields the folder alone, with the time of its newest object.
+
+    Args:
+        top: the folder.
+        left_out: a pattern for what is left out, as ``/path`` below the folder; the path of a
+            folder ends in a slash.
     """
     folders = [top]
     while folders:
         folder = folders.pop()
-        yield folder, _status_of(folder)
-        if _LOOSE_OBJECTS.fullmatch(folder) or not os.path.isdir(folder):
+        status = _status_of(folder)
+        if status and _LOOSE_OBJECTS.fullmatch(folder.removeprefix(top)):
+            yield f"{folder} {status.st_mtime_ns}", status
+            continue
+
+        yield folder, status
+        if not os.path.isdir(folder):
             continue
 
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
-                if entry.name.endswith(tuple(left_out)):
-                    continue
+                path = entry.path.removeprefix(top)
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                else:
+                    if not left_out.fullmatch(f"{path}/"):
+                        folders.append(entry.path)
+                elif not left_out.fullmatch(path):
                     yield entry.path, entry.stat(follow_symlinks=False)
 
 

@@ -1,0 +1,99 @@
+"""What is watched of a repository, so that an answer is kept only while nothing changes it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.landings import clone, started
+from helpers.repos import Repo
+
+from scoring.evidence.kept_answers import Watched
+
+Change = Callable[[Repo], object]
+
+
+def state(repo: Repo) -> bytes:
+    folder = repo.path / ".git"
+    found = Watched(log=str(repo.path / "log"), repository=str(folder)).state()
+    assert found is not None
+    return found
+
+
+def ref(name: str) -> Change:
+    return lambda repo: repo.git("update-ref", f"refs/{name}", "HEAD")
+
+
+def written(name: str) -> Change:
+    """Return what writes a file of git."""
+
+    def write(repo: Repo) -> None:
+        path = repo.path / ".git" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("something else\n")
+
+    return write
+
+
+CHANGES = {
+    **{
+        f"ref-{name}": ref(name)
+        for name in (
+            "heads/release-hooks",
+            "heads/hooks",
+            "heads/logs/index",
+            "heads/objects/ab/work",
+            "tags/new-index",
+            "tags/FETCH_HEAD",
+            "remotes/origin/index",
+            "remotes/origin/logs",
+        )
+    },
+    "work-tree-that-is-called-logs": written("worktrees/logs/HEAD"),
+    "ref-of-a-work-tree": written("worktrees/other/refs/bisect/index"),
+    "submodule-that-is-called-hooks": written("modules/hooks/HEAD"),
+}
+NO_CHANGES = [
+    "index",
+    "index.lock",
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "ORIG_HEAD",
+    "hooks/pre-commit",
+    "logs/refs/heads/main",
+    "worktrees/other/index",
+    "worktrees/other/logs/HEAD",
+    "modules/other/index",
+]
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_ref_is_watched_whatever_its_name(name: str, tmp_path: Path) -> None:
+    repo = started(tmp_path)
+    before = state(repo)
+    CHANGES[name](repo)
+    assert state(repo) != before
+
+
+@pytest.mark.parametrize("name", NO_CHANGES)
+def test_what_is_not_read_is_not_watched(name: str, tmp_path: Path) -> None:
+    repo = started(tmp_path)
+    for folder in ("hooks", "logs/refs/heads", "worktrees/other", "modules/other"):
+        (repo.path / ".git" / folder).mkdir(parents=True, exist_ok=True)
+    before = state(repo)
+    written(name)(repo)
+    assert state(repo) == before
+
+
+@pytest.mark.parametrize("limit", [1, 100], ids=["as a pack", "as loose objects"])
+def test_a_commit_that_is_fetched_without_a_ref_is_watched(limit: int, tmp_path: Path) -> None:
+    source = started(tmp_path)
+    mine = clone(source.path, tmp_path / "mine")
+    mine.git("config", "fetch.unpackLimit", str(limit))
+    for number in range(256):
+        (mine.path / f".git/objects/{number:02x}").mkdir(exist_ok=True)
+    sha = source.commit({"a.txt": "new\n"}, "new")
+    before = state(mine)
+
+    mine.git("fetch", "-q", "origin", sha)
+
+    assert state(mine) != before
