@@ -71,7 +71,7 @@ class SignalContribution:
         present: whether the signal votes; without a vote the sub-score, the effective weight and
             the contribution are 0.
         sub_score: the vote, from 0 to 1.
-        detail: what produced the vote, or why there is none.
+        detail: what produced the vote, or why the signal does not vote.
         nominal_weight: the weight in the rubric.
         effective_weight: the share of the weight of all signals that vote.
         contribution: what the vote adds to the value.

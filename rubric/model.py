@@ -99,7 +99,7 @@ class Rubric:
         bands: from best to worst.
         evidence: one of :data:`EVIDENCE`.
         claims_vote: whether what an agent says of its own work can vote.
-        minimum_coverage: the share of the weight, 0 to 1, below which there is no band.
+        minimum_coverage: the share of the weight, 0 to 1, below which a score has no band.
         loading: one of :data:`LOADING`.
         text: one of :data:`TEXT`.
         sidecar: one of :data:`SIDECAR`.

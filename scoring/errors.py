@@ -5,7 +5,7 @@
     DaScoreError                 something a user can act on; one line of text
     ├── RubricError              a rubric that cannot be read or is not valid (rubric.datafiles)
     ├── InputError               a file that is not what it should be
-    │   ├── NoFileError          there is no such file
+    │   ├── NoFileError          a file that does not exist
     │   ├── YamlError            text that is not YAML, or not the YAML that a field takes
     │   ├── LogError             a log that cannot be loaded; ``faults`` lists every broken file
     │   ├── TranscriptError      a transcript of a deliberation that cannot be read
@@ -40,7 +40,7 @@ class InputError(DaScoreError, ValueError):
 
 
 class NoFileError(InputError, FileNotFoundError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class YamlError(InputError):

@@ -165,7 +165,7 @@ class LogView(Frozen, frozen=True):
 
     Attributes:
         iter_log_dir: the log.
-        repo_dir: the repository whose work it describes.
+        repo_dir: the repository with the work that it describes.
         transcript_dirs: folders and files with transcripts.
         rubric: the rubric that scores.
         recompute: whether to ignore the sidecars.

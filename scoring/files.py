@@ -46,7 +46,7 @@ def read_file(path: Path | str, limit: int = SIZE_LIMIT, within: Path | str | No
         within: a directory that no link may lead out of.
 
     Raises:
-        NoFileError: there is no such file.
+        NoFileError: the file does not exist.
         InputError: it is not a plain file, is too large, or cannot be read.
     """
     try:

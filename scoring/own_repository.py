@@ -194,7 +194,7 @@ def _last_value(
     section: str,
     key: str,
 ) -> str:
-    """Return the last value of a key, whatever the case of the names; "" without one."""
+    """Return the last value of a key, whatever the case of the names, or "" without one."""
     value = ""
     for each in settings:
         for name in each.sections():

@@ -147,7 +147,7 @@ class Prediction(NamedTuple):
 
     Attributes:
         cases: how many cases have the figure.
-        figure: the area under the curve, or the correlation; None where there is none.
+        figure: the area under the curve, or the correlation; None where it is undefined.
         interval: the interval of ``figure``.
     """
 

@@ -46,7 +46,7 @@ def score_log(
     observe: bool = False,
     **options: Unpack[Options],
 ) -> ScoredLog:
-    """Score every iteration of a log; writes nothing.
+    """Score every iteration of a log, without writing anything.
 
     Args:
         iter_log_dir: the folder of the entries.
@@ -149,7 +149,9 @@ def examine_iteration(
     broken: Broken = silent,
     **options: Unpack[Options],
 ) -> ScoredIteration:
-    """Score one iteration of a log, and return all that led to its score; writes nothing.
+    """Score one iteration of a log, and return all that led to its score.
+
+    Writes nothing.
 
     Arguments and errors are those of :func:`score_log`, and these: ``iteration`` is the number of
     the entry, ``broken`` takes the error of every entry that is left out, and a NotFoundError says
@@ -307,7 +309,7 @@ def _warn_of_what_is_not_seen(
     log_dir: Path,
     is_whole_log: bool,
 ) -> None:
-    """Warn where there is no trunk, and where the reference's rules read a claim as false."""
+    """Warn of a missing trunk, and where the reference's rules read a claim as false."""
     warn = evidence.sources.warn
     if evidence.git.trunk.commit is None:
         warn(_no_trunk_warning(evidence.git.trunk, rubric))

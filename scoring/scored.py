@@ -43,7 +43,7 @@ class ScoredIteration(Frozen, frozen=True):
 
     @property
     def mark(self) -> bytes:
-        """A digest that stands for the score, where a verdict on scores is kept."""
+        """A digest that identifies the score, where a verdict on scores is kept."""
         return score_mark(self.score, self.facts)
 
     def present_signals(self, rubric: Rubric) -> list[str]:

@@ -34,7 +34,7 @@ class SessionScore(Frozen, frozen=True):
         iterations: the numbers of its members, in order.
         scored: whether any member has enough evidence.
         value: the mean of the members with enough evidence, from 0 to 1; 0 without any.
-        band: the band of the value, or why there is none.
+        band: the band of the value, or why it has no band.
         per_iteration: its members, in order.
     """
 

@@ -73,7 +73,7 @@ class Cluster(NamedTuple):
 
 
 def mean_of(clusters: Sequence[Cluster]) -> float | None:
-    """Return the mean of the values in clusters; None without values."""
+    """Return the mean of the values in clusters, or None without values."""
     units = sum(cluster.units for cluster in clusters)
     if not units:
         return None

@@ -189,7 +189,7 @@ class Store:
         return self._secret
 
     def _kept_secret(self) -> bytes | None:
-        """Return the key in the file, after making one if there is none."""
+        """Return the key in the file, after making one if it is missing."""
         connection = self._open()
         if connection is None:
             return None

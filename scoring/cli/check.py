@@ -238,7 +238,7 @@ def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
 
 
 def _nothing_to_check(log: str, selection: Selection) -> str:
-    """Return why there was nothing to check: the log, and what is the matter with it."""
+    """Return why the command checked nothing: the log, and what is wrong with it."""
     if not os.path.exists(log):
         problem = "there is no log yet"
     elif selection == Selection():

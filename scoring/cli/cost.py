@@ -98,7 +98,7 @@ def command(
 
 
 def _zone(name: str | None) -> ZoneInfo | None:
-    """Return the time zone of a name; None for the local one."""
+    """Return the time zone with this name, or None for the local one."""
     if name is None:
         return None
     try:
@@ -110,7 +110,7 @@ def _zone(name: str | None) -> ZoneInfo | None:
 
 
 def _period(days: str, since: str | None, until: str | None, now: datetime) -> Period | None:
-    """Return the days that are asked for; None for all."""
+    """Return the days that the user asks for, or None for all days."""
     if days and (since or until):
         raise OptionError("give DAYS, or --since and --until")
     if days:

@@ -60,7 +60,11 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
 
 
 def _iteration_of(text: str, settings: Settings) -> int:
-    """Return the iteration that a user means; NotFoundError where no entry has that name."""
+    """Return the iteration that a user means.
+
+    Raises:
+        NotFoundError: no entry has that name.
+    """
     if has_no_log(settings):
         raise NotFoundError(
             f"{settings.iter_log_dir}: there is no log here, and no session that is known made "

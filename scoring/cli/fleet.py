@@ -166,7 +166,7 @@ def open_dataset(place: str) -> "DataSet":
         place: a FLEET.toml, or the folder or URL of the data set.
 
     Raises:
-        InputError: there is no such file or folder.
+        InputError: the file or folder does not exist.
         SettingsError: the FLEET.toml cannot be used.
     """
     from scoring.fleet.dataset import DataSet

@@ -49,7 +49,7 @@ class LazyGroup(click.Group):
         """Return a command by its name, or by its name in an earlier version.
 
         Raises:
-            click.UsageError: there is no such command.
+            click.UsageError: no command has that name.
         """
         if cmd_name in commands_in(self.path):
             return _load(f"{self.path} {cmd_name}".strip())

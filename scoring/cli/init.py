@@ -279,7 +279,7 @@ def _install_hook(harness: str, top_level: Path) -> list[Path]:
 def _ignore_agents_folder(examination: Examination) -> Path | None:
     """Have git ignore ``.agents/`` in this clone, and return the file that says so.
 
-    None where git ignores it already, or where there is no repository.
+    None where git ignores it already, or without a repository.
     """
     top_level = examination.repository.top_level
     if top_level is None:

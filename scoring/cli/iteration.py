@@ -207,7 +207,7 @@ def _examine(sidecar: PersistedScore, settings: Settings, version: str) -> Exami
 
 
 def _deliberation_of(sidecar: PersistedScore, settings: Settings) -> Deliberation | None:
-    """Return what the diminishing-returns meter says of the deliberation beside the entry."""
+    """Return what the diminishing-returns meter says of the deliberation of an entry."""
     log_dir = settings.iter_log_dir
     if deliberation_file(log_dir, sidecar.iteration) is None:
         return None

@@ -252,7 +252,7 @@ def _actor_or_default(actor: str | None, settings: Settings) -> str:
     """Return the given name, else git's name of the user, else the name in USER.
 
     Raises:
-        click.UsageError: there is no name.
+        click.UsageError: none of them gives a name.
     """
     if actor is not None:
         return actor.strip()

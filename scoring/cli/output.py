@@ -93,7 +93,7 @@ def put_item(items: IO[bytes], value: Any) -> None:
     A long list goes through a file, so that memory does not hold the whole of it.
 
     Raises:
-        WriteError: there is no room for temporary files.
+        WriteError: the disk has no room for temporary files.
     """
     item = _json([[value]]).removeprefix(b"[\n [\n").removesuffix(b"\n ]\n]")
     separator = b",\n" if items.tell() else b"\n"

@@ -128,7 +128,7 @@ def has_no_log(settings: Settings) -> bool:
 
 
 def note_without_log(settings: Settings) -> list[str]:
-    """Return, where there is no log, that entries would say more about the work."""
+    """Return a note that entries would say more about the work, unless a log exists."""
     if not has_no_log(settings):
         return []
     return ["There is no log here; with the entries that da-score derive writes, more is known."]
@@ -253,7 +253,7 @@ def report_broken_entries(*errors: str | LogError) -> None:
 
 
 def warn_of_broken_entry(error: LogError) -> None:
-    """Warn once that an entry is left out, for a command whose answer does not rest on entries."""
+    """Warn once that an entry is left out, for a command that can answer without entries."""
     warned: dict[str, None] = click.get_current_context().meta.setdefault(_WARNED_ENTRIES, {})
     text = str(error)
     if text not in warned:
@@ -343,7 +343,7 @@ def rows_of_logs(
         tables: the names of the tables.
 
     Raises:
-        InputError: there is no log below a root.
+        InputError: a root contains no log.
     """
     from scoring.views.columns import rows_of_view
 

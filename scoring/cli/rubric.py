@@ -55,7 +55,7 @@ _PROPERTIES: Mapping[str, Mapping[object, str]] = {
     "sidecar": {model.BOUNDS_SIDECAR: "bounds (sidecars have bounds and coverage)"},
     "test_flags": {model.ALL_FLAGS: "all (impl.tests_total_pass of schema 2 is a claim too)"},
 }
-"""The properties of a rubric in words, but for values that the reference's rubrics have."""
+"""The properties of a rubric in words, except values that the reference's rubrics have."""
 
 
 @click.group("rubric", epilog="Example:  da-score rubric show 2.1.0")

@@ -90,7 +90,7 @@ def command(session_id: str, settings: Settings) -> None:
 
 
 def _complete_id(text: str, log_dir: Path) -> str:
-    """Return the session id that begins with a text, or the text if there is none.
+    """Return the session id that begins with a text, or the text if no id does.
 
     Raises:
         SettingsError: several ids begin with it.

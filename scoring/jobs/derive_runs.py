@@ -17,7 +17,7 @@ def derive_runs(
     folder: Path,
     dry_run: bool = False,
 ) -> list[tuple[int, GradedRun]]:
-    """Write an entry, and a reward beside it, for every graded run below a folder that has none.
+    """Write an entry, with a reward file, for every graded run that does not have one.
 
     Args:
         log_dir: the log, which is made where it does not exist.

@@ -16,7 +16,7 @@ PATIENCE = 0.1
 """For how many seconds standard input is read."""
 
 SIZE_LIMIT = 16 << 20
-"""After how many bytes standard input is no longer read."""
+"""At how many bytes reading standard input stops."""
 
 _PIECE = 1 << 16
 _SESSION_ID = re.compile(r"[\w.:-]{1,200}")

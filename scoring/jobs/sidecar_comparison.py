@@ -58,7 +58,7 @@ class SidecarComparison:
 
     @property
     def stamp_of_sidecar(self) -> Stamp | None:
-        """What the bytes on disk were computed from; None where that is not known."""
+        """What the bytes on disk were computed from, or None if unknown."""
         if self.old_stamp is None or self.old_data is None:
             return None
         if self.old_stamp.sidecar != digest_of(self.old_data):

@@ -1,4 +1,4 @@
-"""Writes hook outcomes and transcripts of deliberations beside an entry.
+"""Writes hook outcomes and transcripts of deliberations into an entry's folder.
 
 A file is replaced whole or not at all, and keeps everything else that it says.
 """
@@ -64,7 +64,7 @@ def save_deliberation(
     source: str,
     force: bool = False,
 ) -> Path:
-    """Put the transcript of a deliberation beside an entry, and return its file.
+    """Write the transcript of a deliberation into an entry's folder, and return its file.
 
     Args:
         log_dir: the log.

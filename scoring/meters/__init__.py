@@ -6,7 +6,7 @@ Both treat two values within 1e-9 of each other as equal.
 from typing import Literal, TypeAlias
 
 TOLERANCE = 1e-9
-"""Values that are no further apart than this are equal."""
+"""Values that differ by at most this are equal."""
 
 PLACES = 4
 """Decimal places of numbers in output. Comparisons are made before rounding."""

@@ -129,7 +129,7 @@ def _add_written(whole: WrittenLines, written: WrittenLines, work: AllWork) -> N
 def _parts_with_unknown_lines(
     work: AllWork, parts: Sequence[int], written: Mapping[int, WrittenLines]
 ) -> set[int]:
-    """Return the parts in which commands wrote files of the repository, whose lines are unknown."""
+    """Return the parts in which commands wrote unknown lines into files of the repository."""
     unknown: set[int] = set()
     for file in work.files:
         for edit in _edits_by_commands(file):

@@ -60,7 +60,7 @@ class OutcomeRules(Frozen, frozen=True):
 
     Attributes:
         horizon_days: how long after it landed work is followed.
-        code_globs: the files whose lines count; by default all source files.
+        code_globs: the files in which lines count; by default all source files.
         fix_words: the words by which the subject of a commit calls it a fix.
     """
 
@@ -97,7 +97,9 @@ def _any_of(words: tuple[str, ...], prefix: str = "") -> re.Pattern[str]:
 
 
 class Outcome(Frozen, frozen=True):
-    """What became of the work of one iteration; None where something is not known, or not yet.
+    """What became of the work of one iteration.
+
+    A field is None where its value is not known, or not yet.
 
     Attributes:
         iteration: its number.
@@ -185,7 +187,7 @@ def kept_counts(cache_dir: Path | None, repository: Path) -> dict[str, Counted]:
 
 
 def keep_counts(cache_dir: Path | None, repository: Path, counts: Mapping[str, Counted]) -> None:
-    """Keep what is known about a repository; None as ``cache_dir`` keeps nothing."""
+    """Keep what is known about a repository, unless ``cache_dir`` is None."""
     usable = None if may_change(repository) else cache_dir
     with Store(usable) as store:
         store.put("git", _key(repository), _STAMP, json.dumps(counts).encode())
@@ -221,7 +223,11 @@ def outcomes_in(
     rules: OutcomeRules,
     cache_dir: Path | None = None,
 ) -> list[Outcome]:
-    """Return what became of some iterations, from a history that is open; GitError."""
+    """Return what became of some iterations, from a history that is open.
+
+    Raises:
+        GitError: the repository cannot be read.
+    """
     landings = {record.iteration: history.landing(record) for record in records}
     return outcomes_of(history, landings, rules, cache_dir)
 
@@ -232,7 +238,11 @@ def outcomes_of(
     rules: OutcomeRules,
     cache_dir: Path | None = None,
 ) -> list[Outcome]:
-    """Return what became of work, by the numbers under which its landings are given; GitError."""
+    """Return what became of work, by the numbers under which its landings are given.
+
+    Raises:
+        GitError: the repository cannot be read.
+    """
     return _Outcomes(history, rules).outcomes(landings, cache_dir)
 
 

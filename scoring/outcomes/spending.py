@@ -115,7 +115,7 @@ class Spending(Frozen, frozen=True, dict=True):
 
     @property
     def unpriced(self) -> dict[str, int]:
-        """How many responses have no known price, by model; "" is one without a name."""
+        """How many responses have no known price, by model ("" for one without a name)."""
         responses: Counter[str] = Counter()
         for part in self.parts:
             responses.update(part.unpriced)

@@ -16,7 +16,7 @@ from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
 
 NOBODY = Identity("", "")
-"""The author of work of which nobody knows who made it."""
+"""The author of work with an unknown author."""
 
 Kind: TypeAlias = Literal["commit", "rest", "talk"]
 State: TypeAlias = Literal["talk", "reverted", "taken_back", "landed", "open", "lost", "unclear"]
@@ -120,7 +120,7 @@ class Unit:
 
     @property
     def last_passed(self) -> bool | None:
-        """Whether the last run of tests before it landed passed; None without a verdict."""
+        """Whether the last run of tests before it landed passed, or None without a verdict."""
         for entry in reversed(self.entries):
             if entry.observed and entry.observed.tests.last_passed is not None:
                 return entry.observed.tests.last_passed
@@ -138,7 +138,7 @@ class Unit:
 
     @property
     def lines_written(self) -> int | None:
-        """How many lines edits added; None where some of what was written is not here."""
+        """How many lines edits added, or None where some of what was written is not here."""
         if self.counted and self.is_whole:
             return self.written_here
         return None

@@ -137,7 +137,7 @@ def validity(
     """Find out whether a score foretells an outcome.
 
     Args:
-        cases: iterations whose truth is the outcome; those without a score are left out.
+        cases: iterations with the outcome as their truth; those without a score are left out.
         outcome: names it.
         rubric: the version that scored.
         horizon_days: how long lines had to stay.
@@ -352,7 +352,7 @@ def gain_over(
         ``n`` cases that both score, the ``gain``, and its paired ``interval``.
     """
     if outcome == "reward":
-        # Runs compare within tasks, and there is no paired interval of that.
+        # Runs compare within tasks, which gives no paired interval.
         return {"n": 0, "gain": None, "interval": None}
 
     old = {case.iteration: case.value for case in before if case.value is not None}

@@ -170,7 +170,7 @@ def _magnitude(value: float) -> str:
 
 
 def text(value: str, indent: int) -> str:
-    """Return text as a scalar, whose lines after the first are at ``indent``."""
+    """Return text as a scalar that indents the lines after the first by ``indent``."""
     if _SURROGATES.search(value):
         # not UTF-8: bytes that were carried through
         return _binary(value, indent)

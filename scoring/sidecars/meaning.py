@@ -55,7 +55,7 @@ NOT_MEASURED = Meaning()
 
 
 def score_mark(score: Score | PersistedScore, facts: IterationFacts) -> bytes:
-    """Return what stands for a score of some work, with the trunk as it is."""
+    """Return a digest that identifies a score of some work, with the trunk as it is."""
     about = (
         score.iteration,
         score.rubric_version,
@@ -92,7 +92,9 @@ def keep_meaning(
 def kept_meaning(
     cache_dir: Path | None, about: Sequence[object], marks: Collection[bytes] | None = None
 ) -> Meaning:
-    """Return what was last found of some scores; without ``marks`` of those that were measured.
+    """Return what was last found of some scores.
+
+    Without ``marks``, of those that were measured.
 
     A score that was not among those measured makes it :data:`NOT_MEASURED`.
     """

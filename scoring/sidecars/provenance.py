@@ -129,7 +129,7 @@ class Provenance(Frozen, frozen=True):
     """What the transcript and git signals of one iteration were computed from.
 
     Attributes:
-        start: the begin of its window, in ns since 1970; None where it is open or there is none.
+        start: the begin of its window, in ns since 1970; None where it is open, or without one.
         end: the end of its window; None without one.
         trunk_ref: the full name of the trunk; "" without one.
         trunk_commit: the tip of the trunk.
@@ -244,7 +244,7 @@ _HARNESS_KEYS = tuple(field.name for field in fields(HarnessFacts) if field.name
 
 
 def evidence_path(iter_log_dir: Path | str, iteration: int) -> Path:
-    """Return where the evidence behind an iteration's score is kept."""
+    """Return where the evidence for an iteration's score is kept."""
     return Path(iter_log_dir) / f"iter-{iteration}.evidence.yaml"
 
 

@@ -99,7 +99,7 @@ def write_scored_log(
     Args:
         iter_log_dir: the log.
         scored: its iterations and sessions.
-        warn: takes a line for lost evidence, and for a session whose id cannot name a file.
+        warn: takes a line for lost evidence, and for a session with an id that cannot name a file.
 
     Returns:
         The paths of the sidecars of iterations, and those of sessions.

@@ -82,7 +82,7 @@ def _reported_value(facts: IterationFacts) -> SignalValue:
 def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
     """Combine what the entry admits, what was seen, and the tool calls.
 
-    Of either count the larger one decides, so that admitting less than was seen is no help.
+    Of either count the larger one decides, so that admitting less than was seen does not help.
     """
     reported = facts.corrections
     seen = observed.corrections
@@ -180,7 +180,7 @@ def _corrections_in_words(by_user: int, seen: CorrectionsSeen) -> str:
 
     count = counted(by_user, "user correction")
     if seen.words:
-        # Some prompts that read as corrections are none.
+        # Some prompts that read as corrections do not correct anything.
         return f"up to {count} found"
     return count
 

@@ -1,4 +1,4 @@
-"""Whether the deliberation behind an iteration had converged, unblocked, when it stopped.
+"""Whether the deliberation of an iteration had converged, unblocked, when it stopped.
 
 Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "diminishing_returns".
 """
@@ -66,7 +66,7 @@ def deliberation_shown(facts: DeliberationFacts | None, iteration: int) -> Delib
 
 
 def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> SignalValue:
-    """Judge the deliberation behind an iteration.
+    """Judge the deliberation of an iteration.
 
     Args:
         facts: what the meter measured; None without a DR transcript.

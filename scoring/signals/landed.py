@@ -92,7 +92,7 @@ class Landed(Signal):
         return label.replace("master", facts.trunk.name)
 
     def sources(self, facts: IterationFacts, entry: EntryPlaces | None) -> Iterator[str]:
-        """Yield the commit, and the summary that is looked for where there is none."""
+        """Yield the commit, and the summary that is looked for without a commit."""
         yield from commit_source(facts.landing, entry)
         if facts.landing.sha is None:
             yield from named_fields(entry, "impl.summary", "summary")
@@ -113,7 +113,7 @@ def missing_commit(facts: IterationFacts) -> str:
 
 
 def counted_before(facts: IterationFacts) -> SignalValue | None:
-    """Return the absent value of an iteration whose commit counts for an earlier one.
+    """Return the absent value of an iteration if its commit counts for an earlier one.
 
     None when the commit counts here.
     """

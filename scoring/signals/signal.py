@@ -39,7 +39,8 @@ class Signal(ABC):
         better: what would make its vote better, in words.
         supply: what would make it vote where it is absent, in words.
         optional: whether it is computed only under a rubric that has it.
-        by_choice: whether a project chooses to have its evidence, so that its absence is no gap.
+        by_choice: whether a project chooses to have its evidence, so that its absence leaves no
+            gap.
         read_from_lines: whether it needs the iteration's own lines of transcripts, where
             iterations have such lines.
     """
@@ -99,7 +100,7 @@ class Signal(ABC):
         yield from ()
 
     def files(self, iteration: int) -> Iterator[str]:  # noqa: ARG002 - for signals with files
-        """Yield the names of the files beside the entry that it reads.
+        """Yield the names of the files in the entry's folder that it reads.
 
         They need not exist.
         """

@@ -51,7 +51,7 @@ def signal_of(signal_id: str) -> Signal | None:
 
 
 def is_chosen(signal_id: str) -> bool:
-    """Return whether a project decides to have a signal, so that its absence is no gap."""
+    """Return whether a project decides to have a signal, so that its absence leaves no gap."""
     signal = signal_of(signal_id)
     return signal is not None and (signal.by_choice or signal.optional)
 
@@ -102,7 +102,7 @@ def as_read(facts: IterationFacts, rubric: Rubric) -> IterationFacts:
 
 
 def fact_of(row: SignalContribution, signals: SignalSet) -> str:
-    """Return the key fact behind the vote of a row, in a few words.
+    """Return the key fact that explains the vote of a row, in a few words.
 
     "" where a row that was read back is not what the evidence gives now.
     """
@@ -152,7 +152,9 @@ def labels_vote(*rubrics: Rubric) -> bool:
 
 
 def entry_file_names(iteration: int, wanted: Collection[str]) -> Iterator[str]:
-    """Yield the names of the files beside an entry that its signals read; they need not exist.
+    """Yield the names of the files in an entry's folder that its signals read.
+
+    The files need not exist.
 
     Args:
         iteration: the number of the entry.

@@ -126,12 +126,12 @@ class IntegrityObservation(Frozen, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither side is present, so that there is nothing to show."""
+        """Whether neither side is present, so nothing needs to be shown."""
         return not self.claimed.present and not self.observed.present
 
     @property
     def delta(self) -> float:
-        """Observed minus claimed, from -1 to 1; below 0 is an over-claim.
+        """Observed minus claimed, from -1 to 1. Below 0 is an over-claim.
 
         0 when the sides cannot be compared.
         """
@@ -230,7 +230,7 @@ def _row(value: SignalValue) -> dict[str, object]:
 def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:
     """Return the key that a DR transcript adds to an iteration's data.
 
-    {} where there is none.
+    {} without a transcript.
     """
     if deliberation is None:
         return {}

@@ -154,7 +154,7 @@ def _mean_status(verdicts: Sequence[_Verdict]) -> SignalValue:
 
 
 def _scored(verdicts: Sequence[_Verdict]) -> list[_Verdict]:
-    """Return the verdicts whose status has a sub-score, with that status as it is compared."""
+    """Return the verdicts with a scored status, and that status as it is compared."""
     plain = [_Verdict(verdict.verifier, lower(trim(verdict.status))) for verdict in verdicts]
     return [verdict for verdict in plain if verdict.status in _SUB_SCORES]
 
@@ -205,7 +205,7 @@ def _why_not_observed(
     facts: IterationFacts,
     observed: Observed,
 ) -> str:
-    """Return why the status of one verifier is no observation, or "" when it is one."""
+    """Return why the status of one verifier is not an observation, or "" when it is one."""
     path = trim(verifier.result_artifact)
     if lower(trim(facts.statuses[index])) not in _SUB_SCORES:
         if path:

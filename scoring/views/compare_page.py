@@ -26,7 +26,7 @@ def comparison_page(
 
     Args:
         diff: the two rubrics.
-        log: the log under both; None where there is none.
+        log: the log under both; None without a log.
         source: the log, as it was named; None where none was asked for.
         tasks: the tasks of iterations.
     """

@@ -29,7 +29,7 @@ class ExplainedSignal:
         contribution: what it added to the score.
         cost: what it did not add of what it could have added; None without a vote.
         could_add: by how much the score would be higher with a sub-score of 1.
-        detail: how the sub-score came about, or why there is none.
+        detail: how the sub-score came about, or why it is missing.
         sources: where the evidence is.
         advice: what would improve it.
         source: whether it was claimed or observed.

@@ -43,7 +43,7 @@ def rows(
         options: how evidence is read.
 
     Raises:
-        InputError: there is no such table.
+        InputError: no table has that name.
         LogError: the log cannot be read.
         NotARepositoryError: ``repo_dir`` is not in a work tree.
     """

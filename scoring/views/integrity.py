@@ -105,7 +105,7 @@ class WordsSummary(NamedTuple):
         confirmed: the last run before the claim passed.
         no_run: no run was observed before it.
         last_run_failed: the last run before it failed.
-        not_compared: there is no verdict to compare it with.
+        not_compared: no verdict exists to compare it with.
     """
 
     confirmed: int = 0

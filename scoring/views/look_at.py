@@ -82,7 +82,7 @@ def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
 
 
 def failing_tests(rows: Sequence[WorkRow]) -> list[WorkRow]:
-    """Return the work, landed or open, whose last test run failed and that no later run mended."""
+    """Return the landed or open work that failed its last test run and that no later run mended."""
     passed_at = _last_passes(rows)
     return [
         row
@@ -119,7 +119,7 @@ def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
 
 
 def _reason(row: WorkRow, passed_at: Mapping[object, int]) -> Reason | None:
-    """Return the worst reason to look at a unit, or None if there is none that can be opened.
+    """Return the worst reason to look at a unit, or None if none can be opened.
 
     Args:
         row: the unit.

@@ -212,7 +212,7 @@ def score_payload(
     Args:
         score: the score.
         deliberation: what the diminishing-returns meter says.
-        attribution: whose work it is, from :func:`chain_payload` or :func:`kept_payload`.
+        attribution: the sessions that did it, from :func:`chain_payload` or :func:`kept_payload`.
         state: how far the sidecar can be trusted; None for a score that is computed now.
         spending: what the iteration used.
     """
@@ -244,7 +244,7 @@ def scored_now_payload(scored: ScoredIteration) -> dict[str, Any]:
 
 
 def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
-    """Return whose work an iteration is, as data, or None where lines are not attributed."""
+    """Return the sessions and commits of an iteration, or None if lines are not attributed."""
     observed = facts.observed
     if observed is None:
         return None
@@ -283,7 +283,7 @@ def claims_payload(facts: IterationFacts) -> dict[str, Any]:
 
 
 def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:
-    """Return whose work an iteration is, as its evidence file says, or None where it does not."""
+    """Return the sessions of an iteration as its evidence file says, or None if it says nothing."""
     if kept is None:
         return None
     return {"method": kept.method, "sessions": list(kept.sessions)}

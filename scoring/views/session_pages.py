@@ -212,7 +212,7 @@ def score_text(
 ) -> str:
     """Return a score, its bounds, and what it is worth here, in one line.
 
-    The band is named only where scores mean something, or where it says that there is no score.
+    The band is named only where scores mean something, or where it says that a score is missing.
     """
     text = f"{meaning.name} {table.number(score.value, score.scored)}"
     if bounds and score.scored:

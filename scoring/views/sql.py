@@ -212,7 +212,7 @@ def _what_is_wrong(error: Exception) -> str:
 def _ends_when_interrupted() -> Iterator[None]:
     """Let Ctrl-C end the process at once.
 
-    There is nothing to tidy up, and DuckDB may never return to Python, where Ctrl-C is noticed.
+    Nothing needs tidying up, and DuckDB may never return to Python, where Ctrl-C is noticed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

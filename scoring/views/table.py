@@ -193,7 +193,7 @@ class Table(NamedTuple):
         return widths
 
     def shown_in(self, *places: str | None) -> "Table":
-        """Return the table with the columns whose ``only`` is one of these places.
+        """Return the table with the columns that have one of these places as ``only``.
 
         Columns without any text are left out if ``full`` is among the places.
         """

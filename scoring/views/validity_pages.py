@@ -48,7 +48,7 @@ def with_cases(
 
 
 def validity_page(validity: Validity) -> Iterator[Block]:
-    """Yield whether a score foretells an outcome: the answer first, then the figures behind it."""
+    """Yield whether a score foretells an outcome: first the answer, then its figures."""
     for text in validity_sentences(validity):
         yield Line(text, "bold" if text.startswith("Verdict") else "")
 
@@ -85,7 +85,7 @@ def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
 
 
 def validity_sentences(validity: Validity) -> Iterator[str]:
-    """Yield the question, the verdict, and the figure behind it, each as a line."""
+    """Yield the question, the verdict, and the figure that supports it, each as a line."""
     foretells = "foretell which work"
     if validity.measure == "spearman":
         foretells = "foretell"

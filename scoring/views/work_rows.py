@@ -164,7 +164,7 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
 
 
 def _undone_values(unit: Unit) -> dict[str, Any]:
-    """Return what undid the work of a unit, and where it came back; None where nothing did."""
+    """Return what undid the work of a unit, and where it came back, each None if nothing did."""
     undone = unit.landing.undone if unit.landing else None
     if undone is None:
         undone = STANDS
@@ -196,7 +196,7 @@ def tokens_of(unit: Unit, hide_cache_writes: Collection[str]) -> dict[str, int |
 
     Args:
         unit: the unit.
-        hide_cache_writes: the harnesses whose transcripts do not say what the cache was given.
+        hide_cache_writes: the harnesses with transcripts that do not say what the cache was given.
     """
     tokens: dict[str, int | None] = dict.fromkeys(
         ("input", "output", "cache_read", "cache_creation")

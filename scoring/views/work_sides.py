@@ -95,7 +95,7 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
 def _month_named(text: str, today: datetime.date) -> str:
     """Return the month that a text names, as ``2026-05``, or "" where it names none.
 
-    Days and weeks are no month, even where they happen to be all of its days.
+    Days and weeks do not name a month, even where they happen to be all of its days.
     """
     if not _MONTH.fullmatch(" ".join(text.lower().split())):
         return ""

@@ -174,7 +174,7 @@ def find_meeting_config(name: str | Path) -> MeetingConfig:
     """Return a preset by its name, or the config of a file, whole or partial.
 
     Raises:
-        InputError: there is no such preset, or the file cannot be read.
+        InputError: the preset does not exist, or the file cannot be read.
         MeetingError: the config is wrong. It lists every fault.
     """
     text = str(name)
@@ -217,7 +217,7 @@ def preset(name: str) -> MeetingConfig:
     """Return a preset by its name.
 
     Raises:
-        InputError: there is no preset of that name.
+        InputError: no preset has that name.
     """
     if name not in PRESETS:
         raise InputError(f"{name}: no such preset; there are {', '.join(PRESETS)}")

@@ -190,7 +190,7 @@ Rule: TypeAlias = Callable[[Situation], Decision | None]
 def round_limit(situation: Situation) -> Decision | None:
     """Close the last round, by number, by cost or by time.
 
-    Decide if an end is allowed, else record that there is no decision.
+    Decide if an end is allowed, else record that the meeting made no decision.
     """
     max_rounds = situation.config.round_limits.max_rounds
     if situation.round_index >= max_rounds:
@@ -222,7 +222,7 @@ class TimeUsed(NamedTuple):
 def time_used(situation: Situation) -> TimeUsed | None:
     """Return the time of a meeting after a round, or None where nothing limits it or tells it.
 
-    The budget of the config counts, else that of the record; 0 is no budget.
+    The budget of the config counts, else that of the record; 0 means no limit.
     """
     cost_time = situation.record.cost_time
     if cost_time is None:

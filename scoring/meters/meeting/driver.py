@@ -136,7 +136,7 @@ def take_answer(state: MeetingState, yes: bool, option: str | None = None) -> Me
         option: what is decided on; None is the leading option.
 
     Raises:
-        MeetingError: no question is open, or there is no option to decide on.
+        MeetingError: no question is open, or no option exists to decide on.
     """
     if state.phase != "needs_answer":
         raise MeetingError("no question is open; leave --answer out to go on")

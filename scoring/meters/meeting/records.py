@@ -172,7 +172,7 @@ def count_annotations(annotations: Any) -> dict[str, int] | None:
     """Return how many messages annotations give each relevance, by the field of the count.
 
     Args:
-        annotations: models or plain data. None when there are none or some have no relevance.
+        annotations: models or plain data. None without any, or if some have no relevance.
     """
     if not isinstance(annotations, list) or not annotations:
         return None
@@ -187,7 +187,7 @@ def count_annotations(annotations: Any) -> dict[str, int] | None:
 
 
 NOT_COUNTED = "counted_from_messages"
-"""The key of a novelty block whose points the judge has not counted."""
+"""The key of a novelty block with points that the judge has not counted."""
 
 
 class Novelty(Block):
@@ -403,7 +403,7 @@ def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[Judg
         items: models or plain data, in any order.
 
     Raises:
-        MeetingError: there is no record, a record is wrong, two are of one round, or they are of
+        MeetingError: ``items`` is empty, a record is wrong, two are of one round, or they are of
             several meetings. It lists every fault.
     """
     items = list(items)
@@ -430,7 +430,7 @@ class _RecordHead(NamedTuple):
     """What tells records apart, before they are checked.
 
     Attributes:
-        round_index: the number of the round; None where there is no sensible one.
+        round_index: the number of the round; None without a sensible one.
         meeting_id: the id of the meeting; None where it is not text.
         where: what errors call the record.
     """

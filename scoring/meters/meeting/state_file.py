@@ -50,7 +50,7 @@ class MeetingState(BaseModel):
     parked: bool = False
     version: Literal[1] = VERSION
 
-    # The file as it was read; None when there was none.
+    # The file as it was read; None when it did not exist.
     _read: bytes | None = PrivateAttr(None)
 
     @property
@@ -84,7 +84,7 @@ class MeetingState(BaseModel):
 
 
 def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
-    """Read a state from its file, or begin one where there is no file.
+    """Read a state from its file, or begin one if the file does not exist.
 
     Args:
         path: the file.

@@ -156,7 +156,7 @@ def score_meeting(
         One verdict for each record, sorted by round.
 
     Raises:
-        InputError: there is no preset of that name.
+        InputError: no preset has that name.
         MeetingError: a record or the config is wrong. It lists every fault.
     """
     config = _whole_config(config)

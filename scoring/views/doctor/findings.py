@@ -31,7 +31,7 @@ class Finding:
         topic: what it is about.
         level: how much it matters.
         what: what was found.
-        advice: what to do; it begins with ``nothing`` where there is nothing to do.
+        advice: what to do; it begins with ``nothing`` where the user need not act.
         change: what following the advice would change; "" for nothing.
         gain: how much evidence it would bring, in iterations with all of the rubric's weight.
     """
@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def needs_nothing(self) -> bool:
-        """Whether there is nothing to do about it."""
+        """Whether the user need not do anything about it."""
         return self.advice.startswith("nothing")
 
 

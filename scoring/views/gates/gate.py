@@ -110,7 +110,7 @@ def is_enough(score: PersistedScore) -> bool:
 
 
 def mean_score(scores: Sequence[PersistedScore]) -> float | None:
-    """Return the mean, 0 to 1, of the scores on enough evidence, or None if there are none."""
+    """Return the mean, 0 to 1, of the scores on enough evidence, or None without any."""
     values = [score.value for score in scores if is_enough(score)]
     if not values:
         return None

@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 
     @property
     def commit(self) -> str:
-        """The commit of the work, or "" where there is none."""
+        """The commit of the work, or "" without a commit."""
         commit: str | None = self.row.values["commit"] if self.row else self.lines[0].commit
         return commit or ""
 
@@ -107,7 +107,7 @@ class SignalRow(NamedTuple):
         mean: its mean sub-score there.
         lost: what it takes from the mean score.
         zeros: the iterations in which its sub-score is 0.
-        worst: the iterations from whose scores it takes most.
+        worst: the iterations in which it takes most from the score.
     """
 
     label: str

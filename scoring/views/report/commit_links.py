@@ -54,7 +54,7 @@ def _is_repository_path(path: str) -> bool:
 
 
 def commit_page(pages: str, sha: str) -> str:
-    """Return the address of the page of a commit, or "" where there is none."""
+    """Return the address of the page of a commit, or "" where it has no page."""
     if pages and _SHA.fullmatch(sha):
         return pages + sha
     return ""

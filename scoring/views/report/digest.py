@@ -78,7 +78,7 @@ class Digest:
         horizon_days: how many days after it landed work is judged.
         is_fleet: whether the work is of many repositories, without iterations.
         project: what the repository is called.
-        pages: the address of commits' pages up to the SHA; "" where there are none.
+        pages: the address of commits' pages up to the SHA; "" without such pages.
     """
 
     log: str
@@ -131,7 +131,7 @@ class Digest:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the scores on enough evidence, or None when there is none."""
+        """The mean of the scores on enough evidence, or None without any."""
         if not self.values:
             return None
         return sum(self.values) / len(self.values)

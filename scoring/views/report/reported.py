@@ -27,7 +27,7 @@ class Vote(NamedTuple):
         sub_score: what it gave, 0 to 1.
         weight: its effective weight; the nominal one where it did not vote.
         contribution: what it added to the score.
-        detail: how the sub-score came about, or why there is none.
+        detail: how the sub-score came about, or why it is missing.
     """
 
     signal: str
