@@ -68,7 +68,7 @@ _POST_INVOCATION: dict[str, Take] = {
 def counts_in_review(repo_root: Path | str, path: str) -> dict[str, int] | None:
     """Return the counts in a review's decision artifact, by the names of their fields.
 
-    None when there is no artifact that can be read.
+    None when no artifact can be read.
     """
     artifact = artifact_path(repo_root, path)
     fields = read_fields(artifact, {"post_invocation": _post_invocation})

@@ -62,7 +62,7 @@ def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tu
     try:
         for name, text in _transcripts_in_checkpoints(session, places, warn):
             copies[name].append(text)
-    except DaScoreError as e:  # outside a repository there are no checkpoints
+    except DaScoreError as e:  # checkpoints exist only in a repository
         warn(str(e))
     for file in discover(places, HARNESSES, warn).transcripts:
         if file.path.stem.startswith(session) and not file.store:
@@ -81,7 +81,10 @@ def session_transcript(session: str, places: TranscriptPlaces, warn: Warn) -> tu
 def _transcripts_in_checkpoints(
     session: str, places: TranscriptPlaces, warn: Warn
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the ids and the transcripts of the sessions in checkpoints whose ids begin so."""
+    """Yield the ids and the transcripts of sessions in checkpoints.
+
+    These are the sessions with ids that begin so.
+    """
     repository = GitRepository(places.repo_dir)
     for checkpoint in read_checkpoints(repository, warn).values():
         for recorded in checkpoint.sessions:
@@ -148,7 +151,7 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
 
 
 def _answer_to(arguments: dict[str, Any], block: dict[str, Any]) -> SubAgentAnswer | None:
-    """Return what a sub-agent answered, or None where the call was no question, or goes on."""
+    """Return what a sub-agent answered, or None where the call asked nothing, or goes on."""
     text = _text_of(block.get("content"))
     prompt = arguments.get("prompt")
     if not text or not isinstance(prompt, str) or not prompt.strip():

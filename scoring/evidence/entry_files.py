@@ -1,4 +1,4 @@
-"""The files beside an entry: hook outcomes and DR transcripts, and the names of all of them."""
+"""The files next to an entry: hook outcomes and DR transcripts, and the names of all of them."""
 
 import os
 from pathlib import Path
@@ -74,7 +74,8 @@ def _hook_outcome(reader: Reader, node: Node) -> HookOutcome:
 def hook_records(data: bytes) -> list[HookOutcome]:
     """Return all records in a file of hook outcomes.
 
-    YamlError when it is none.
+    Raises:
+        YamlError: it is not such a file.
     """
     node = parse(data)
     if node is None:
@@ -149,7 +150,7 @@ def deliberation_facts(
 ) -> DeliberationFacts | None:
     """Read an iteration's DR transcript, and measure it under a released profile.
 
-    Returns None when there is none. Never raises.
+    Returns None when the iteration has no transcript. Never raises.
     """
     path = deliberation_file(log_dir, iteration)
     if path is None:

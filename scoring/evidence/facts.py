@@ -42,7 +42,9 @@ _ENTRIES_BEFORE = 16
 
 
 class IterationFacts(Frozen, frozen=True):
-    """What evidence says of one iteration; what was not asked for, or does not exist, is None.
+    """What evidence says of one iteration.
+
+    What was not asked for, or does not exist, is None.
 
     Attributes:
         record: the entry.
@@ -53,7 +55,7 @@ class IterationFacts(Frozen, frozen=True):
             the task declares a scope.
         window: the time of the iteration; None when its commit does not resolve as written.
         transcripts: what transcripts show in the window, or in the iteration's own lines.
-        statuses: those in the result artifacts of the verifiers, in order; "" where there is none.
+        statuses: those in the result artifacts of the verifiers, in order; "" where none is found.
         corrections: those that the entry and its review report.
         hooks: the hook outcomes.
         deliberation: what the diminishing-returns meter measured.
@@ -205,7 +207,7 @@ class Evidence:
         )
 
     def watched(self) -> Watched:
-        """Return what the answers are read from; call it when there is one."""
+        """Return what the answers are read from. Call it after the first answer."""
         roots = [str(root.path) for root in self.scan.roots] if self.scan else []
         folders = [root for root in roots if os.path.isabs(root)]
         settings: list[str] = []
@@ -349,7 +351,7 @@ class KeptEvidence(Evidence):
         profile: str | None,
         labels: bool,
     ) -> None:
-        """Take what was kept; the other arguments are those of :class:`Evidence`."""
+        """Take what was kept. The other arguments are those of :class:`Evidence`."""
         self.sources = sources
         self.warn = sources.warn
         self._log_dir = log_dir

@@ -71,11 +71,13 @@ class Watched(Frozen, frozen=True):
     files: tuple[str, ...] = ()
 
     def state(self, settled_at: int | None = None) -> bytes | None:
-        """Return a digest of the state of all of it; None where too much or odd files are there.
+        """Return a digest of the state of all of it.
+
+        None where too much or odd files are there.
 
         Args:
             settled_at: a time in nanoseconds since 1970: where a file was not left alone for long
-                enough then, there is no state. None: whenever it changed.
+                enough then, the state is None. None: whenever it changed.
         """
         digest = blake2b(digest_size=16)
         try:

@@ -260,7 +260,7 @@ def _known_word(
 
 
 class _Time(NamedTuple):
-    """A time as it is written, and in ns since 1970; None where it is not stated."""
+    """A time as it is written, and in ns since 1970, or None where it is not stated."""
 
     text: str = ""
     ns: int | None = None

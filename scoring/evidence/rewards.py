@@ -24,7 +24,9 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class GradedRun(NamedTuple):
-    """A run of an agent, and what graded it; text is "" where nothing says it.
+    """A run of an agent, and what graded it.
+
+    A text is "" where nothing states it.
 
     Attributes:
         source: the name of the run.
@@ -87,7 +89,7 @@ _EVAL_RUN_FIELDS: dict[str, Take] = {
 
 
 def _eval_run(folder: Path) -> GradedRun | None:
-    """Read a run of ``da eval``, or None where its file is none."""
+    """Read a run of ``da eval``, or None where its file is not that of a run."""
     run = read_fields(folder / EVAL_RUN, _EVAL_RUN_FIELDS)
     if run is None:
         return None
@@ -123,7 +125,7 @@ def _reward_of_verification(verify: dict[str, Any]) -> float | None:
 
 
 def _trial(folder: Path) -> GradedRun | None:
-    """Read a trial of Harbor, or None where its file is none, as that of a whole job."""
+    """Read a trial of Harbor, or None where its file is another, as that of a whole job."""
     result = value_in(folder / TRIAL, SIZE_LIMIT)
     if not isinstance(result, dict):
         return None
@@ -181,7 +183,7 @@ def source_of_reward(log_dir: Path, iteration: int) -> str | None:
 def rewards(records: Sequence[IterationRecord], log_dir: Path, repo_dir: Path) -> dict[int, float]:
     """Return the reward of each iteration that has one.
 
-    It is that of the file beside the entry; else of the run that the log is of; else of the one
+    It is that of the file next to the entry; else of the run that the log is of; else of the one
     run with the session that the entry names.
     """
     by_session = _rewards_by_session(repo_dir / EVAL_RUNS)

@@ -95,7 +95,7 @@ def rules_of(rubric: "Rubric") -> EvidenceRules:
 
 
 class Options(ReadingOptions, total=False):
-    """How evidence is found and read; the rules of the rubric may ignore some of it.
+    """How evidence is found and read. The rules of the rubric may ignore some of it.
 
     Attributes:
         transcripts: which transcripts are read where no folder is named.
@@ -241,8 +241,8 @@ class Sources(Frozen, frozen=True):
     def reading_begun(self) -> "AbstractContextManager[Scan | None]":
         """Begin to read the transcripts.
 
-        Where the reference's rules apply and no folder is named there are none: then no reader is
-        loaded, and None returned.
+        Where the reference's rules apply and no folder is named, nothing is read. Then no reader
+        is loaded, and None is returned.
         """
         if self.rules.as_observed or self.places.directories or self.places.hinted:
             return self.transcripts().start()

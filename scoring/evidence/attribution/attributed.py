@@ -348,7 +348,7 @@ def _files_found(files: Sequence[streams.File]) -> list[FileFound]:
 
 
 def _why_left_out(files: Sequence[streams.File]) -> str:
-    """Return why nothing of a transcript counts; "" when something does."""
+    """Return why nothing of a transcript counts, or "" when something does."""
     if any(any(file.here) for file in files):
         return ""
     if any(span.cwd for file in files for span in file.events.spans):

@@ -349,7 +349,10 @@ def _began(part: SessionPart) -> int:
 
 
 def _commit_before(part: SessionPart) -> int:
-    """Return when the line before a part was written, which is that of a commit; 0 without one."""
+    """Return when the line before a part was written, or 0 without one.
+
+    It is the line of a commit.
+    """
     return part.tree.times[part.start - 1] if part.start else 0
 
 
@@ -359,7 +362,7 @@ def _since(part: SessionPart, time: int) -> SessionPart:
 
 
 def _part_at(tree: Tree, time: int | None) -> SessionPart | None:
-    """Return the part of a tree at a time, up to that time; None where it has no lines then."""
+    """Return the part of a tree at a time, up to that time, or None where it has no lines then."""
     if time is None:
         return None
 

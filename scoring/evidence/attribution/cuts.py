@@ -85,7 +85,7 @@ class _TreeCutter(NamedTuple):
         asked: the iterations.
         changed: the files that commits changed.
         complete: the indices of the iterations of which all listed sessions are here.
-        shown: the indices of the iterations whose commits lines show.
+        shown: the indices of the iterations with commits that lines show.
     """
 
     asked: Sequence[Asked]
@@ -117,7 +117,7 @@ class _TreeCutter(NamedTuple):
                 insort(tree.cuts, candidate, key=lambda one: one.at)
 
     def _made_again(self, tree: Tree) -> list[int]:
-        """Return the iterations whose commit was made again later, as by a rebase.
+        """Return the iterations with a commit that was made again later, as by a rebase.
 
         The author time is that at which it was made first.
         """
@@ -197,7 +197,7 @@ def was_stored_for(tree: Tree, question: Asked) -> bool:
 
 
 def _lines_before(question: Asked, tree: Tree, *, is_shown: bool) -> int | None:
-    """Return how many lines of a tree are before a commit; None where its time is unknown.
+    """Return how many lines of a tree are before a commit, or None where its time is unknown.
 
     Where a commit was amended later, as by hand, its checkpoint may have more lines.
     """

@@ -51,7 +51,7 @@ def in_order(names: Iterable[Sequence[str]]) -> Names:
 
 
 def place_of(names: Names, sha: str) -> int:
-    """Return the index of the first iteration whose commit has this name, or part of it."""
+    """Return the index of the first iteration with a commit of this name, or of part of it."""
     digits = sha[:_LEAST_DIGITS]
     candidates = names[bisect_left(names, (digits,)) : bisect_left(names, (f"{digits}~",))]
     return min(

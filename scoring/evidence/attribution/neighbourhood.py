@@ -295,7 +295,7 @@ class _LeadsTo(NamedTuple):
     prompts: Sequence[int]
 
     def ours(self, time: int) -> bool | None:
-        """Return whether a line is the repository's, by its time; None without evidence.
+        """Return whether the line at a time is the repository's, or None without evidence.
 
         A line leads to the next evidence. What follows the last one belongs to that, and so does
         what reports work here before the user writes again.

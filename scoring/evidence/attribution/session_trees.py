@@ -90,7 +90,7 @@ class Tree:
     cuts: list[Cut] = field(default_factory=list)
 
     def position(self, time: int, line: int) -> int:
-        """Return how many lines are before one of its lines; -1 for any other line."""
+        """Return how many lines are before one of its lines, or -1 for any other line."""
         end = bisect_right(self.times, time)
         at = bisect_left(self.lines, line, bisect_left(self.times, time), end)
         return at if at < end and self.lines[at] == line else -1
@@ -158,7 +158,7 @@ class SessionPart(NamedTuple):
         return min(end, user_times[text]) if text < len(user_times) else end
 
     def last_edit(self, name: str) -> int | None:
-        """Return when a file was last edited in it, in ns; None where it was not."""
+        """Return when a file was last edited in it, in ns, or None where it was not."""
         edits = self.tree.edited.get(name, [])
         last = bisect_left(edits, self.end) - 1
         if last < 0 or edits[last] < self.start:
@@ -242,7 +242,7 @@ class ChangedFiles:
         return not self.pending(index, part).isdisjoint(question.files)
 
     def name_of(self, path: str, folder: str) -> str:
-        """Return the changed file that an edited path is; "" where it is not one of them.
+        """Return the changed file that an edited path is, or "" where it is not one of them.
 
         Args:
             path: the path.
@@ -357,7 +357,10 @@ def _note_edits(
 
 
 def _note_edit(file: File, number: int, name: str, tree_of: Mapping[SessionKey, Tree]) -> None:
-    """Note an edit of a file in the tree that has its line; "" for one no commit changed."""
+    """Note an edit of a file in the tree that has its line.
+
+    The name is "" for a file that no commit changed.
+    """
     index = file.at(number)
     if index < 0:
         return

@@ -115,7 +115,7 @@ class _Corrections:
             self._words[session] = sighting
 
     def _note_rejection(self, sighting: Sighting) -> None:
-        """Count a rejection; those of one response count once."""
+        """Count a rejection. All rejections of one response count once."""
         self.stops += sighting.key not in self._responses
         self._responses |= {sighting.key} - {0}
         self._stopped_by[sighting.session] = sighting

@@ -200,7 +200,7 @@ class Rewritten(NamedTuple):
     """Words that are looked for between two commits of the trunk.
 
     Attributes:
-        old: the commit before the work began; "" where there was none.
+        old: the commit before the work began; "" without one.
         new: the commit in which they are looked for.
         words: the words, as they were written.
     """

@@ -128,7 +128,7 @@ def readers_of(commands: Sequence[ShellCommand], index: int) -> Iterator[ShellCo
 def shown_output(
     commands: Sequence[ShellCommand], run_indices: Collection[int], line: str
 ) -> ShownOutput:
-    """Return whose summaries the output of a line may have.
+    """Return which commands may have put summaries in the output of a line.
 
     Args:
         commands: all commands of the line.

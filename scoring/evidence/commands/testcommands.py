@@ -154,7 +154,7 @@ def are_run(commands: Sequence[ShellCommand]) -> list[bool]:
     }
 
     runs: list[bool] = []
-    uncalled_depth: int | None = None  # of a function whose body follows
+    uncalled_depth: int | None = None  # of a function; its body follows
     for command in commands:
         if uncalled_depth is not None and command.depth <= uncalled_depth:
             uncalled_depth = None

@@ -170,7 +170,7 @@ def _by_status(
 def _summary(output: _Output, tools: Iterable[TestTool], *, passed: bool) -> TestVerdict | None:
     """Return what the summaries of passing, or of failing, runs say.
 
-    Return None where there are none.
+    Return None where they have no summaries.
 
     Where several tools have one, that with the most numbers counts.
     """

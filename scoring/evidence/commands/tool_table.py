@@ -154,7 +154,7 @@ class TestTool(NamedTuple):
         numbers: what finds the numbers of tests in such lines: "passed", "failed", "skipped" and
             "total", as far as the tool states them.
         sums: whether the numbers of all such lines count, not only of the last of each form.
-        runs_any: whether it runs other tools, whose forms count as well.
+        runs_any: whether it runs other tools. Their forms count as well.
     """
 
     name: str
@@ -230,7 +230,7 @@ class ToolTable(NamedTuple):
         return self._as_runner(words[length:])
 
     def _as_runner(self, words: Sequence[str]) -> Sequence[str]:
-        """Return a command whose first word is the script of a test tool as one of the tool.
+        """Return a command that begins with the script of a test tool as one of the tool.
 
         ``node_modules/mocha/bin/mocha.js`` is ``mocha``, and ``pytest/__main__.py`` is ``python -m
         pytest``.

@@ -36,7 +36,7 @@ class Identity(NamedTuple):
 
 
 class StatedAgent(NamedTuple):
-    """The harness and the model that a commit or a checkpoint states; "" where it states none."""
+    """The harness and the model that a commit or a checkpoint states, or "" for each not stated."""
 
     harness: str = ""
     model: str = ""

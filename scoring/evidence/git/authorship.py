@@ -255,7 +255,7 @@ class AttributedHistory(TrunkHistory):
         return HeldWork(self._repository, holders, self.trunk.commit or "", self.lines)
 
     def _trunk_work(self, landing: Landing) -> TrunkWork | None:
-        """Return the work of a landing; None where no single commit of the trunk has it."""
+        """Return the work of a landing, or None where no single commit of the trunk has it."""
         commit = landing.commit
         if not landing.landed or commit is None or commit in self._shallow:
             return None

@@ -70,7 +70,7 @@ class Trunk(Frozen, frozen=True):
         ref: the full name; "" when no trunk was found.
         name: the name for people.
         commit: the tip; None when the branch does not exist.
-        how: how the trunk was chosen, or why there is none.
+        how: how the trunk was chosen, or why none was found.
         shallow: whether history is cut off before its beginning.
         doubt: what people should hear of it and do about it; "" for nothing.
     """

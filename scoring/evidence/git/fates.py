@@ -31,7 +31,7 @@ _MOST_SPLITS = 100  # files of a commit, gone or new, among which split files ar
 
 
 class FollowedWork(NamedTuple):
-    """Some work whose lines are followed.
+    """Some work, to follow its lines.
 
     Attributes:
         commit: the commit of the trunk that has all of it.
@@ -77,7 +77,10 @@ class _FollowedLines:
     merges: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def new(self, commit: str, path: str, counting: Iterable[bool]) -> LineIds:
-        """Return ids for the lines that a commit adds to a file; 0 for one that does not count."""
+        """Return ids for the lines that a commit adds to a file.
+
+        The id of a line that does not count is 0.
+        """
         ids = []
         for counts in counting:
             if counts:
@@ -241,7 +244,7 @@ class _Walk:
         self._followed = followed
         self._lines = lines
         self._counts = counts
-        self.unread: set[str] = set()  # commits whose lines git cannot read
+        self.unread: set[str] = set()  # commits with lines that git cannot read
 
     def states(self, order: Sequence[str]) -> Iterator[tuple[str, State]]:
         """Yield each commit, and where the followed lines are in it."""

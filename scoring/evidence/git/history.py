@@ -61,7 +61,7 @@ class TrunkHistory(GitFacts):
 
         Raises:
             NotARepositoryError: ``repo_dir`` is in no work tree.
-            GitError: git fails, or there is no branch with the name of the trunk.
+            GitError: git fails, or no branch has the name of the trunk.
         """
         self._records = Records.of(records)
         self._landing_by_question: dict[tuple[str, str], Landing] = {}

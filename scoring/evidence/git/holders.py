@@ -174,7 +174,7 @@ class HeldWork:
         return bool(index.naming([sha], {sha: commits[sha].subject}))
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
-        """Return what has half of the lines that commits add, as after a squash; by commit."""
+        """Return, by commit, what has half of the lines that it adds, as after a squash."""
         if not shas:
             return {}
 

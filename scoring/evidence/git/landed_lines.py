@@ -1,4 +1,4 @@
-"""Has work landed whose change is not on the trunk as it was made: by its lines.
+"""Tells by its lines whether work has landed that is not on the trunk as it was made.
 
 See ``docs/EVIDENCE.md``, "Landing". Names of commits propose candidates; lines decide.
 """
@@ -64,7 +64,10 @@ class CountedLines(NamedTuple):
 
 
 class LinesOf(NamedTuple):
-    """The lines of one commit, or side, off the trunk; ``is_cut`` where there are too many."""
+    """The lines of one commit, or side, off the trunk.
+
+    ``is_cut`` is set where there are too many.
+    """
 
     lines: Mapping[FileLine, int]
     is_cut: bool
@@ -92,7 +95,7 @@ class TrunkLines:
             removed: whether lines that are removed are compared, in place of those added.
         """
         self._count = lines_removed if removed else lines_added
-        self._files: dict[str, str] = {}  # by path, a path that stands for all it was moved to
+        self._files: dict[str, str] = {}  # by path, one path for all it was moved to
         self._wanted: set[int] = set()
         self.own = self._read(history, own)
         self.sides = self._read(history, sides)
@@ -102,7 +105,7 @@ class TrunkLines:
         self.is_whole = self._read_trunk(history, trunk)
 
     def _read(self, history: LineHistory, pairs: Sequence[CommitPair]) -> dict[str, LinesOf]:
-        """Return the lines of some commits, and want them; past a limit no more are wanted."""
+        """Return the lines of some commits, and want them. Past a limit no more are wanted."""
         lines_of: dict[str, LinesOf] = {}
         for pair, patch in zip(pairs, history.patches(pairs), strict=True):
             if patch is None:
@@ -117,7 +120,7 @@ class TrunkLines:
         return lines_of
 
     def _read_trunk(self, history: LineHistory, pairs: Sequence[CommitPair]) -> bool:
-        """Read the wanted lines of the trunk; return whether all of it could be read."""
+        """Read the wanted lines of the trunk, and return whether all of it could be read."""
         if not self._wanted:
             return True
 
@@ -178,7 +181,7 @@ class TrunkLines:
             self._files[self._file(old_path)] = self._file(path)
 
     def _file(self, path: str) -> str:
-        """Return the path that stands for a file and all that it was moved to, or from."""
+        """Return the one path for a file and all that it was moved to, or from."""
         path = composed(path)
         while True:
             name = self._files.get(path, path)
@@ -229,7 +232,7 @@ class _Candidate(NamedTuple):
 
 
 class AttributedLandings(Landings):
-    """The landing of commits whose change is not on the trunk as it was made, by their lines."""
+    """The landing, by their lines, of commits that are not on the trunk as they were made."""
 
     def of(self, sha: str) -> Landing:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
@@ -413,9 +416,9 @@ class AttributedLandings(Landings):
         return weighed
 
     def _doubt_earlier_parts(self, weighed: dict[str, Landing]) -> None:
-        """Take back that a commit did not land whose later commit is there, at least in part.
+        """Take back that a commit did not land where a later one is there, at least in part.
 
-        That one may have its lines, changed once more.
+        The later commit contains it and may have its lines, changed once more.
         """
         may_be_there = {}
         for sha, landing in weighed.items():
@@ -509,7 +512,7 @@ class AttributedLandings(Landings):
         counted: CountedLines,
         candidates: Iterable[_Candidate],
     ) -> Landing:
-        """Return the landing in the one of some commits that has most of the lines, and stands."""
+        """Return the landing in the commit with most of the lines, if possible one not reverted."""
         place = self._graph.position
         best = sorted(commits, key=lambda commit: (-counted.by_commit[commit], -place[commit]))
         standing = self._standing(best, sha)
@@ -553,7 +556,7 @@ class AttributedLandings(Landings):
     def _why_unknown(
         self, sha: str, counted: CountedLines, candidates: Iterable[_Candidate], before: Landing
     ) -> Unknown | None:
-        """Return why a commit without a landing may have landed; None where it did not."""
+        """Return why a commit without a landing may have landed, or None where it did not."""
         if not counted.lines:
             return Unknown.NO_LINES
         if counted.present:

@@ -93,7 +93,10 @@ def bare_text(line: bytes) -> bytes:
 
 @lru_cache(1 << 15)  # agents write many lines again
 def line_hash(line: bytes) -> int:
-    """Return 32 bits for a line that says something, whatever its white space; 0 for any other."""
+    """Return 32 bits for a line that says something, or 0 for any other line.
+
+    White space does not matter.
+    """
     text = bare_text(line)
     return crc32(text) or 1 if text else 0
 
@@ -156,8 +159,8 @@ class FilePatch(msgspec.Struct, array_like=True):
         status: git's letter: A(dded), D(eleted), M(odified), R(enamed) or T(ype changed).
         old_path: its path before; the same as ``path`` unless it was renamed.
         path: its path after.
-        old_blob: id of its content before; only zeros where there was none.
-        new_blob: id of its content after; only zeros where there is none.
+        old_blob: id of its content before; only zeros where it did not exist.
+        new_blob: id of its content after; only zeros where it does not exist.
         hunks: the lines that changed, apart from white space, from the top.
     """
 
@@ -251,7 +254,7 @@ class LineHistory:
             yield from self._chunk(pairs[first : first + _CHUNK])
 
     def patch(self, commit: str, parent: str) -> Patch | None:
-        """Return what changes from a parent to a commit; None where git cannot say.
+        """Return what changes from a parent to a commit, or None where git cannot say.
 
         The parent "" is an empty tree.
         """
@@ -366,7 +369,7 @@ class LineHistory:
         )
 
     def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
-        """Yield the patches of some pairs as git prints them; None for one that git fails at."""
+        """Yield the patches of some pairs as git prints them, or None for one that git fails at."""
         done = 0
         while done < len(pairs):
             if self._failures >= MOST_FAILURES:
@@ -513,7 +516,7 @@ def _packed(lines: Iterable[bytes]) -> bytes:
 
 
 def _file_of(line: bytes) -> FilePatch:
-    """Read a line such as ``:100644 100644 OLD NEW M<tab>PATH``; a rename has two paths."""
+    """Read a line such as ``:100644 100644 OLD NEW M<tab>PATH``. A rename has two paths."""
     fields, *names = line.split(b"\t")
     _, _, old_blob, new_blob, status = fields.decode().split()
     old_path = _unquoted(names[0])
@@ -522,7 +525,7 @@ def _file_of(line: bytes) -> FilePatch:
 
 
 def _path_named(line: bytes) -> str:
-    """Return the path in a line before the hunks; "" where there is no file.
+    """Return the path in a line before the hunks, or "" where the file does not exist.
 
     A tab follows a path with blanks.
     """

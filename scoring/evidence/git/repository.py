@@ -282,9 +282,9 @@ class GitRepository(Git):
         return contents
 
     def blob_ids(self, names: Iterable[str], kind: str = "blob") -> dict[str, str]:
-        """Return the object ids of files, each named as ``commit:path``; of folders as "tree".
+        """Return the object ids of files, each named as ``commit:path``.
 
-        Those that are missing are left out.
+        With the kind "tree", return those of folders. Those that are missing are left out.
         """
         wanted = [name for name in dict.fromkeys(names) if _is_safe(name)]
         answer = self.ask("cat-file", "--batch-check", stdin=as_lines(wanted))
@@ -297,7 +297,7 @@ class GitRepository(Git):
         return ids
 
     def without_content(self, names: Iterable[str]) -> set[str]:
-        """Return the files, named as ``commit:path``, whose content is not in this clone.
+        """Return the files, named as ``commit:path``, that have no content in this clone.
 
         A file that its commit does not have is not one of them.
         """

@@ -86,7 +86,7 @@ def choose_trunk(
             for one.
 
     Raises:
-        GitError: there is no branch with the wanted name.
+        GitError: no branch has the wanted name.
     """
     choice = _named(repository, branches, wanted) if wanted else _found(repository, branches)
     if not choice.ref:

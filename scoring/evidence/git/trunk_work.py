@@ -1,6 +1,7 @@
-"""What became of work on the trunk: where its lines went, and what undid it; asked once, and kept.
+"""What became of work on the trunk: where its lines went, and what undid it.
 
-This is the one answer that scores, outcomes, units of work and reports share.
+Git is asked once, and the answer is kept. Scores, outcomes, units of work and reports all share
+this one answer.
 """
 
 import contextlib
@@ -90,7 +91,7 @@ class WorkOnTrunk:
     # Answers
 
     def fates(self, works: Collection[TrunkWork]) -> dict[TrunkWork, Fate | None]:
-        """Return where the lines of works went, within the horizon; None where git lacks lines.
+        """Return where the lines of works went within the horizon, or None where git lacks lines.
 
         Raises:
             GitError: the trunk cannot be read.

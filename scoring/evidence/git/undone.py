@@ -119,7 +119,9 @@ STANDS = Undone()
 
 
 class Inversion(NamedTuple):
-    """How much of a work's lines another commit inverts; only lines that say something count.
+    """How much of a work's lines another commit inverts.
+
+    Only lines that say something count.
 
     Attributes:
         added: lines that the work added.
@@ -153,7 +155,7 @@ class Inversion(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the work's lines that is inverted, 0 to 1; 0 for work without lines."""
+        """The share of the work's lines that is inverted, 0 to 1, or 0 for work without lines."""
         return self.inverted / self.lines if self.lines else 0.0
 
     @property

@@ -20,7 +20,7 @@ _MOST_VALUES = 100
 """At how many places of an output JSON is looked for."""
 
 _STATE_OF_RESULT = ("exit_code", "session_id", "wall_time_seconds")
-"""The fields beside the output by which the result of a command is known."""
+"""The fields next to the output by which the result of a command is known."""
 
 _decoder = json.JSONDecoder(strict=False)  # a cut output has line breaks in its strings
 

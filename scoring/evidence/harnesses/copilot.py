@@ -133,7 +133,7 @@ class CopilotReader(EventReader):
 
     @property
     def _default_model(self) -> str:
-        """What stands for the model of responses that name none, until the end of the session."""
+        """The placeholder model of responses that name none, until the end of the session."""
         return f"\0{self._part_begins_at}"
 
     def entry(self, line: dict[str, Any]) -> None:
@@ -329,7 +329,7 @@ class CopilotReader(EventReader):
         if model in self._part_outputs:
             since = self._part_begins_at
             self.totals(since, tokens.output, uncached, tokens.reads, tokens.writes)
-        elif tokens.output or uncached:  # of helpers, whose responses are not written
+        elif tokens.output or uncached:  # of helpers: their responses are not written
             self.response("", tokens.output, uncached, tokens.reads, tokens.writes)
 
     def events(self) -> TranscriptEvents:

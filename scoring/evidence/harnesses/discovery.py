@@ -28,7 +28,7 @@ class _Place(NamedTuple):
         origin: how it is known.
         prefix: how the names of transcripts begin.
         names: how the files are named.
-        harness: the harness whose files they are; "": of any.
+        harness: the harness that the files are of; "": of any.
         whole: whether they count whole.
         below: whether sub-folders are looked in too.
     """
@@ -85,7 +85,7 @@ def writers(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequenc
 
 
 def companions(harnesses: Sequence[Harness], transcript: TranscriptFile) -> Sequence[Path] | None:
-    """Return the files beside a store that change it, or None where they are not known."""
+    """Return the files next to a store that change it, or None where they are not known."""
     return writers(harnesses, transcript)[0].beside(transcript.path)
 
 
@@ -236,7 +236,7 @@ def _single_files(
 def _plain_first(
     transcripts: Sequence[TranscriptFile], left_out: list[FileFound]
 ) -> list[TranscriptFile]:
-    """Leave out compressed files beside a plain file of the same name."""
+    """Leave out compressed files next to a plain file of the same name."""
     plain = {transcript.name for transcript in transcripts if not transcript.compressed}
     kept = []
     for transcript in transcripts:

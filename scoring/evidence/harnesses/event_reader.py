@@ -38,7 +38,7 @@ _MOST_KINDS = 40
 """How many reasons to skip a line are kept apart before further kinds count together."""
 
 _LINE_LIMIT = 16 << 20
-"""How many bytes of a line are read; a longer line is no JSON then."""
+"""How many bytes of a line are read. A longer line is then not JSON."""
 
 
 class EventReader(JsonReader):
@@ -246,7 +246,7 @@ class EventReader(JsonReader):
 def _with_tokens(
     response: Response, output: int, given: int | None, reads: int, writes: int
 ) -> Response:
-    """Return a response with its tokens; see :meth:`EventReader.response`."""
+    """Return a response with its tokens, as :meth:`EventReader.response` describes."""
     if given is None:
         return replace(response, stated=TokensStated.OUTPUT_ONLY, output=output)
     if writes:
@@ -291,7 +291,7 @@ def place_line(shown: Mapping[str, Any]) -> bytes:
 
 
 def lines_behind(shown: Mapping[str, Any], path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file behind one that says what its place shows.
+    """Yield a line that says what the place of a file shows, and then the lines of the file.
 
     Raises:
         OSError: the file cannot be read.

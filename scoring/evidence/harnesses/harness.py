@@ -46,7 +46,7 @@ class FileNames(NamedTuple):
         document: whether such a file is one JSON text and read as a whole.
         folder: the end of the path of the folder that they are in, a pattern too; "": any folder.
         store: whether the harness makes the lines itself, as of a database.
-        none: whether they are no transcripts, whatever the other patterns say.
+        none: whether they are not transcripts, whatever the other patterns say.
     """
 
     pattern: str
@@ -89,7 +89,7 @@ class Copy(NamedTuple):
 
     Attributes:
         transcript: what all copies have in common.
-        archived: whether it only counts where there is no other copy.
+        archived: whether it only counts where it is the only copy.
         left_out: what is reported of copies that are not read.
     """
 

@@ -86,7 +86,7 @@ class JsonReader:
 
         Args:
             line: the line.
-            broken: the reason to skip it when it is no JSON.
+            broken: the reason to skip it when it is not JSON.
         """
         self._written = (line,)
         try:

@@ -90,7 +90,7 @@ class Lines:
 
         Args:
             line: the line.
-            broken: the reason to skip it when it is no JSON.
+            broken: the reason to skip it when it is not JSON.
         """
         if line.strip():
             reader = self._writer(line) or self._first or self._fallback()
@@ -177,7 +177,7 @@ class Lines:
 
 
 TooLong = Callable[[int], None]
-"""Is told the offset in bytes of a line that is too long."""
+"""Takes the offset in bytes of a line that is too long."""
 
 
 def read_whole(

@@ -35,7 +35,7 @@ _COPY_BLOCK = 1 << 20
 def opened_database(path: Path, follow_links: bool = True) -> Iterator[Ask]:
     """Open a database to ask it, while others may write. Nothing next to it is made or changed.
 
-    SQLite would make a log where there is none now, and an index of a log to read it. Where it
+    SQLite would make a log where none exists now, and an index of a log to read it. Where it
     would, a copy is asked.
 
     Args:
@@ -64,7 +64,7 @@ def _refuse_special_files(path: Path, follow_links: bool) -> None:
     """Refuse a database if it, or a file that SQLite reads with it, is not a plain file.
 
     Raises:
-        OSError: it is not, or there is no database.
+        OSError: it is not, or the database does not exist.
     """
     if not follow_links and path.parent.is_symlink():
         raise OSError(errno.ELOOP, "is in a folder that is a link")

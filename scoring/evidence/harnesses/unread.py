@@ -1,6 +1,6 @@
 """Harnesses that are not read: where their sessions are, and how one of their files is recognized.
 
-They are named, so that nobody takes their sessions for work that there was not.
+They are named, so that their sessions do not look as if no work had been done.
 """
 
 import contextlib
@@ -159,7 +159,7 @@ class UnreadSessions(NamedTuple):
 def sessions_not_read(places: TranscriptPlaces) -> list[UnreadSessions]:
     """Return the sessions that are here and not read, by harness.
 
-    There are none where only some folders are looked in.
+    The list is empty where only some folders are looked in.
     """
     if not places.auto:
         return []

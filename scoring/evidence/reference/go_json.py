@@ -73,7 +73,7 @@ def _flattened(json_text: str) -> str:
     What is replaced was parsed, 100 levels at a time.
 
     Raises:
-        ValueError: a part of it is no JSON, or is nested too deep.
+        ValueError: a part of it is not JSON, or is nested too deep.
     """
     pieces: list[list[str]] = [[]]
     copied_to = 0

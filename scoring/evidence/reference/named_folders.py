@@ -33,7 +33,7 @@ def list_directly(places: TranscriptPlaces, _: Sequence[Harness], warn: Warn) ->
 
 
 def _names_in(directory: Path, warn: Warn) -> tuple[list[str], str]:
-    """Return the names of the transcripts in a folder, and why there are none."""
+    """Return the names of the transcripts in a folder, or why it has none."""
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
     except (OSError, ValueError) as e:

@@ -40,7 +40,7 @@ class LineClock(NamedTuple):
     written: Callable[[int], int | None]
 
     def quarter(self, line: int) -> int:
-        """Return the quarter of an hour in which a line was written; -1 where it is not known."""
+        """Return the quarter of an hour in which a line was written, or -1 where it is unknown."""
         time = self.written(line)
         return -1 if time is None else time // QUARTER
 

@@ -180,7 +180,7 @@ class KnownFiles:
 
         Args:
             path: the file.
-            lines: the lines that the edit changes, or all lines of the file behind it.
+            lines: the lines that the edit changes, or all lines of the file after it.
             whole: whether ``lines`` are all lines.
         """
         before = self._lines.setdefault(path, Counter())

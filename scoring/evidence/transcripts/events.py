@@ -144,7 +144,7 @@ class Call(Event, frozen=True):
 
 
 class CallResult(Event, frozen=True):
-    """How a call of a tool ended. Without a statement there is no result.
+    """How a call of a tool ended. Where nothing states how, no result is noted.
 
     Attributes:
         id: the key of the call.
@@ -307,7 +307,7 @@ class PromptKind(IntEnum):
 
 
 class Prompt(Event, frozen=True):
-    """A prompt of a person about the work before it. Other prompts are no events.
+    """A prompt of a person about the work before it. Other prompts are not events.
 
     Attributes:
         kind: what it says.

@@ -53,7 +53,7 @@ class TranscriptPlaces(Frozen, frozen=True):
 
     Attributes:
         repo_dir: a directory of the repository.
-        directories: folders named by hand, whose transcripts count whole.
+        directories: folders named by hand. Their transcripts count whole.
         auto: whether the usual folders of all harnesses are looked in too. Only work in the
             repository counts there.
         hinted: folders that a hook names, where likewise only work in the repository counts.
@@ -301,7 +301,8 @@ class CorrectionsSeen(Frozen, frozen=True):
         resets: how often the agent took its own work back, which counts as a retry.
         words: how many prompts say that something is wrong; None where prompts are in another
             language.
-        reports: how many prompts hand on what a program or a reviewer said, which is none.
+        reports: how many prompts hand on what a program or a reviewer said. These are not
+            corrections.
         stops: how many corrections are not words.
     """
 
@@ -397,7 +398,7 @@ class Observed(Frozen, frozen=True):
     Attributes:
         method: how the lines were found; None without lines.
         sessions: the ids of their sessions.
-        problem: why there are no lines, or none that say anything, as in ``2 sessions overlap``.
+        problem: why it has no lines, or none that say anything, as in ``2 sessions overlap``.
         shared_with: the earlier iteration that has the same part, and its observations. Tokens
             count for that one.
         tool_calls: how many calls of tools are in what votes, without refused ones.

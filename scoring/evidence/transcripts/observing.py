@@ -154,7 +154,10 @@ class Observations:
         self._events[Prompt] = [prompt for prompt in self._events[Prompt] if prompt.line < since]
 
     def interrupted(self) -> None:
-        """Note that the user stopped the agent. With a question that was declined it is no stop."""
+        """Note that the user stopped the agent.
+
+        With a question that was declined it does not count as a stop.
+        """
         if not self._question_declined:
             self._note(UserBreak, kind=BreakKind.INTERRUPTION, idle=self._idle)
         self._question_declined = False
@@ -307,7 +310,7 @@ class Observations:
         return opened is not None and bool(opened.commits)
 
     def refused(self, call: str | None, reason: str = "") -> None:
-        """Note that the user refused a call. A question that was declined is no correction.
+        """Note that the user refused a call. A declined question is not a correction.
 
         Args:
             call: the id of the call.
@@ -386,7 +389,10 @@ class Observations:
         return opened
 
     def _result_without_call(self, key: int, failed: bool | None, text: str) -> None:
-        """Note a result whose call is in another file, or follows: it may show what was called."""
+        """Note a result without its call, which is in another file, or follows.
+
+        It may show what was called.
+        """
         if failed and key:
             self._failed_before_call.add(key)
 
@@ -452,7 +458,7 @@ class Observations:
         return self._paths.number(folder) if folder.startswith("/") else None
 
     def _note_unrequested_commits(self, key: int, text: str) -> None:
-        """Note the commits that a result shows whose call is in another file, or follows."""
+        """Note the commits in a result without its call, which is in another file, or follows."""
         for line in git_commands.commit_lines(text):
             commit = CommitMade(
                 self._span,

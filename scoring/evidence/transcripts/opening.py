@@ -27,7 +27,7 @@ WINDOW_LOG_LIMIT = 27
 """How much memory decompressing may need, as a power of two of bytes: 128 MiB."""
 
 MOST_FRAMES = 10_000
-"""How many zstd frames a transcript may have: each takes time, if there is nothing in it too."""
+"""How many zstd frames a transcript may have: each takes time, even an empty one."""
 
 BLOCK = 120_000
 """How many bytes are read at once.
@@ -41,7 +41,8 @@ def opened(path: Path, warn: Warn) -> Iterator[int | None]:
     """Open a transcript.
 
     Returns:
-        The file; None, with a warning, when it is no plain file, and without one for a directory.
+        The file; None, with a warning, when it is not a plain file, or without one for a
+        directory.
     """
     try:
         refuse_special(path)

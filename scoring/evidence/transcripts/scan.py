@@ -78,7 +78,7 @@ class TranscriptRules(NamedTuple):
         harnesses: returns the harnesses that are read.
         discover: finds the transcripts in some places.
         start_pool: begins to read transcripts.
-        companions: returns the files beside a store that change it; None where not known.
+        companions: returns the files next to a store that change it; None where not known.
         tools: makes the test tools from the commands that run tests in this repository; None
             where what is done in transcripts is not looked at.
         alone: whether a transcript counts whatever the others say. Its events then have times for
@@ -100,7 +100,7 @@ class _Source:
 
     Attributes:
         transcript: the transcript.
-        size: its size in bytes, with the files beside it.
+        size: its size in bytes, with the files next to it.
         stamp: what it is known by; None where that may not be trusted.
         kept: what the store has of it, still encoded.
         events: its events, once they are read.
@@ -200,7 +200,7 @@ class Scan:
                 count alone.
 
         Raises:
-            NotARepositoryError: folders must be compared with a repository, and there is none.
+            NotARepositoryError: folders must be compared with a repository, and none was found.
         """
         self.start()
         read = list(self._read(None if whole or not self._rules.alone else windows))
@@ -349,7 +349,7 @@ class Scan:
         self._sources.append(source)
 
     def _add_companions(self, source: _Source) -> None:
-        """Add the files beside a store to its size and its stamp.
+        """Add the files next to a store to its size and its stamp.
 
         Without the stamps of all of them, the store has none.
         """

@@ -200,7 +200,7 @@ def count_once(files: Iterable[File], lines: int, owners: Mapping[int, str]) -> 
     """Mark which copy of each line counts: the one in the first file of the session that owns it.
 
     Args:
-        files: the files, whose ``fresh`` is set.
+        files: the files. Their ``fresh`` is set.
         lines: how many lines there are in all.
         owners: the id of the session that owns a line, for those that several sessions have.
     """

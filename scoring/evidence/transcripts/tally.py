@@ -150,7 +150,10 @@ class _Sums(msgspec.Struct):
 
 
 class _Charged(NamedTuple):
-    """What the price of tokens depends on, as in :class:`~.facts.Spent`; ``model`` is a number."""
+    """What the price of tokens depends on, as in :class:`~.facts.Spent`.
+
+    ``model`` is a number.
+    """
 
     model: int
     step: int
@@ -217,7 +220,7 @@ class Tally:
     Attributes:
         input_holds_cached: whether the input that the harness states includes what was read from
             the cache.
-        counts_open_calls: whether a call counts whose end is not stated.
+        counts_open_calls: whether a call counts when its end is not stated.
     """
 
     def __init__(self, bounds: Sequence[int]) -> None:
@@ -310,7 +313,7 @@ class Tally:
     def _spend_apart(
         self, slice_index: int, model: int, tokens: TurnTokens, apart: BilledApart
     ) -> None:
-        """Add what was used beside the tokens of a response.
+        """Add what was used in addition to the tokens of a response.
 
         Another model serves as usual, whatever the service of the response was.
         """

@@ -47,7 +47,7 @@ class WorkTrees:
         return self._owner(folder) is False
 
     def is_gone(self, folder: str) -> bool:
-        """Return whether a path can be that of a folder, and there is none."""
+        """Return whether a path can be that of a folder, and no folder is there."""
         if folder not in self._gone:
             self._gone[folder] = _is_path(folder) and not os.path.isdir(folder)
         return self._gone[folder]
