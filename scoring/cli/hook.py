@@ -148,8 +148,8 @@ def _is_tracked(path: Path, project: Path) -> bool:
     from scoring.own_repository import own_repository  # loads GitPython
 
     repository = GitRepository(own_repository(project).top_level)
-    question = ("ls-files", "--error-unmatch", "--", str(path.absolute()))
-    return repository.ask(*question).returncode == 0
+    answer = repository.ask("ls-files", "--error-unmatch", "--", str(path.absolute()))
+    return answer.returncode == 0
 
 
 def _report(
