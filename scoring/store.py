@@ -145,7 +145,10 @@ class Store:
 
         That is quicker than one at a time.
         """
-        after_prefix = prefix[:-1] + bytes([prefix[-1] + 1])
+        start = prefix.rstrip(b"\xff")  # no byte comes after 255
+        if not start:
+            return self._select(kind, "key >= ?", prefix)
+        after_prefix = start[:-1] + bytes([start[-1] + 1])
         return self._select(kind, "key >= ? AND key < ?", prefix, after_prefix)
 
     def get_many(self, kind: Kind, keys: Iterable[bytes], stamp: bytes) -> dict[bytes, bytes]:

@@ -164,6 +164,16 @@ def _in_another_process(cache_dir: Path, code: str) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.parametrize("prefix", [b"a\xff", b"a\xff\xff", b"\xff", b"\xff\xff"])
+def test_a_beginning_may_end_in_the_last_byte(cache_dir: Path, prefix: bytes) -> None:
+    with Store(cache_dir) as store:
+        for key in (b"a", b"b", prefix + b"\x00", prefix + b"\xff\xff"):
+            store.put("entry", key, b"1", b"value")
+    with Store(cache_dir) as store:
+        found = store.get_all("entry", prefix)
+    assert {key for key, _ in found} == {prefix + b"\x00", prefix + b"\xff\xff"}
+
+
 def test_a_full_disk_loses_what_does_not_fit_and_nothing_else(cache_dir: Path) -> None:
     code = """
 import resource
