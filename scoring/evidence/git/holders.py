@@ -113,6 +113,13 @@ def commits_held(
     return held
 
 
+class _Messages(NamedTuple):
+    """What the messages of a holder's commits take back, and the subject of each commit."""
+
+    taken_back: TakenBackIndex
+    subjects: dict[str, str]
+
+
 class HeldWork:
     """The work that is not on the trunk, and that releases or other remotes have."""
 
@@ -128,6 +135,7 @@ class HeldWork:
         self._holders = holders
         self._trunk = trunk
         self._history = history
+        self._messages_by_holder: dict[Holder, _Messages] = {}
 
     def with_releases(self, landings: Sequence[Landing]) -> list[Landing]:
         """Return landings, of which those that are not on the trunk may be on a release."""
@@ -165,13 +173,18 @@ class HeldWork:
 
     def _is_taken_back(self, sha: str, holder: Holder) -> bool:
         """Return whether a commit that a holder has says that it takes another one back."""
-        shas = []
-        for other, commit in self._held.items():
-            if commit.holder == holder:
-                shas.append(other)
-        commits = named_commits(self._repository, shas)
-        index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
-        return bool(index.naming([sha], {sha: commits[sha].subject}))
+        messages = self._messages_of(holder)
+        return bool(messages.taken_back.naming([sha], {sha: messages.subjects[sha]}))
+
+    def _messages_of(self, holder: Holder) -> "_Messages":
+        """Return what the commits of a holder say. Git is asked once for each holder."""
+        if holder not in self._messages_by_holder:
+            shas = [sha for sha, commit in self._held.items() if commit.holder == holder]
+            commits = named_commits(self._repository, shas)
+            index = TakenBackIndex((commit.sha, commit.message) for commit in commits.values())
+            subjects = {sha: commit.subject for sha, commit in commits.items()}
+            self._messages_by_holder[holder] = _Messages(index, subjects)
+        return self._messages_by_holder[holder]
 
     def _with_half_of_lines(self, shas: Sequence[str]) -> dict[str, Holder]:
         """Return, by commit, what has half of the lines that it adds, as after a squash."""

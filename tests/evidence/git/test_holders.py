@@ -1,14 +1,17 @@
 """Work off the trunk that a release, another remote or another line of development has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from helpers.landings import record, started
 from helpers.repos import Repo
 
+from scoring.evidence.git import holders
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.walk import Commit, named_commits
 from scoring.signals.landed import landed_value
 
 DAY = 86_400
@@ -159,3 +162,26 @@ def test_without_a_trunk_a_tag_has_nothing_that_landed(tmp_path: Path) -> None:
 
     assert (found.landed, found.unknown) == (False, Unknown.NO_TRUNK)
     assert landed_value(found).detail.startswith("no trunk: ")
+
+
+def test_the_messages_of_a_release_are_read_once_for_all_of_its_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = started(tmp_path / "app")
+    repo.git("checkout", "-q", "-b", "release/1.0")
+    shas = [repo.commit({f"{n}.py": f"x = {n}\n"}, f"feat: part {n}") for n in range(3)]
+    repo.checkout("master")
+
+    read = []
+
+    def counted(repository: GitRepository, names: Sequence[str]) -> dict[str, Commit]:
+        read.append(sorted(names))
+        return named_commits(repository, names)
+
+    monkeypatch.setattr(holders, "named_commits", counted)
+    entries = [record(number, sha) for number, sha in enumerate(shas, 1)]
+    history = AttributedHistory(repo.path, entries)
+    landings = [history.landing(entry) for entry in entries]
+
+    assert [landing.landed for landing in landings] == [True] * 3
+    assert read == [sorted(shas)]
