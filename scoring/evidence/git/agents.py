@@ -108,14 +108,6 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     )
 
 
-def harness_named(name: str) -> str:
-    """Return the harness of an agent's name, as checkpoints state it, or "" for an unknown one."""
-    for agent in _agents():
-        if name.lower() == agent.name.lower() or agent.has_name(name.lower()):
-            return agent.harness
-    return ""
-
-
 def model_in(text: str) -> str:
     """Return the model that a text names, spelled as an id, or "" where it names none."""
     match = _MODEL.search(text.lower())
