@@ -9,9 +9,8 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import entries_if_any, note_without_log, outcome_rules, sources
+from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
 from scoring.errors import OptionError
-from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import Period, parse_period
 from scoring.log.settings import Settings, cache_dir_of
@@ -81,10 +80,7 @@ def command(
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
         notes = cost.left_out_notes(book.of_gone_folders, period, zone)
-    if book.units:
-        notes += note_without_log(settings)
-    else:
-        notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
+    notes += notes_on_sources(settings, evidence_sources.places, has_units=bool(book.units))
 
     value |= {
         "by": by,

@@ -76,7 +76,7 @@ def _iteration_of(text: str, settings: Settings) -> int:
 def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     """Print what became of a unit that no entry names, or raise that nothing has that name."""
     # An iteration needs none of this.
-    from scoring.evidence.git.authorship import AttributedHistory
+    from scoring.evidence.git.repository import GitRepository
     from scoring.outcomes.ledger import ledger, unit_named
     from scoring.views.work_pages import unit_page
     from scoring.views.work_rows import work_rows
@@ -84,8 +84,7 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     rules = outcome_rules(settings)
     records = entries_if_any(settings)
     work = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
-    history = AttributedHistory(settings.repo_dir, records, settings.trunk)
-    unit = unit_named(text, work, history)
+    unit = unit_named(text, work, GitRepository(settings.repo_dir))
     if unit is None:
         raise no_entry
 

@@ -29,6 +29,7 @@ from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_o
 
 if TYPE_CHECKING:
     from scoring.evidence.facts import IterationFacts
+    from scoring.evidence.transcripts.facts import TranscriptPlaces
     from scoring.examine import LogView
     from scoring.log.model import IterationRecord
     from scoring.outcomes.outcome import OutcomeRules
@@ -127,8 +128,20 @@ def has_no_log(settings: Settings) -> bool:
     return settings.iter_log_dir == usual and not usual.exists()
 
 
-def note_without_log(settings: Settings) -> list[str]:
-    """Return a note that entries would say more about the work, unless a log exists."""
+def notes_on_sources(
+    settings: Settings, places: "TranscriptPlaces", *, has_units: bool
+) -> list[str]:
+    """Return what the work that was found leaves out: a log, or sessions that are not read.
+
+    Args:
+        settings: the settings of the command.
+        places: where transcripts were looked for.
+        has_units: whether any work was found.
+    """
+    if not has_units:
+        from scoring.evidence.harnesses.unread import sessions_not_read
+
+        return [f"{unread}." for unread in sessions_not_read(places)]
     if not has_no_log(settings):
         return []
     return ["There is no log here; with the entries that da-score derive writes, more is known."]

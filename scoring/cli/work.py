@@ -9,9 +9,8 @@ import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
-from scoring.cli.reading import entries_if_any, note_without_log, outcome_rules, sources
+from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
 from scoring.errors import NotFoundError
-from scoring.evidence.harnesses.unread import sessions_not_read
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import parse_day
 from scoring.log.settings import Settings, cache_dir_of
@@ -157,10 +156,7 @@ def command(
     notes = [*notes_on_history(book.trunk, book.tip_time, rules.horizon_days, book.left_out)]
     with stored_prices(cache_dir_of(settings)):
         notes += left_out_notes(book.of_gone_folders)
-    if book.units:
-        notes += note_without_log(settings)
-    else:
-        notes += [f"{unread}." for unread in sessions_not_read(evidence_sources.places)]
+    notes += notes_on_sources(settings, evidence_sources.places, has_units=bool(book.units))
     reply(settings.json, value, work_page(rows, rules.horizon_days, notes))
 
 

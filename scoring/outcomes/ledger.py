@@ -13,6 +13,7 @@ from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import name_of_branch
 from scoring.evidence.git.facts import Landing, Trunk
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.streams import SessionKey, user_times
@@ -211,16 +212,16 @@ def _follow_parts(units: Iterable[Unit], git: AttributedHistory) -> None:
         unit.landing = landings.get(unit.commit or "", unit.landing)
 
 
-def unit_named(text: str, work: Ledger, git: AttributedHistory) -> Unit | None:
+def unit_named(text: str, work: Ledger, repository: GitRepository) -> Unit | None:
     """Return the unit that a user means, or None without one.
 
     Args:
         text: ``last``, the name of a unit, the name of a commit as git knows it, or the beginning
             of the id of a session, which means its last unit.
         work: all work.
-        git: what git knows.
+        repository: the repository of the work.
     """
-    sha = git.resolved([text]).get(text)
+    sha = repository.resolve([text])[text]
     if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
         sha = None
     for unit in reversed(work.units):
