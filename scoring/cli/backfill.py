@@ -30,7 +30,7 @@ from scoring.evidence.rules import rules_of
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
 from scoring.jobs.backfill_logs import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
-from scoring.log.selection import parse_day
+from scoring.log.selection import first_day
 from scoring.log.settings import cache_dir_of
 from scoring.text import printable, spans
 from scoring.views.table import Block, Column, Line, Table, pairs
@@ -62,7 +62,7 @@ _ABSENT_COLUMNS = (
     is_flag=True,
     help="Replace sidecars even if their transcripts are gone.",
 )
-@click.option("--since", metavar="DATE", help="Only iterations of this day (YYYY-MM-DD) or later.")
+@click.option("--since", metavar="DAYS", help="Only iterations from the first of these days on.")
 @click.option(
     "--only",
     metavar="SIGNAL",
@@ -104,7 +104,7 @@ def command(
     processes = min(at_once or os.cpu_count() or 1, len(logs))
     plan = BackfillPlan(
         rubric,
-        since=parse_day(since) if since is not None else None,
+        since=first_day(since),
         only_absent=only,
         cache_dir=cache_dir_of(settings),
         processes=settings.processes if processes == 1 else 1,

@@ -1,6 +1,5 @@
 """``da-score cost``: what work cost, when, and what became of it."""
 
-import time
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,13 +11,13 @@ from scoring.cli.output import progress, reply
 from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
 from scoring.errors import OptionError
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.selection import Period, parse_period
+from scoring.log.selection import Period, parse_period, period_between
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.everything import used_by_sessions
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.prices import stored_prices
 from scoring.views import cost
-from scoring.views.work_rows import work_rows
+from scoring.views.work_rows import work_rows, zone_text
 
 
 @click.command(epilog="Example:  da-score cost last week --by model")
@@ -36,8 +35,7 @@ from scoring.views.work_rows import work_rows
 @click.option(
     "--everything",
     is_flag=True,
-    help="All sessions of this machine, by repository, harness and model. It needs a git "
-    "repository: run it in any, or name one with --repo-dir.",
+    help="All sessions of this machine, by repository, harness and model.",
 )
 @click.option("--timezone", metavar="ZONE", help="Whose days count, such as Europe/Paris.")
 def command(
@@ -59,16 +57,17 @@ def command(
     period = _period(" ".join(days), since, until, datetime.now(zone))
 
     value: dict[str, Any] = {
-        "timezone": timezone or f"this machine ({time.strftime('%Z')})",
+        "timezone": zone_text(timezone),
         "since": period.first.isoformat() if period and period.first > date.min else None,
         "until": period.last.isoformat() if period else None,
     }
+    chosen = str(period) if period else cost.ALL_DAYS
     if everything:
         with progress("Reading transcripts and git"):
             used = used_by_sessions(sources(settings, ATTRIBUTED))
         with stored_prices(cache_dir_of(settings)):
             value["everything"] = cost.everything(used, period, zone)
-        reply(settings.json, value, cost.everything_page(value))
+        reply(settings.json, value, cost.everything_page(value, chosen))
         return
 
     rules = outcome_rules(settings)
@@ -79,7 +78,8 @@ def command(
     rows = work_rows(book.units, cache_dir_of(settings))
     with stored_prices(cache_dir_of(settings)):
         paid = cost.expenses(rows, period, zone)
-        notes = cost.left_out_notes(book.of_gone_folders, period, zone)
+        left_out = cost.left_out_sessions(book.of_gone_folders, period, zone)
+    notes = cost.left_out_notes(left_out)
     notes += notes_on_sources(settings, evidence_sources.places, has_units=bool(book.units))
 
     value |= {
@@ -88,9 +88,10 @@ def command(
         "groups": cost.cost_sums(paid, by),
         "dearest": cost.dearest(paid),
         "without_cost": sum(row.cost is None for row in rows) if period is None else 0,
+        "left_out": left_out,
         "notes": notes,
     }
-    reply(settings.json, value, cost.cost_page(value))
+    reply(settings.json, value, cost.cost_page(value, chosen, zone))
 
 
 def _zone(name: str | None) -> ZoneInfo | None:
@@ -107,16 +108,8 @@ def _zone(name: str | None) -> ZoneInfo | None:
 
 def _period(days: str, since: str | None, until: str | None, now: datetime) -> Period | None:
     """Return the days that the user asks for, or None for all days."""
-    if days and (since or until):
+    if not days:
+        return period_between(since, until, now.date())
+    if since is not None or until is not None:
         raise OptionError("give DAYS, or --since and --until")
-    if days:
-        return parse_period(days, now.date())
-    if not (since or until):
-        return None
-
-    first, last = date.min, now.date()
-    if since:
-        first = parse_period(since, now.date()).first
-    if until:
-        last = parse_period(until, now.date()).last
-    return Period(first, last)
+    return parse_period(days, now.date())

@@ -14,7 +14,7 @@ from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.derive import Derivation, DerivedEntry, derive
 from scoring.jobs.derive_runs import derive_runs
 from scoring.log.find import holds_entries
-from scoring.log.selection import parse_day
+from scoring.log.selection import first_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
 from scoring.views.table import Block, Column, Line, Table
@@ -41,7 +41,7 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 
 @click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
 @shared_options(*EVIDENCE_OPTIONS)
-@click.option("--since", metavar="DATE", help="Only commits of this day (YYYY-MM-DD) or later.")
+@click.option("--since", metavar="DAYS", help="Only commits from the first of these days on.")
 @click.option("--mine", is_flag=True, help="Only your work, by your name and address in git.")
 @click.option(
     "--author",
@@ -90,7 +90,7 @@ def command(
     derivation = derive(
         settings.iter_log_dir,
         sources(settings, ATTRIBUTED),
-        since=parse_day(since) if since is not None else None,
+        since=first_day(since),
         dry_run=dry_run,
         **which,
     )

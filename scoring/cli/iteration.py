@@ -11,7 +11,7 @@ from rubric import find_rubric, rubric_behind
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import SCORING_OPTIONS, prepared_settings, shared_options
-from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
+from scoring.cli.output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import (
     exit_if_broken,
     landing_line,
@@ -20,7 +20,7 @@ from scoring.cli.reading import (
     silent_view,
     sources,
 )
-from scoring.errors import DaScoreError, NotFoundError
+from scoring.errors import DaScoreError, LogError, NotFoundError
 from scoring.evidence.entry_files import (
     PROFILE,
     HookOutcome,
@@ -32,7 +32,7 @@ from scoring.evidence.facts import IterationFacts
 from scoring.examine import ExaminedIteration, subject_of
 from scoring.frozen import Frozen
 from scoring.jobs.close_task import bring_session_up_to_date
-from scoring.log.load import no_such_entry
+from scoring.log.load import load_entry, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.prices import stored_prices
@@ -184,7 +184,11 @@ def _compare_with_evidence(
     try:
         examined = _examine(sidecar, settings, version)
     except DaScoreError as e:
-        unverified = State("unverified", f"its evidence cannot be read: {e}")
+        fault = _fault_of_entry(settings.iter_log_dir, sidecar.iteration)
+        reason = f"its evidence cannot be read: {e}"
+        if fault:
+            reason = f"the entry is broken, and what is shown was scored before that: {fault}"
+        unverified = State("unverified", reason)
         return IterationToShow(sidecar, unverified, facts=None, deliberation=deliberation)
 
     rows_with_facts = tuple(
@@ -196,6 +200,17 @@ def _compare_with_evidence(
         facts=examined.facts,
         deliberation=deliberation,
     )
+
+
+def _fault_of_entry(log_dir: Path, iteration: int) -> str:
+    """Return why an entry cannot be read, or "" where it can, or is in no file of its own."""
+    path = log_dir / f"iter-{iteration}.yaml"
+    try:
+        if path.exists():
+            load_entry(path)
+    except LogError as e:
+        return str(e)
+    return ""
 
 
 def _examine(sidecar: PersistedScore, settings: Settings, version: str) -> ExaminedIteration:
@@ -269,6 +284,7 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     has_room = on_terminal() or in_full
     if not has_room and shown.state.name != "current":
         warn(f"iteration {score.iteration}: its sidecar is {shown.state}")
+        WARNINGS.say()
 
     hooks = hooks_behind(score, settings.iter_log_dir)
     about: list[str] = []

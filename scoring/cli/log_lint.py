@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, settings_options
-from scoring.cli.output import reply
+from scoring.cli.output import WARNINGS, reply
 from scoring.cli.reading import sources
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.jobs.lint import LintFinding, lint_log
@@ -21,8 +21,8 @@ def command(settings: Settings, strict: bool) -> int | None:
 
     Errors are broken files, unknown keys, values of a wrong type, two files of one iteration, and
     a commit that two entries name. Keys that dot-agents writes and da-score ignores are right
-    unless you say --strict. Warnings are sessions that no transcript knows, and values that do
-    not mean what they look like. Exits with 1 when there is an error.
+    unless you say --strict. Warnings, which --quiet only counts, are sessions that no transcript
+    knows, and values that do not mean what they look like. Exits with 1 when there is an error.
     """
     count, findings = lint_log(
         settings.iter_log_dir, settings.repo_dir, _session_ids(settings), strict
@@ -57,6 +57,8 @@ def _session_ids(settings: Settings) -> set[str] | None:
 def _text(findings: Sequence[LintFinding], entries: int, errors: int) -> str:
     lines = []
     for finding in findings:
+        if WARNINGS.quiet and finding.level == "warning":
+            continue
         place = str(finding.path)
         if finding.line:
             place += f":{finding.line}"

@@ -89,7 +89,7 @@ _SETTING_OPTIONS = {name: _option_of_setting(setting) for name, setting in SETTI
 
 _SELECTION_OPTIONS: dict[str, dict[str, Any]] = {
     "last": {"type": Whole(1), "metavar": "K", "help": "Only the K newest iterations."},
-    "since": {"metavar": "DATE", "help": "Only iterations of this day (YYYY-MM-DD) or later."},
+    "since": {"metavar": "DAYS", "help": "Only iterations from the first of these days on."},
     "task": {
         "metavar": "ID",
         "help": "Only iterations of this task; * and ? match any characters.",

@@ -267,9 +267,10 @@ def report_broken_entries(*errors: str | LogError) -> None:
 
 def warn_of_broken_entry(error: LogError) -> None:
     """Warn once that an entry is left out, for a command that can answer without entries."""
-    warned: dict[str, None] = click.get_current_context().meta.setdefault(_WARNED_ENTRIES, {})
+    meta = click.get_current_context().meta
+    warned: dict[str, None] = meta.setdefault(_WARNED_ENTRIES, {})
     text = str(error)
-    if text not in warned:
+    if text not in warned and text not in meta.get(BROKEN_ENTRIES, {}):
         warned[text] = None
         warn(f"{text}; it is left out")
 

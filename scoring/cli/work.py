@@ -1,27 +1,27 @@
 """``da-score work``: what became of all the work, and what it cost."""
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
 from scoring.cli.output import progress, reply
 from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
-from scoring.errors import NotFoundError
+from scoring.errors import NotFoundError, OptionError
+from scoring.evidence.git.agents import Identity
 from scoring.evidence.rules import ATTRIBUTED
-from scoring.log.selection import parse_day
+from scoring.log.selection import Period, period_between, today_here
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.prices import stored_prices
 from scoring.outcomes.unit import Unit
 from scoring.views.against import against_page, compare
-from scoring.views.cost import left_out_notes
+from scoring.views.cost import left_out_notes, left_out_sessions
 from scoring.views.look_at import look_at
 from scoring.views.work_pages import notes_on_history, work_page
-from scoring.views.work_rows import WorkRow, is_since, work_by, work_rows, work_summary
+from scoring.views.work_rows import WorkRow, day_of, work_by, work_rows, work_summary
 from scoring.views.work_sides import Sides, other_named, sides_of, sides_of_commit
 
 
@@ -29,22 +29,18 @@ class _Choice(NamedTuple):
     """Which work the options choose. A field that is None leaves nothing out.
 
     Attributes:
-        first_day: the first day on which the work may have ended.
-        last_day: the last such day.
+        period: the days on which the work may have ended.
         task: a pattern for the ids of tasks.
         names: case-folded names and addresses of authors.
     """
 
-    first_day: date | None
-    last_day: date | None
+    period: Period | None
     task: str | None
     names: Collection[str] | None
 
     def includes(self, unit: Unit) -> bool:
         """Return whether a unit is chosen."""
-        if self.first_day is not None and not is_since(unit, self.first_day):
-            return False
-        if self.last_day is not None and is_since(unit, self.last_day + timedelta(days=1)):
+        if self.period is not None and day_of(unit.ended) not in self.period:
             return False
         if self.task is not None:
             task = self.task
@@ -61,7 +57,7 @@ class _Choice(NamedTuple):
     def without(self, kind: str) -> "_Choice":
         """Return the choice without what it says of a month or an author."""
         if kind == "month":
-            return self._replace(first_day=None, last_day=None)
+            return self._replace(period=None)
         if kind == "author":
             return self._replace(names=None)
         return self
@@ -70,21 +66,22 @@ class _Choice(NamedTuple):
         """Return for people what the choice says of a month or an author, or ""."""
         if kind == "author":
             return ", ".join(sorted(self.names or ()))
-        if kind != "month" or (self.first_day is None and self.last_day is None):
-            return ""
-        if self.last_day is None:
-            return f"since {self.first_day}"
-        if self.first_day is None:
-            return f"until {self.last_day}"
-        return f"{self.first_day} to {self.last_day}"
+        if kind == "month" and self.period is not None:
+            return str(self.period)
+        return ""
 
 
 @click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @click.option(
-    "--since", metavar="DATE", help="Only work that ended on this day (YYYY-MM-DD) or later."
+    "--since",
+    metavar="DAYS",
+    help="Only work that ended on the first of these days or later: 2026-06-03, 2026-06, 30d, "
+    "'last week'.",
 )
-@click.option("--until", metavar="DATE", help="Only work that ended on this day or earlier.")
+@click.option(
+    "--until", metavar="DAYS", help="Only work that ended on the last of these days or earlier."
+)
 @click.option("--task", metavar="ID", help="Only work on this task; * and ? match any characters.")
 @click.option("--mine", is_flag=True, help="Only your work, by your name and address in git.")
 @click.option(
@@ -122,8 +119,7 @@ def command(
     """
     if against is not None and since_commit is not None:
         raise click.UsageError("--against and --since-commit are two comparisons: give one.")
-    first_day = parse_day(since) if since is not None else None
-    last_day = parse_day(until) if until is not None else None
+    period = period_between(since, until, today_here())
 
     rules = outcome_rules(settings)
     records = entries_if_any(settings)
@@ -131,12 +127,10 @@ def command(
     with progress("Reading transcripts and git"):
         book = ledger(records, settings.iter_log_dir, evidence_sources, rules)
 
-    names = None
-    if mine or authors:
-        names = {name.casefold() for name in authors if name}
-    if names is not None and mine:
-        names |= {name.casefold() for name in book.caller if name}
-    choice = _Choice(first_day, last_day, task, names)
+    names = {name.casefold() for name in authors if name}
+    if mine:
+        names |= _own_names(book.caller)
+    choice = _Choice(period, task, names if mine or authors else None)
 
     if against is not None or since_commit is not None:
         units = [unit for unit in book.units if unit.kind != "talk"]
@@ -147,7 +141,7 @@ def command(
         return
 
     rows = work_rows(filter(choice.includes, book.units), cache_dir_of(settings))
-    value = {
+    value: dict[str, Any] = {
         "units": [row.values for row in rows],
         "summary": work_summary(rows),
         "by": work_by(rows),
@@ -155,9 +149,23 @@ def command(
     }
     notes = [*notes_on_history(book.trunk, book.tip_time, rules.horizon_days, book.left_out)]
     with stored_prices(cache_dir_of(settings)):
-        notes += left_out_notes(book.of_gone_folders)
+        left_out = left_out_sessions(book.of_gone_folders, period)
+    notes += left_out_notes(left_out)
     notes += notes_on_sources(settings, evidence_sources.places, has_units=bool(book.units))
+    value |= {"left_out": left_out, "notes": notes}
     reply(settings.json, value, work_page(rows, rules.horizon_days, notes))
+
+
+def _own_names(caller: Identity) -> set[str]:
+    """Return the name and the address of the caller in git.
+
+    Raises:
+        OptionError: git knows neither.
+    """
+    names = {name.casefold() for name in caller if name}
+    if not names:
+        raise OptionError("--mine: git has no user.name and no user.email here; give --author NAME")
+    return names
 
 
 def _sides(
@@ -176,7 +184,7 @@ def _sides(
         sha, time = _commit_named(settings, since_commit or "")
         return sides_of_commit(sha, time, choice.select(rows))
 
-    other = other_named(against, rows, datetime.now(UTC).date())
+    other = other_named(against, rows, today_here())
     second = choice.without(other.kind).select(rows)
     return sides_of(other, choice.select(rows), second, choice.name_of(other.kind))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rubric import Rubric
 from scoring.errors import DaScoreError, GitError
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Options, options_of
 from scoring.examine import LogView
 from scoring.fleet.fleet_toml import FleetConfig
@@ -26,6 +27,11 @@ from scoring.views.work_rows import work_of
 
 MOST_WARNINGS = 20
 """How many warnings about one repository are passed on."""
+
+_CUT = (
+    "this is a shallow clone, and history is cut: what landed or was undone before it begins is "
+    "unclear"
+)
 
 BEGUN = "da-score-fleet-begun"
 """The topic on which workers say which task they begin with."""
@@ -191,6 +197,8 @@ def _rows_of(
         for outcome in log_outcomes(records, repository.repo_dir, rules, cache_dir, settings.trunk):
             outcomes[outcome.iteration] = outcome
         rows += rows_of_work(repository.name, work_of(view))
+        if (GitRepository(repository.repo_dir).common_dir / "shallow").exists():
+            report.warnings.append(_CUT)
     except GitError as e:
         report.warnings.append(f"outcomes are not known: {e}")
 

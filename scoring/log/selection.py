@@ -38,10 +38,9 @@ class Selection(Frozen, frozen=True):
         """Return the choice for three options of a command.
 
         Raises:
-            OptionError: ``since`` is not a date.
+            OptionError: ``since`` names no days.
         """
-        first_day = parse_day(since) if since is not None else None
-        return cls(last=last, since=first_day, task=task)
+        return cls(last=last, since=first_day(since), task=task)
 
     def select(self, records: Sequence[IterationRecord]) -> list[IterationRecord]:
         """Return the entries of the choice, in their order."""
@@ -71,18 +70,6 @@ class Selection(Frozen, frozen=True):
         return self.task is not None and (task_id == self.task or fnmatchcase(task_id, self.task))
 
 
-def parse_day(text: str, option: str = "--since") -> datetime.date:
-    """Return the day that the value of an option names.
-
-    Raises:
-        OptionError: the value is not a date.
-    """
-    day = day_or_none(text)
-    if day is None:
-        raise OptionError(f"{option} {text!r} is not a date; write it as 2026-06-03")
-    return day
-
-
 def day_or_none(text: str) -> datetime.date | None:
     """Return the day that a text such as ``2026-06-03`` names, or None for any other text."""
     try:
@@ -97,19 +84,66 @@ class Period(NamedTuple):
     first: datetime.date
     last: datetime.date
 
+    def __contains__(self, day: object) -> bool:
+        """Return whether a day is one of these. None is not."""
+        return isinstance(day, datetime.date) and self.first <= day <= self.last
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return str(self.first)
+        if self.first == datetime.date.min:
+            return f"until {self.last}"
+        return f"{self.first} to {self.last}"
+
 
 _DATE = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?")
 _NEWEST = re.compile(r"(\d{1,4}) ?(d|days?|w|weeks?)")
 _A_DAY = datetime.timedelta(days=1)
 
 
-def parse_period(text: str, today: datetime.date) -> Period:
+def today_here() -> datetime.date:
+    """Return the current day in the time zone of the machine."""
+    return datetime.datetime.now().astimezone().date()
+
+
+def first_day(since: str | None) -> datetime.date | None:
+    """Return the first of the days that ``--since`` names, or None without the option.
+
+    Raises:
+        OptionError: it names no days.
+    """
+    if since is None:
+        return None
+    return parse_period(since, today_here(), "--since").first
+
+
+def period_between(since: str | None, until: str | None, today: datetime.date) -> Period | None:
+    """Return the days that ``--since`` and ``--until`` choose, or None without these options.
+
+    Raises:
+        OptionError: one of them names no days, or the first day is after the last.
+    """
+    if since is None and until is None:
+        return None
+
+    first, last = datetime.date.min, today
+    if since is not None:
+        first = parse_period(since, today, "--since").first
+    if until is not None:
+        last = parse_period(until, today, "--until").last
+    if first > last:
+        raise OptionError(f"--since {first} is after the last day, {last}")
+    return Period(first, last)
+
+
+def parse_period(text: str, today: datetime.date, option: str = "") -> Period:
     """Return the days that people name.
 
     Args:
         text: a day (``2026-6-3``), a month (``2026-6``), the newest days (``30d``, ``2 weeks``),
             ``today``, ``yesterday``, or this or the last week or month (``last week``).
         today: the current day.
+        option: the option that has the text, for an error.
 
     Raises:
         OptionError: the text names no days.
@@ -121,8 +155,8 @@ def parse_period(text: str, today: datetime.date) -> Period:
         period = None
     if period is None:
         raise OptionError(
-            f"{text!r} names no days; write 2026-06-03, 2026-06, 30d, today, yesterday, "
-            "or this or last week or month"
+            f"{option} {text!r} names no days; write 2026-06-03, 2026-06, 30d, today, "
+            "yesterday, or this or last week or month".lstrip()
         )
     return period
 

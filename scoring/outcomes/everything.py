@@ -47,28 +47,24 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
 
     Whose work a line is follows the rules by which ``work`` finds that of one repository. Where
     several repositories have a line by these, it is that of the sources, or else of the first.
-
-    Raises:
-        NotARepositoryError: the sources' folder is not in a work tree.
+    The sources' folder need not be in a repository.
     """
-    own = GitRepository(sources.repo_dir)
     with sources.transcripts().start() as scan:
         assert isinstance(scan, AttributedScan)
-        sessions = scan.sessions(
-            lambda trees, shas: _neighbourhood(own, trees, shas, sources.worktrees)
-        )
+        sessions = scan.unmarked_sessions()
 
     files = _files_of(sessions)
     owners = {id(file): [""] * len(file.numbers) for file in files}
-    _claim(files, owners, _name_of(own))
     shas: set[str] = set()
     for session in sessions:
         shas.update(commit.sha for commit in session.made)
 
-    for repository in _other_repositories(files, own):
+    own = _repository_of(Path(sources.repo_dir))
+    for repository in _repositories(files, own):
         for file in files:
             file.here = bytearray()
-        _neighbourhood(repository, WorkTrees(repository), shas).mark(sessions)
+        worktrees = sources.worktrees if repository is own else ()
+        _neighbourhood(repository, shas, worktrees).mark(sessions)
         _claim(files, owners, _name_of(repository))
 
     return _count(files, sessions, owners)
@@ -123,14 +119,11 @@ def _edited_in_gone_folder(file: File) -> tuple[str, set[str]] | None:
 
 
 def _neighbourhood(
-    repository: GitRepository,
-    trees: WorkTrees,
-    shas: Collection[str],
-    worktrees: Sequence[str] = (),
+    repository: GitRepository, shas: Collection[str], worktrees: Sequence[str]
 ) -> Neighbourhood:
     present = {name for name, sha in repository.resolve(shas).items() if sha}
     urls = [setting.url for setting in repository.remotes]
-    return Neighbourhood(trees, worktrees, lambda: urls, present.__contains__)
+    return Neighbourhood(WorkTrees(repository), worktrees, lambda: urls, present.__contains__)
 
 
 def _files_of(sessions: Iterable[Session]) -> list[File]:
@@ -154,8 +147,16 @@ def _claim(files: Iterable[File], owners: Mapping[int, list[str]], name: str) ->
                 names[index] = name
 
 
-def _other_repositories(files: Iterable[File], own: GitRepository) -> list[GitRepository]:
-    """Return the repositories of the folders in which sessions worked, without their own one."""
+def _repository_of(folder: Path) -> GitRepository | None:
+    """Return the repository of a folder, or None where it is not there or cannot be read."""
+    try:
+        return GitRepository(folder)
+    except GitError:
+        return None
+
+
+def _repositories(files: Iterable[File], own: GitRepository | None) -> list[GitRepository]:
+    """Return the sources' own repository, then those of the folders in which sessions worked."""
     tops: set[Path] = set()
     for file in files:
         for span in file.events.spans:
@@ -164,13 +165,9 @@ def _other_repositories(files: Iterable[File], own: GitRepository) -> list[GitRe
                 tops.update(next(([top] for top in folders if (top / ".git").exists()), ()))
 
     repositories: dict[Path, GitRepository] = {}
-    for top in sorted(tops):
-        try:
-            repository = GitRepository(top)
-        except GitError:  # it is broken, or belongs to another user
-            continue
-        repositories.setdefault(repository.common_dir.resolve(), repository)
-    repositories.pop(own.common_dir.resolve(), None)
+    for repository in (own, *map(_repository_of, sorted(tops))):
+        if repository is not None:
+            repositories.setdefault(repository.common_dir.resolve(), repository)
     return list(repositories.values())
 
 

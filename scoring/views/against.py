@@ -21,7 +21,7 @@ from scoring.views.comparisons import LEAST_DECIDED, harness_changed
 from scoring.views.shares import DECIDED, percent
 from scoring.views.spending_text import cost_text
 from scoring.views.table import Block, Column, Line, Table
-from scoring.views.work_rows import WorkRow, work_summary
+from scoring.views.work_rows import WorkRow, work_summary, zone_text
 from scoring.views.work_sides import Sides
 
 _POINTS = 0.1
@@ -391,7 +391,7 @@ def _unclear_could_change(figure: Figure, difference: float) -> bool:
 
 
 _NAME = Column("")
-_VERDICT = Column("VERDICT", prose=True)
+_VERDICT = Column("VERDICT, AT 99 %", prose=True)
 
 
 def against_page(against: Against) -> Iterator[Block]:
@@ -401,8 +401,8 @@ def against_page(against: Against) -> Iterator[Block]:
     summaries = [work_summary(rows) for rows in sides.rows]
     columns = (
         _NAME,
-        Column(first_name.upper(), right=True),
-        Column(second_name.upper(), right=True),
+        Column(first_name, right=True),
+        Column(second_name, right=True),
         Column("DIFFERENCE", right=True),
         Column("95 %", right=True),
         _VERDICT,
@@ -419,8 +419,10 @@ def against_page(against: Against) -> Iterator[Block]:
     yield Table(columns, rows)
     yield Line()
     if sides.left_out:
-        yield Line(f"{counted(len(sides.left_out), 'unit')} {sides.why_left_out}.")
+        units = counted(len(sides.left_out), "unit is", "units are")
+        yield Line(f"{units} on neither side: {sides.why_left_out}.")
     yield Line("Units of one session count together. Differences of shares are in points.", "dim")
+    yield Line(f"Days and months are those of {zone_text()}.", "dim")
 
 
 def _figure_row(figure: Figure) -> Sequence[Any]:

@@ -137,7 +137,7 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
 
 
 def months(work: Sequence[WorkRow]) -> list[Group]:
-    """Return the work by month, in UTC, the oldest first and work without a time last.
+    """Return the work by month, the oldest first and work without a time last.
 
     Empty where no work has a time.
     """

@@ -5,11 +5,11 @@ It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, tzinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, tzinfo
 from typing import Any, NamedTuple
 
-from scoring.evidence.transcripts.facts import NS, QUARTER
+from scoring.evidence.transcripts.facts import QUARTER
 from scoring.log.selection import Period
 from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
@@ -19,7 +19,7 @@ from scoring.views.shares import percent
 from scoring.views.spending_text import cost_text, models_text
 from scoring.views.table import AnyCell, Block, Column, Line, Table
 from scoring.views.work_pages import STATE_WORDS
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
 """What became of what was paid for. ``fixed`` landed and was fixed later; ``open`` may land."""
@@ -30,6 +30,7 @@ _FATE_OF_STATE = {
     "lost": "nothing",
     "talk": "talk",
 }
+ALL_DAYS = "all days"
 _MOST_DEAREST = 10
 _MOST_GROUPS = 60
 
@@ -67,20 +68,17 @@ def expenses(
         for (harness, session), spent in row.unit.spent.items():
             spending = Spending(source="transcripts", spent=spent, ended=row.unit.ended)
             for charge in spending.charges:
-                day = _day_of(charge, row.unit.ended, zone)
-                if _is_in(day, period):
+                day = _day_of(charge, zone, row.unit.ended)
+                if period is None or day in period:
                     wanted.append(Expense(row, harness, session, charge, day))
     return wanted
 
 
-def _is_in(day: date | None, period: Period | None) -> bool:
-    return period is None or (day is not None and period.first <= day <= period.last)
-
-
-def _day_of(charge: Charge, time: int | None, zone: tzinfo | None) -> date | None:
+def _day_of(charge: Charge, zone: tzinfo | None, ended: int | None = None) -> date | None:
+    """Return the day of responses; where they have no time, that on which their unit ended."""
     if charge.spent.quarter >= 0:
-        time = charge.spent.quarter * QUARTER
-    return None if time is None else datetime.fromtimestamp(time // NS, zone).date()
+        return day_of(charge.spent.quarter * QUARTER, zone)
+    return day_of(ended, zone)
 
 
 def _week(day: date) -> str:
@@ -171,12 +169,17 @@ def dearest(paid: Iterable[Expense]) -> list[dict[str, Any]]:
     return units[:_MOST_DEAREST]
 
 
-def cost_page(value: dict[str, Any]) -> Iterator[Block]:
-    """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units."""
+def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> Iterator[Block]:
+    """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units.
+
+    Args:
+        value: the costs, as in JSON.
+        days: which days these are, in words.
+        zone: the time zone of days; None for the local one.
+    """
     total = value["total"]
-    days = _days_text(value["since"], value["until"])
     if not value["groups"]:
-        yield Line(f"No cost is known of {days}.")
+        yield Line(_nothing_known(days))
         yield from map(Line, value["notes"])
         return
 
@@ -211,7 +214,7 @@ def cost_page(value: dict[str, Any]) -> Iterator[Block]:
         Column("SUBJECT"),
         Column("WHERE"),
     )
-    yield Table(dear_columns, [_dearest_row(unit) for unit in value["dearest"]])
+    yield Table(dear_columns, [_dearest_row(unit, zone) for unit in value["dearest"]])
 
 
 def everything(
@@ -227,7 +230,7 @@ def everything(
     groups: dict[str, dict[str, list[_Paid]]] = {}
     for use in used:
         for charge in use.spending.charges:
-            if not _is_in(_day_of(charge, None, zone), period):
+            if period is not None and _day_of(charge, zone) not in period:
                 continue
             names = {
                 "repository": use.repository,
@@ -264,11 +267,15 @@ def _machine_sum(name: str, paid: Sequence[_Paid]) -> dict[str, Any]:
     }
 
 
-def everything_page(value: dict[str, Any]) -> Iterator[Block]:
-    """Yield what all sessions of the machine cost."""
-    days = _days_text(value["since"], value["until"])
+def everything_page(value: dict[str, Any], days: str) -> Iterator[Block]:
+    """Yield what all sessions of the machine cost.
+
+    Args:
+        value: the costs, as in JSON.
+        days: which days these are, in words.
+    """
     if not value["everything"]:
-        yield Line(f"No cost is known of {days}.")
+        yield Line(_nothing_known(days))
         return
 
     (total,) = value["everything"]["all"]
@@ -289,49 +296,59 @@ def everything_page(value: dict[str, Any]) -> Iterator[Block]:
             counts = (group["sessions"], group["responses"], group["unpriced_responses"])
             rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
         yield Table(columns, rows)
+        if sum(group["sessions"] for group in value["everything"][kind]) > total["sessions"]:
+            yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")
 
 
-def left_out_notes(
+def left_out_sessions(
     used: Iterable[UsedBySession], period: Period | None = None, zone: tzinfo | None = None
-) -> list[str]:
-    """Return a sentence about sessions that are in no sum of ``work``, or none without such.
+) -> list[dict[str, Any]]:
+    """Return the sessions that are in no sum of ``work``, for JSON.
 
     Args:
         used: what they used, with the folder that is gone in place of a repository.
         period: as for :func:`expenses`.
         zone: as for :func:`expenses`.
     """
-    charges = []
-    uses = []
+    sessions = []
     for use in used:
-        of_period = [
-            charge for charge in use.spending.charges if _is_in(_day_of(charge, None, zone), period)
-        ]
-        if of_period or period is None:
-            charges += of_period
-            uses.append(use)
-    if not uses:
+        charges = use.spending.charges
+        if period is not None:
+            charges = [charge for charge in charges if _day_of(charge, zone) in period]
+            if not charges:
+                continue
+        harness, session = use.session
+        sessions.append(
+            {
+                "session": session,
+                "harness": harness,
+                "folder": use.repository,
+                "cost": sum_of_known(charge.cost for charge in charges),
+            }
+        )
+    return sessions
+
+
+def left_out_notes(sessions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a sentence about :func:`left_out_sessions`, or none without such."""
+    if not sessions:
         return []
 
-    cost = sum_of_known(charge.cost for charge in charges)
-    folders = sorted({use.repository for use in uses})
-    is_one = len(uses) == 1
+    cost = cost_text(sum_of_known(session["cost"] for session in sessions))
+    folders = sorted({session["folder"] for session in sessions})
     options = " ".join(f"--worktrees {shlex.quote(folder)}" for folder in folders)
-    return [
-        f"{counted(len(uses), 'session')} ({cost_text(cost)}) of "
-        f"{'a folder that is' if len(folders) == 1 else 'folders that are'} gone "
-        f"{'edits' if is_one else 'edit'} files of this repository: {options}"
-    ]
+    gone = "a folder that is gone"
+    if len(folders) > 1:
+        gone = "folders that are gone"
+    edit = "edits" if len(sessions) == 1 else "edit"
+    count = counted(len(sessions), "session")
+    return [f"{count} ({cost}) of {gone} {edit} files of this repository: {options}"]
 
 
-def _days_text(since: str | None, until: str | None) -> str:
-    if since is None and until is None:
-        return "all days"
-    if since is None:
-        return f"all days until {until}"
-    if since == until:
-        return since
-    return f"{since} to {until}"
+def _nothing_known(days: str) -> str:
+    if days == ALL_DAYS:
+        return "No cost is known."
+    return f"No cost is known of {days}."
 
 
 def _sum_row(group: dict[str, Any]) -> list[AnyCell]:
@@ -340,7 +357,7 @@ def _sum_row(group: dict[str, Any]) -> list[AnyCell]:
     return [shortened(group["name"]), cost_text(cost), *shares]
 
 
-def _dearest_row(unit: dict[str, Any]) -> list[AnyCell]:
+def _dearest_row(unit: dict[str, Any], zone: tzinfo | None) -> list[AnyCell]:
     state = STATE_WORDS.get(unit["state"], unit["state"])
     if unit["fate"] == "fixed":
         state = "landed, fixed later"
@@ -348,4 +365,4 @@ def _dearest_row(unit: dict[str, Any]) -> list[AnyCell]:
     if not where.startswith("session ") and ":" not in where:
         where = short(where)
     subject = shortened(unit["subject"]) or "-"
-    return [cost_text(unit["cost"]), (unit["ended"] or "-")[:10], state, subject, where]
+    return [cost_text(unit["cost"]), str(day_of(unit["ended"], zone) or "-"), state, subject, where]

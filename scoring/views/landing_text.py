@@ -49,7 +49,7 @@ def unit_text(unit: Unit) -> str:
 
     fate = _FATES_BY_LINES.get(unit.state, _UNKNOWN)
     if unit.lines_there is None:
-        return fate
+        return "Open: the trunk does not have it yet" if unit.state == "open" else fate
     return f"{fate}: the trunk has {unit.lines_there} of the {unit.written_here} lines it wrote"
 
 

@@ -11,7 +11,7 @@ from scoring.outcomes.unit import State, Unit
 from scoring.text import counted, printable, short
 from scoring.views.spending_text import cost_text
 from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, day_of
 
 MOST_SHOWN = 5  # units
 
@@ -300,7 +300,7 @@ def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:
     is_commit = where.isalnum()
     return (
         "-" if unit["iteration"] is None else unit["iteration"],
-        (unit["ended"] or "-")[:10],
+        day_of(unit["ended"]) or "-",
         subject_cell(subject or ""),
         short(unit["commit"] or "-"),
         unit["text"],

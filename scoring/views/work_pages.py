@@ -21,7 +21,14 @@ from scoring.views.spending_text import (
     tokens_text,
 )
 from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
-from scoring.views.work_rows import CAME_TO_NOTHING, STATES, WorkRow, in_state, total_cost
+from scoring.views.work_rows import (
+    CAME_TO_NOTHING,
+    STATES,
+    WorkRow,
+    in_state,
+    total_cost,
+    zone_text,
+)
 
 STATE_WORDS = {state: state.replace("_", " ") for state in STATES}
 """What people read for the states of units, in the order in which they are shown."""
@@ -81,9 +88,12 @@ def work_page(
         horizon_days: how many days after it landed work is judged.
         notes: what people should know of the history that was judged.
     """
-    yield from became_page(rows, horizon_days, notes)
     if not rows:
+        yield from became_page(rows, horizon_days, notes)
         return
+
+    days = f"Days and months are those of {zone_text()}."
+    yield from became_page(rows, horizon_days, [days, *notes])
 
     yield Line()
     yield Table(_BY_STATE, list(by_state(rows)))

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.undone import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
-from scoring.evidence.transcripts.facts import NS
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.outcomes.ledger import ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
@@ -97,13 +98,38 @@ def _is_wanted(unit: Unit, view: LogView, chosen: Collection[int]) -> bool:
     )
     if selects_entries:
         return False
-    return selection.since is None or is_since(unit, selection.since)
+    if selection.since is None:
+        return True
+    day = day_of(unit.ended)
+    return day is not None and day >= selection.since
 
 
-def is_since(unit: Unit, first: datetime.date) -> bool:
-    """Return whether a unit ended on a day, in UTC, or later."""
-    day = datetime.datetime(first.year, first.month, first.day, tzinfo=datetime.UTC)
-    return unit.ended is not None and unit.ended >= int(day.timestamp()) * NS
+def day_of(moment: int | str | None, zone: datetime.tzinfo | None = None) -> datetime.date | None:
+    """Return on which day something was.
+
+    Args:
+        moment: when it was, in nanoseconds since 1970 or as a row has it; None if not known.
+        zone: the time zone of days; None for that of the machine.
+    """
+    if isinstance(moment, str):
+        moment = timestamp_ns(moment)
+    if not moment:
+        return None
+    try:
+        return datetime.datetime.fromtimestamp(moment // NS, zone).date()
+    except (ValueError, OverflowError, OSError):  # the last day of all, in a zone to the east
+        return None
+
+
+def zone_text(name: str | None = None) -> str:
+    """Return for people whose days are meant: those of a time zone, or of the machine."""
+    return name or f"this machine ({time.strftime('%Z')})"
+
+
+def month_of(row: WorkRow) -> str:
+    """Return the month in which work ended, as ``2026-05``, in the machine's time zone, or ""."""
+    day = day_of(row.values["ended"])
+    return f"{day:%Y-%m}" if day else ""
 
 
 def work_rows(units: Iterable[Unit], cache_dir: Path | None) -> list[WorkRow]:
@@ -321,7 +347,7 @@ def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
 
 def _name_in(grouping: str, row: WorkRow) -> str:
     if grouping == "month":
-        return (row.values["ended"] or "")[:7]
+        return month_of(row)
     return row.values.get(grouping) or ""
 
 

@@ -9,7 +9,7 @@ from scoring.errors import InputError, OptionError
 from scoring.evidence.transcripts.facts import NS
 from scoring.log.selection import parse_period
 from scoring.text import short
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, month_of
 
 _MOST_NAMES = 12
 """How many names an error lists."""
@@ -31,7 +31,7 @@ class Sides(NamedTuple):
         names: what people read for each.
         rows: the work of each.
         left_out: work that is on neither side.
-        why_left_out: why it is not, after its number.
+        why_left_out: why it is not.
         periods: whether the sides are times, and not kinds of work.
     """
 
@@ -87,8 +87,8 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
     harnesses = sorted({row.values["harness"] for row in rows if row.values["harness"]})
     names = ", ".join([*harnesses, *models][:_MOST_NAMES]) or "nothing yet"
     raise InputError(
-        f"--against {text!r}: name a month (2026-05), an author, or a harness or model that "
-        f"worked here: {names}"
+        f"--against {text!r}: name a month (2026-05, this month, last month), an author, or a "
+        f"harness or model that worked here: {names}"
     )
 
 
@@ -110,7 +110,7 @@ def _names_of(row: WorkRow, kind: str) -> list[str]:
     if kind == "author":
         return [name for name in row.unit.author if name]
 
-    name = row.values[kind] if kind != "month" else (row.values["ended"] or "")[:7]
+    name = month_of(row) if kind == "month" else row.values[kind]
     return [name] if name else []
 
 
@@ -148,7 +148,7 @@ def sides_of(
         if not side:
             raise InputError(f"--against: there is no work of {name}")
 
-    why = f"of an unknown {other.kind} are on neither side"
+    why = f"their {other.kind} is not known"
     return Sides((first_name, other.name), (first, second), left_out, why, other.kind == "month")
 
 
@@ -185,5 +185,5 @@ def sides_of_commit(sha: str, time: int, rows: Sequence[WorkRow]) -> Sides:
     for name, side in zip(names, (after, before), strict=True):
         if not side:
             raise InputError(f"--since-commit: there is no work {name}")
-    why = "of that very time, or of an unknown one, are on neither side"
+    why = "the commit was made while they went on, or their time is not known"
     return Sides(names, (after, before), left_out, why, True)

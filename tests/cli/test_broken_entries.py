@@ -82,6 +82,19 @@ COMMANDS = {
 }
 
 
+@pytest.mark.parametrize("rubric", [LENIENT, STRICT, ("--rubric", "3.1.0")], ids=" ".join)
+def test_an_old_sidecar_of_a_broken_entry_is_called_that_first(
+    da_score: DaScore, scored: Path, rubric: tuple[str, str]
+) -> None:
+    with (scored / ".agents/active/iteration-log/iter-5.yaml").open("a") as entry:
+        entry.write("commit: [\n")
+    found = da_score("iteration", "5", *rubric)
+    assert found.out.startswith("Iteration 5 ")
+    broken, *_ = found.err.splitlines()
+    assert "the entry is broken, and what is shown was scored before that: " in broken
+    assert "iter-5.yaml: line " in broken
+
+
 class TestLenient:
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     @pytest.mark.usefixtures("broken")

@@ -16,10 +16,10 @@ RECORD = [
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "--since", "yesterday"], "--since 'yesterday' is not a date"),
-        (["backfill", "--since", "yesterday"], "--since 'yesterday' is not a date"),
-        (["derive", "--since", "yesterday"], "--since 'yesterday' is not a date"),
-        (["report", "--since", "yesterday"], "--since 'yesterday' is not a date"),
+        (["run", "--since", "whenever"], "--since 'whenever' names no days"),
+        (["backfill", "--since", "whenever"], "--since 'whenever' names no days"),
+        (["derive", "--since", "whenever"], "--since 'whenever' names no days"),
+        (["report", "--since", "whenever"], "--since 'whenever' names no days"),
         (["report", "--out", "-", "--json"], "--out - and --json both want standard output"),
         (["check", "--min-band", "fine"], "--min-band: rubric"),
         (["check", "--max-drop", ".1"], "--max-drop and --baseline go together"),

@@ -136,3 +136,15 @@ def test_a_broken_log_is_a_reason_and_no_crash(fleet: Path) -> None:
     assert "iter-3.yaml" in result.error
     (result,) = score_here(fleet, "3.0.0")
     assert (result.error, result.iterations, result.broken) == ("", 8, 1)
+
+
+def test_a_shallow_clone_is_said_to_be_cut(fleet: Path) -> None:
+    (result,) = score_here(fleet)
+    assert not any("shallow" in text for text in result.warnings)
+    repo = fleet.parent / "repos/r0/repo"
+    tip = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=repo, check=True, capture_output=True, text=True
+    )
+    (repo / ".git/shallow").write_text(tip.stdout)
+    (result,) = score_here(fleet)
+    assert any("this is a shallow clone, and history is cut" in text for text in result.warnings)

@@ -267,6 +267,8 @@ class TestLint:
         assert text.status == 1
         assert f"{place.log.relative_to(place.path)}/iter-2.yaml:4: error: unknown key" in text.out
         assert text.out.endswith("5 entries: 5 errors, 1 warning\n")
+        quiet = da_score("lint", "--no-cache", "--quiet")
+        assert quiet.out == text.out.partition("\n")[2]
 
     @pytest.mark.parametrize(
         ("schema", "text"),

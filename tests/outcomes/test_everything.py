@@ -117,6 +117,25 @@ def test_as_people_read_it(machine: Machine, da_score: Any) -> None:
     assert f"\n{machine.root / 'app4'} " in shown
 
 
+def test_it_needs_no_repository(
+    machine: Machine, da_score: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = everything(da_score)["everything"]
+    monkeypatch.chdir(machine.home)
+    assert everything(da_score)["everything"] == inside
+
+
+def test_a_session_in_two_rows_is_said_to_be(machine: Machine, da_score: Any) -> None:
+    assert "A session of more than one" not in da_score("cost", "--everything", "--no-cache").out
+    session = machine.works(machine.root / "app3", str(machine.root / "app3"))
+    later = machine.works(machine.root / "app4", str(machine.root / "app4"))
+    for line in later.lines:
+        line["sessionId"] = session.id
+    machine.write(later)
+    shown = da_score("cost", "--everything", "--no-cache").out
+    assert "A session of more than one repository counts in the row of each." in shown
+
+
 @pytest.mark.parametrize(
     ("folder", "paths", "is_named"),
     [
@@ -153,6 +172,9 @@ def test_work_names_what_it_leaves_out_with_its_cost(
     (day,) = {stamp["timestamp"][:10] for stamp in session.lines if "timestamp" in stamp}
     assert (f"{line} /old/name" in da_score("cost", day, *options).out) is is_named
     assert line not in da_score("cost", "1999-12", *options).out
+    left_out = da_score("work", *options, "--json").json["left_out"]
+    expected = [("s1", "claude", "/old/name")] if is_named else []
+    assert [(one["session"], one["harness"], one["folder"]) for one in left_out] == expected
     found = da_score("work", *options, "--worktrees", "/old/name", "--json").json
     if is_named:
         assert found["summary"]["cost"] == pytest.approx(0.15, abs=0.01)

@@ -177,7 +177,8 @@ class TestSides:
             ("opus", "may mean claude-opus-4-5, claude-opus-4-6"),
             (
                 "2026-13",
-                "name a month (2026-05), an author, or a harness or model that worked here",
+                "name a month (2026-05, this month, last month), an author, or a harness or model "
+                "that worked here: claude",
             ),
             ("", "name a month"),
             ("nobody", "claude, codex, claude-opus-4-5"),
@@ -225,7 +226,8 @@ class TestCommand:
         shown = da_score("work", "--against", "codex").out
         assert shown.startswith("other harnesses against codex\n\n")
         assert " too few: " in shown
-        assert "3 units of an unknown harness are on neither side." in shown
+        assert "3 units are on neither side: their harness is not known." in shown
+        assert "VERDICT, AT 99 %" in shown
         assert shown == da_score("work", "--against", "codex").out
 
     def test_has_the_same_in_json(self, da_score: DaScore) -> None:
@@ -242,6 +244,7 @@ class TestCommand:
     def test_compares_what_came_before_and_after_a_commit(self, da_score: DaScore) -> None:
         shown = da_score("work", "--since-commit", "f05ce0048ec2").out
         assert shown.startswith("since f05ce0048ec2 against before f05ce0048ec2\n")
+        assert "  since f05ce0048ec2  before f05ce0048ec2  DIFFERENCE" in shown
 
     def test_says_what_cannot_be_compared(self, da_score: DaScore) -> None:
         assert "this repository has no such commit" in one_line(

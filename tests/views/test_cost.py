@@ -1,6 +1,8 @@
 """``da-score cost``: sums by time and by whom, what became of them, and the dearest work."""
 
 import json
+import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,53 @@ def test_days_without_cost_are_one_sentence(cost: Any) -> None:
     assert cost("1999-12").out == "No cost is known of 1999-12-01 to 1999-12-31.\n"
 
 
+@pytest.mark.usefixtures("history")
+def test_without_any_cost_no_days_are_named(da_score: Any) -> None:
+    assert da_score("cost", "--everything", "--transcripts", "none").out == "No cost is known.\n"
+
+
+def test_work_takes_the_days_that_cost_takes(cost: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_ = (one["name"] for one in cost("--json").json["groups"])
+    chosen = "--since", first, "--until", first
+    (unit,) = cost(*chosen, "--json", command="work").json["units"]
+    assert unit["subject"] == "Add 1"
+    assert "Days and months are those of this machine (UTC)." in cost(command="work").out
+
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    try:
+        days = {one["name"] for one in cost("--json").json["groups"]}
+        assert first not in days or second not in days
+        for day in days:
+            units = cost("--since", day, "--until", day, "--json", command="work").json["units"]
+            assert cost(day, "--json").json["total"]["units"] == sum(
+                unit["kind"] != "talk" for unit in units
+            )
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("command", ["cost", "work"])
+@pytest.mark.parametrize(
+    ("days", "problem"),
+    [
+        (("--since", "soon"), "--since 'soon' names no days; write 2026-06-03, 2026-06, 30d"),
+        (("--until", ""), "--until '' names no days"),
+        (
+            ("--since", "2026-06-03", "--until", "2026-06-01"),
+            "--since 2026-06-03 is after the last day, 2026-06-01",
+        ),
+    ],
+)
+def test_days_that_cannot_be_are_one_line(
+    cost: Any, command: str, days: tuple[str, ...], problem: str
+) -> None:
+    done = cost(*days, command=command)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert problem in done.err
+
+
 def test_without_a_log_the_sessions_count(history: History, cost: Any, da_score: Any) -> None:
     places = "--repo-dir", str(history.repo), "--no-cache"
     value = da_score("cost", *places, "--json").json
@@ -126,6 +175,11 @@ def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
     _, _, data = page.read_text("utf-8").partition('id="da-score-data">')
     data = json.loads(data.partition("</script>")[0])
     shown = dict(data["work"]["days"])
+    (table,) = re.findall('aria-label="Cost by day".*?</table>', page.read_text("utf-8"), re.DOTALL)
+    assert re.findall(r'class="n">([A-Z][^<]*)</th>', table) == [
+        *("Cost", "Landed", "Fixed later", "Taken back", "Came to nothing", "Open", "Talk")
+    ]
+    assert table.count("<td") == 7 * len(shown)
     groups = cost("--json").json["groups"]
     assert shown == pytest.approx({one["name"]: one["cost"] for one in groups})
 

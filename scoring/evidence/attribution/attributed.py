@@ -302,6 +302,16 @@ class AttributedScan(Scan):
         """
         return list(self._read_sessions(neighbourhood).sessions.values())
 
+    def unmarked_sessions(self) -> Sequence[streams.Session]:
+        """Return the same, of which no line is marked as work in the repository.
+
+        It may be called once, and then no other method. It needs no repository.
+        """
+        self.start()
+        files = self._files_read()
+        streams.number_lines(files)
+        return list(streams.sessions_of(files).values())
+
     def session_ids(self) -> set[str]:
         """Return the ids of all sessions in transcripts and checkpoints.
 

@@ -11,6 +11,7 @@ from scoring.outcomes.spending import together
 from scoring.outcomes.validity import Validity
 from scoring.text import SHORT_LENGTH, counted, shortened, some_spans, visible
 from scoring.views.comparisons import Group, comparisons, months, trend
+from scoring.views.cost import FATES
 from scoring.views.report import answers
 from scoring.views.report.commit_links import commit_page
 from scoring.views.report.digest import Digest
@@ -95,6 +96,7 @@ def _contents(digest: Digest) -> dict[str, Any]:
         "signals": answers.signal_rows(digest),
         "nothing": answers.nothing_known(digest) if digest.lines else [],
         "days": days_of(digest.work),
+        "fates": FATES,
         "data": page_data(digest, pieces),
     }
 

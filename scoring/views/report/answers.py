@@ -8,7 +8,7 @@ from scoring.text import shortened
 from scoring.views.look_at import look_at
 from scoring.views.report.digest import Digest
 from scoring.views.report.reported import ReportedIteration
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, day_of
 
 _WORST = 5  # iterations of a signal that are listed
 
@@ -49,12 +49,11 @@ class Piece(NamedTuple):
     @property
     def date(self) -> str:
         """The day on which the work ended, or "" where that is not known."""
-        date = ""
         if self.row and self.row.values["ended"]:
-            date = self.row.values["ended"]
-        elif self.lines:
-            date = self.lines[0].date
-        return date[:10]
+            return str(day_of(self.row.values["ended"]))
+        if self.lines:
+            return self.lines[0].date[:10]
+        return ""
 
 
 def fleet_work(rows: Iterable[Mapping[str, Any]]) -> list[WorkRow]:

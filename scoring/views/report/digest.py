@@ -26,7 +26,7 @@ from scoring.views.integrity import (
     summarize_words,
 )
 from scoring.views.report.reported import ReportedClaim, ReportedIteration, Vote, line_of
-from scoring.views.work_rows import WorkRow
+from scoring.views.work_rows import WorkRow, day_of
 
 RESULTS = ("remediate", "advise", "allow", "other")
 """The results of hook gates, the gravest first; any other result is "other"."""
@@ -140,7 +140,7 @@ class Digest:
     def dates(self) -> str:
         """The first and the last day of the work, as ``2026-03-01 to 2026-03-09``, or ""."""
         days = {line.date[:10] for line in self.lines}
-        days.update((row.values["ended"] or "")[:10] for row in self.work)
+        days.update(str(day_of(row.values["ended"]) or "") for row in self.work)
         in_order = sorted(day for day in days if day_or_none(day))
         if not in_order:
             return ""
