@@ -60,11 +60,8 @@ from scoring.meters.meeting.config import (
     find_meeting_config,
     meeting_config,
 )
-from scoring.meters.meeting.records import (
-    JudgeRecord,
-    parse_meeting_records,
-    read_meeting_records,
-)
+from scoring.meters.meeting.record_reading import parse_meeting_records, read_meeting_records
+from scoring.meters.meeting.records import JudgeRecord
 from scoring.parity import (
     BackfillSignals,
     GitSignals,

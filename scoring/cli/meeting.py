@@ -47,7 +47,7 @@ def score(
     """Score the rounds of a meeting, as "meeting FILE" does."""
     from scoring.meters.dr import open_embedder
     from scoring.meters.meeting import score_meeting
-    from scoring.meters.meeting.records import read_meeting
+    from scoring.meters.meeting.record_reading import read_meeting
     from scoring.views.meter_pages import meeting_view
 
     records, state = read_meeting(file)
@@ -265,7 +265,7 @@ def without_decision(file: str, config: str | None, settings: Settings) -> None:
     Says what the options, the positions and the blockers were.
     """
     from scoring.meters.meeting import score_meeting
-    from scoring.meters.meeting.records import read_meeting
+    from scoring.meters.meeting.record_reading import read_meeting
     from scoring.meters.meeting.undecided import as_markdown, no_decision
 
     records, state = read_meeting(file)

@@ -8,7 +8,7 @@ from typing import Any
 from scoring.meters import PLACES, rounded
 from scoring.meters.dr.calibrate import Agreement, Calibration, Collection, FileOutcome
 from scoring.meters.meeting.config import MeetingConfig
-from scoring.meters.meeting.decision_rules import words
+from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
 from scoring.views.table import Block, Cell, Column, Line, Table, TableRow

@@ -38,7 +38,7 @@ from scoring.meters.dr import score_transcript
 from scoring.meters.dr.transcript import extracted, parse_transcript
 from scoring.meters.meeting import score_meeting
 from scoring.meters.meeting.config import find_meeting_config
-from scoring.meters.meeting.records import parse_meeting_records
+from scoring.meters.meeting.record_reading import parse_meeting_records
 from scoring.meters.meeting.state_file import open_state
 from scoring.meters.plaindata import read_config
 from scoring.sidecars.provenance import read_provenance

@@ -1,153 +1,27 @@
-"""What keeps a meeting from ending, and the rules that give a round its status, both in words."""
+"""The rules that give a round its status, with the reasons in words."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.meters import at_least, at_most, below, novelty_level, rounded
-from scoring.meters.meeting.config import MeetingConfig
-from scoring.meters.meeting.records import CoverageLevel, JudgeRecord, Status
-from scoring.meters.meeting.round_scores import Lead, Scores
-from scoring.text import printable, quote
+from scoring.meters import at_least, at_most, below, novelty_level
+from scoring.meters.meeting.facilitator import about_lead, ask_to_decide, ask_to_resolve_or_park
+from scoring.meters.meeting.obstacles import (
+    MUST_GO_ON,
+    OBSTACLES,
+    Situation,
+    missing_aspects,
+    names,
+    not_deep,
+    obstacles_in,
+    off_topic,
+    too_little_agreed,
+    words,
+)
+from scoring.meters.meeting.records import Status
+from scoring.text import quote
 
 Strength: TypeAlias = Literal["strong", "normal"]
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """A round as the rules see it.
-
-    Attributes:
-        record: the judge's record.
-        config: the config of the meeting.
-        scores: the computed scores.
-        levels: the level of every aspect.
-        lead: the leading option.
-        convergence_gain: the gain in convergence since two rounds before; None without that round.
-        exploration_gain: the gain in exploration, likewise.
-        total_cost: what the meeting has cost so far; None where nothing says so.
-    """
-
-    record: JudgeRecord
-    config: MeetingConfig
-    scores: Scores
-    levels: Mapping[str, CoverageLevel]
-    lead: Lead | None
-    convergence_gain: float | None
-    exploration_gain: float | None
-    total_cost: float | None = None
-
-    @property
-    def round_index(self) -> int:
-        """The number of the round."""
-        return self.record.round_index
-
-
-# What keeps a meeting from ending
-
-Obstacle: TypeAlias = Callable[[Situation], str | None]
-"""Returns why the meeting may not end, in words, or None."""
-
-
-def too_few_rounds(situation: Situation) -> str | None:
-    """Refuse an end before the least number of rounds."""
-    least = situation.config.round_limits.min_rounds
-    if situation.round_index >= least:
-        return None
-    return f"round {situation.round_index} of at least {least}"
-
-
-def too_little_explored(situation: Situation) -> str | None:
-    """Refuse an end with exploration below its minimum."""
-    least = situation.config.thresholds.exploration.min_to_allow_end
-    return _too_low("exploration", situation.scores.exploration, least)
-
-
-def coverage_unmet(situation: Situation) -> str | None:
-    """Refuse an end while a required aspect is not deep, or too few of all are.
-
-    The config may switch this off.
-    """
-    rule = situation.config.rules.require_exploration_coverage
-    if not rule.enabled:
-        return None
-
-    reasons = []
-    shallow = not_deep(situation)
-    if shallow:
-        reasons.append(f"{names(shallow)} must be deep")
-
-    levels = list(situation.levels.values())
-    share = levels.count("deep") / len(levels)
-    least = rule.min_fraction_deep_overall
-    if below(share, least):
-        reasons.append(f"{words(share)} of all aspects are deep, at least {words(least)} must be")
-    return "; ".join(reasons) or None
-
-
-def too_little_agreed(situation: Situation) -> str | None:
-    """Refuse an end with convergence below its minimum."""
-    least = situation.config.thresholds.convergence.min_to_allow_end
-    return _too_low("convergence", situation.scores.convergence, least)
-
-
-def off_topic(situation: Situation) -> str | None:
-    """Refuse an end with focus below its minimum."""
-    least = situation.config.thresholds.focus.min_acceptable
-    return _too_low("focus", situation.scores.focus, least)
-
-
-def _too_low(name: str, score: float, least: float) -> str | None:
-    if not below(score, least):
-        return None
-    return f"{name} {words(score)} is below its minimum of {words(least)}"
-
-
-MUST_GO_ON: tuple[Obstacle, ...] = (too_few_rounds, too_little_explored, coverage_unmet)
-"""The obstacles that alone make a meeting go on."""
-
-OBSTACLES: tuple[Obstacle, ...] = (*MUST_GO_ON, too_little_agreed, off_topic)
-"""All obstacles. A meeting may end when none is in the way."""
-
-
-def obstacles_in(obstacles: Iterable[Obstacle], situation: Situation) -> tuple[str, ...]:
-    """Return which obstacles are in the way, in words."""
-    reasons = [obstacle(situation) for obstacle in obstacles]
-    return tuple(reason for reason in reasons if reason)
-
-
-def not_deep(situation: Situation) -> list[str]:
-    """Return the aspects that must be deep and are not, unless the rule is switched off."""
-    rule = situation.config.rules.require_exploration_coverage
-    if not rule.enabled:
-        return []
-    required = dict.fromkeys(rule.required_aspects_deep)
-    return [name for name in required if situation.levels.get(name) != "deep"]
-
-
-def missing_aspects(situation: Situation) -> list[str]:
-    """Return the required aspects that are not deep, and then any others at level none."""
-    missing = not_deep(situation)
-    for name, level in situation.levels.items():
-        if level == "none" and name not in missing:
-            missing.append(name)
-    return missing
-
-
-def words(number: float) -> str:
-    """Return a number as reasons say it: to 4 places, and with an exponent from 1e15 on."""
-    if abs(number) >= 1e15:
-        return f"{number:g}"
-    return f"{rounded(number):.4f}".rstrip("0").rstrip(".")
-
-
-def names(parts: Iterable[str]) -> str:
-    """Return names in a row, control characters escaped."""
-    return ", ".join(printable(part) for part in parts)
-
-
-# The rules
 
 DOUBTS = "any remaining doubts or risks?"
 """What is asked when the user did not confirm a decision that was ready."""
@@ -157,9 +31,6 @@ DOUBTS_ASKED = "doubts_asked"
 
 REFUSED = "the user did not confirm"
 DO_NOTHING = "let us look at what happens if we do nothing"
-LATE_SHARE = 0.7
-"""The share of the rounds from which prompts say that another one must gain much."""
-
 LATE_FACTOR = 2
 """How many times its minimum of progress a late round must gain."""
 
@@ -323,7 +194,7 @@ def ready(situation: Situation) -> Decision | None:
     return Decision(
         status="ready_to_decide",
         reasons=recommendation.reasons,
-        prompt=_ask_to_decide(situation, "We seem to be done"),
+        prompt=ask_to_decide(situation, "We seem to be done"),
         strength="strong" if _both_targets_met(situation) else "normal",
     )
 
@@ -350,7 +221,7 @@ def stalled(situation: Situation) -> Decision | None:
 
     notes = (situation.record.convergence.disagreement_notes or "").strip()
     blockers = notes or "; ".join(reasons)
-    prompt = _ask_to_resolve_or_park(situation, "We are repeating ourselves", blockers)
+    prompt = ask_to_resolve_or_park(situation, "We are repeating ourselves", blockers)
     return replace(decision, prompt=prompt)
 
 
@@ -386,19 +257,6 @@ def late_round(situation: Situation) -> Decision | None:
     return decision
 
 
-def late_words(situation: Situation) -> str:
-    """Return what to say of a late round before anything else, or "" for an earlier one."""
-    max_rounds = situation.config.round_limits.max_rounds
-    if not situation.config.rules.late_rounds.enabled:
-        return ""
-    if below(situation.round_index / max_rounds, LATE_SHARE):
-        return ""
-    return (
-        f"We are at round {situation.round_index} of {max_rounds}: "
-        "marginal gains must be high to go on. "
-    )
-
-
 def go_on(situation: Situation) -> Decision:
     """Go on with what is missing, because no other rule applies."""
     reasons = obstacles_in(OBSTACLES, situation)
@@ -417,7 +275,7 @@ def _next_topic(situation: Situation) -> str:
     if missing:
         return f"let us go into {names(missing)}"
     if too_little_agreed(situation):
-        return f"let us work out what divides us{_about_lead(situation)}"
+        return f"let us work out what divides us{about_lead(situation)}"
     if off_topic(situation):
         return "let us come back to the decision"
     return "let us follow up what is still new"
@@ -520,52 +378,12 @@ def _decide_or_park(
         return Decision(
             status="ready_to_decide",
             reasons=(*reasons, "ending is allowed"),
-            prompt=_ask_to_decide(situation, why_decide),
+            prompt=ask_to_decide(situation, why_decide),
         )
 
-    prompt = _ask_to_resolve_or_park(situation, why_park or why_decide, "; ".join(missing))
+    prompt = ask_to_resolve_or_park(situation, why_park or why_decide, "; ".join(missing))
     return Decision(
         status="park_or_abort",
         reasons=(*reasons, *missing),
         prompt=prompt,
     )
-
-
-def _ask_to_decide(situation: Situation, why: str) -> str:
-    return f"{why}: shall we decide{_about_lead(situation)}, or does anybody object."
-
-
-def _ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str:
-    choice = _choice(situation.record)
-    return (
-        f'{why}: {choice} now, or record "no decision" with these blockers: {printable(blockers)}?'
-    )
-
-
-def _choice(record: JudgeRecord) -> str:
-    """Return what there is to decide on.
-
-    These are the options that experts prefer, most preferred first; without any, those considered.
-    """
-    preferred = Counter(
-        position.preferred_option
-        for position in record.convergence.expert_positions
-        if not position.is_undecided
-    )
-    options = [option for option, _ in preferred.most_common()]
-    if not options:
-        options = list(dict.fromkeys(record.convergence.options_considered or ()))
-
-    if not options:
-        return "decide"
-    if len(options) == 1:
-        return f"decide on {printable(options[0])}"
-    return f"decide between {names(options[:-1])} and {printable(options[-1])}"
-
-
-def _about_lead(situation: Situation) -> str:
-    lead = situation.lead
-    if lead is None:
-        return ""
-    support = f"{lead.supporters} of {lead.experts} experts"
-    return f" on {quote(lead.option)} ({support}, mean confidence {words(lead.confidence)})"

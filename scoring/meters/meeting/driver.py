@@ -3,9 +3,9 @@
 from typing import Any
 
 from scoring.errors import MeetingError
-from scoring.meters.meeting import records as meeting_records
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS_ASKED
+from scoring.meters.meeting.record_reading import check_records, parse_meeting_records
 from scoring.meters.meeting.round_scores import Lead, leading
 from scoring.meters.meeting.state_file import MeetingState
 from scoring.meters.meeting.verdicts import MeetingVerdict
@@ -111,7 +111,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
 
 def _one_record(state: MeetingState, text: str | bytes, source: str) -> dict[str, Any]:
     """Return the one record of a text as plain data, without an answer of people."""
-    records = meeting_records.parse_meeting_records(text, source)
+    records = parse_meeting_records(text, source)
     if len(records) != 1:
         raise MeetingError(
             f"{source}: {len(records)} records where one belongs: that of round {state.next_round}"
@@ -170,7 +170,7 @@ def _leading_option(state: MeetingState) -> str:
 
 def lead_of_last_round(state: MeetingState) -> Lead | None:
     """Return the leading option of the last round, or None where no expert prefers any."""
-    record = meeting_records.check_records([state.records[-1]])[0]
+    record = check_records([state.records[-1]])[0]
     return leading(record.convergence.expert_positions)
 
 

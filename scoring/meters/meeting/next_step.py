@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.meters.meeting import records as meeting_records
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
 from scoring.meters.meeting.driver import lead_of_last_round, no_ends
+from scoring.meters.meeting.record_reading import check_records
+from scoring.meters.meeting.records import record_schema
 from scoring.meters.meeting.state_file import MeetingState
 from scoring.meters.meeting.undecided import no_decision
 from scoring.meters.meeting.verdicts import MeetingVerdict
@@ -121,7 +122,7 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
             "summary, alone. Name no position that an expert does not state: only what experts "
             "state themselves counts."
         ),
-        "schema": meeting_records.record_schema(),
+        "schema": record_schema(),
     }
 
 
@@ -129,7 +130,7 @@ def _brief(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the summary of a round, or what its experts prefer where the judge gave none."""
     summary = record.get("summary")
     if not summary:
-        positions = meeting_records.check_records([record])[0].convergence.expert_positions
+        positions = check_records([record])[0].convergence.expert_positions
         preferences = "; ".join(position.in_words() for position in positions)
         summary = {"round_brief": preferences}
     return {"round_index": record["round_index"], **summary}

@@ -1,37 +1,28 @@
-"""A judge's record of one round: what it may hold, and how it is read.
+"""A judge's record of one round: what it may hold.
 
 Unknown keys are kept and ignored.
 """
 
 import functools
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from scoring.errors import MeetingError
 from scoring.meters.meeting.votes import UNDECIDED, StatedVote, name_of_option, vote_in
 from scoring.meters.plaindata import (
-    checked,
-    decode,
-    fault,
     json_schema,
-    raised_as,
-    read_given,
-    read_values,
     utf8,
 )
 from scoring.text import printable, shown
 
-_LARGEST = 10**9
+LARGEST = 10**9
 
 Text: TypeAlias = Annotated[str, AfterValidator(utf8)]
 Name: TypeAlias = Annotated[Text, Field(pattern=r"\S")]
-Count: TypeAlias = Annotated[int, Field(ge=0, le=_LARGEST)]
-RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=_LARGEST)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
+RoundNumber: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Amount: TypeAlias = Annotated[float, Field(ge=0)]
 CoverageLevel: TypeAlias = Literal["none", "shallow", "deep"]
@@ -317,179 +308,3 @@ def with_own_votes(record: JudgeRecord) -> JudgeRecord:
 def record_schema() -> dict[str, Any]:
     """Return the JSON schema of a judge's record of one round."""
     return json_schema(JudgeRecord.model_json_schema())
-
-
-# Reading
-
-
-class MeetingFile(NamedTuple):
-    """What a file holds of a meeting.
-
-    Attributes:
-        records: the judge's records, sorted by round.
-        state: the state of ``meeting run`` that has them; empty where the file is only records.
-    """
-
-    records: list[JudgeRecord]
-    state: Mapping[str, Any]
-
-
-def read_meeting_records(source: Path | str) -> list[JudgeRecord]:
-    """Read a meeting's records, sorted by round, from a file or for ``-`` from standard input.
-
-    Raises:
-        InputError: the file cannot be read.
-        MeetingError: it is not JSON, or records are wrong. It lists every fault.
-    """
-    return read_meeting(source).records
-
-
-def read_meeting(source: Path | str) -> MeetingFile:
-    """Read a meeting's records as :func:`read_meeting_records` does, with the state around them."""
-    data, name = read_given(source, "a judge's records, or - for standard input")
-    return _parse(data, name)
-
-
-def parse_meeting_records(text: str | bytes, source: str = "judge") -> list[JudgeRecord]:
-    """Read a meeting's records, JSON or JSONL, sorted by round.
-
-    Args:
-        text: the JSON.
-        source: where it is from, as errors say it.
-
-    Raises:
-        MeetingError: the text is not JSON, or records are wrong. It lists every fault.
-    """
-    return _parse(text, source).records
-
-
-_FENCED = re.compile(r"^[ \t]*```[A-Za-z]*[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.M | re.S)
-
-
-def _without_fence(text: str) -> str:
-    """Return the JSON in the only code fence of a text, on its lines, or the text."""
-    if text.lstrip()[:1] in ("{", "["):
-        return text
-    fenced = list(_FENCED.finditer(text))
-    if len(fenced) != 1:
-        return text
-    return "\n" * text.count("\n", 0, fenced[0].start(1)) + fenced[0][1]
-
-
-def _parse(text: str | bytes, source: str) -> MeetingFile:
-    with raised_as(MeetingError):
-        if isinstance(text, bytes):
-            text = decode(text, source)
-        text = _without_fence(text)
-        values = read_values(text, source)
-
-    state: Mapping[str, Any] = {}
-    if len(values) == 1 and isinstance(values[0], Mapping):
-        document = values[0]
-        if isinstance(document.get("records"), list):
-            state = document
-            values = document["records"]
-
-    try:
-        return MeetingFile(check_records(values), state)
-    except MeetingError as e:
-        raise MeetingError(*(f"{source}: {fault_text}" for fault_text in e.faults)) from e
-
-
-def check_records(items: Iterable[JudgeRecord | Mapping[str, Any]]) -> list[JudgeRecord]:
-    """Return the records of one meeting, sorted by round.
-
-    Args:
-        items: models or plain data, in any order.
-
-    Raises:
-        MeetingError: ``items`` is empty, a record is wrong, two are of one round, or they are of
-            several meetings. It lists every fault.
-    """
-    items = list(items)
-    if not items:
-        raise MeetingError("no record; a meeting has one for each round")
-
-    heads = [_RecordHead.of(item, number) for number, item in enumerate(items, start=1)]
-    records: list[JudgeRecord] = []
-    faults: list[str] = []
-    for item, head in zip(items, heads, strict=True):
-        record, faults_of_record = _check_record(item, head.where)
-        faults += faults_of_record
-        if record is not None:
-            records.append(record)
-
-    faults += _repeated_rounds(heads)
-    faults += _other_meetings(heads)
-    if faults:
-        raise MeetingError(*faults)
-    return sorted(map(with_own_votes, records), key=lambda record: record.round_index)
-
-
-class _RecordHead(NamedTuple):
-    """What tells records apart, before they are checked.
-
-    Attributes:
-        round_index: the number of the round; None without a sensible one.
-        meeting_id: the id of the meeting; None where it is not text.
-        where: what errors call the record.
-    """
-
-    round_index: int | None
-    meeting_id: str | None
-    where: str
-
-    @classmethod
-    def of(cls, item: Any, number: int) -> "_RecordHead":
-        """Return the head of a record, the ``number``-th of all."""
-        data: Mapping[str, Any] = {}
-        if isinstance(item, JudgeRecord | Mapping):
-            data = dict(item)
-
-        round_index = _sensible_number(data.get("round_index"))
-        meeting_id = data.get("meeting_id")
-        if not isinstance(meeting_id, str):
-            meeting_id = None
-
-        where = f"record {number}" if round_index is None else f"round {round_index}"
-        return cls(round_index, meeting_id, where)
-
-
-def _sensible_number(value: Any) -> int | None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if abs(value) <= _LARGEST else None
-
-
-def _check_record(item: Any, where: str) -> tuple[JudgeRecord | None, list[str]]:
-    if isinstance(item, JudgeRecord):
-        return item, []
-    if isinstance(item, Mapping):
-        return checked(JudgeRecord, item, where)
-    return None, [fault(where, "", f"{shown(item)} where an object belongs")]
-
-
-def _repeated_rounds(heads: Sequence[_RecordHead]) -> list[str]:
-    positions: dict[int, list[str]] = {}
-    for number, head in enumerate(heads, start=1):
-        if head.round_index is not None:
-            positions.setdefault(head.round_index, []).append(str(number))
-
-    faults = []
-    for round_index, numbers in positions.items():
-        if len(numbers) > 1:
-            reason = f"given {len(numbers)} times, in records {', '.join(numbers)}"
-            faults.append(fault(f"round {round_index}", "round_index", reason))
-    return faults
-
-
-def _other_meetings(heads: Sequence[_RecordHead]) -> list[str]:
-    """Return a fault for each record of another meeting than the first one that names any."""
-    named = [head for head in heads if head.meeting_id is not None]
-    faults = []
-    for head in named:
-        first = named[0].meeting_id
-        if head.meeting_id != first:
-            reason = f"{shown(head.meeting_id)} is another meeting than {shown(first)}"
-            faults.append(fault(head.where, "meeting_id", reason))
-    return faults

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.meters import rounded
-from scoring.meters.meeting.decision_rules import words
-from scoring.meters.meeting.records import ExpertPosition, JudgeRecord, check_records
+from scoring.meters.meeting.obstacles import words
+from scoring.meters.meeting.record_reading import check_records
+from scoring.meters.meeting.records import ExpertPosition, JudgeRecord
 from scoring.meters.meeting.round_scores import leading
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.meters.meeting.votes import UNDECIDED, name_of_option

@@ -11,13 +11,12 @@ from helpers.meetings import record
 
 from scoring.errors import InputError, MeetingError
 from scoring.meters.meeting import score_meeting
-from scoring.meters.meeting.records import (
-    JudgeRecord,
+from scoring.meters.meeting.record_reading import (
     check_records,
     parse_meeting_records,
     read_meeting_records,
-    record_schema,
 )
+from scoring.meters.meeting.records import JudgeRecord, record_schema
 
 GOOD = json.dumps(record(3))
 

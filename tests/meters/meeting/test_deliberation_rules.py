@@ -7,7 +7,8 @@ import pytest
 from helpers.meetings import ALL_DEEP, ALL_SHALLOW, last, record, used
 
 from scoring.meters.meeting import MeetingVerdict
-from scoring.meters.meeting.decision_rules import DOUBTS, words
+from scoring.meters.meeting.decision_rules import DOUBTS
+from scoring.meters.meeting.obstacles import words
 
 EQUAL = [pytest.param(0.0, id="equal"), pytest.param(5e-10, id="above within 1e-9")]
 """How far above a score its threshold may be and still be reached."""
