@@ -1,8 +1,11 @@
 """The base of classes that have values and nothing else: frozen, compared by field, and small."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
+
+PlainData: TypeAlias = dict[str, Any]
+"""A value as JSON has it: a dictionary of strings, numbers, lists and further dictionaries."""
 
 
 class Frozen(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias, Union
 
 from scoring.errors import SettingsError
 from scoring.files import size_in_words
+from scoring.frozen import PlainData
 from scoring.text import shown
 
 SIZE_LIMIT = 128 << 10
@@ -14,7 +15,7 @@ _MOST_DOTS = 1000
 """How many dots a line of TOML may have, since the time of a dotted key grows with their square."""
 
 
-def read_toml(text: str) -> dict[str, Any]:
+def read_toml(text: str) -> PlainData:
     """Return the table that TOML describes.
 
     Raises:
@@ -77,7 +78,7 @@ def checked_table(
     name: str = "",
     elsewhere: Collection[str] = (),
     whole: bool = False,
-) -> dict[str, Any]:
+) -> PlainData:
     """Return the settings of a table, each checked.
 
     Args:
@@ -95,7 +96,7 @@ def checked_table(
     if not isinstance(table, Mapping):
         raise SettingsError(f"{place}: {shown(table)} where a table belongs")
 
-    settings: dict[str, Any] = {}
+    settings: PlainData = {}
     for key, value in table.items():
         if key in elsewhere:
             continue

@@ -90,6 +90,11 @@ def _fold_char(char: str) -> str:
     return lowered if len(lowered) == 1 else char
 
 
+def in_byte_order(texts: Iterable[str]) -> list[str]:
+    """Return texts sorted by their bytes in UTF-8, as the reference sorts."""
+    return sorted(texts, key=lambda text: text.encode("utf-8", "surrogateescape"))
+
+
 # Escaping
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import scoring.yamlnodes as nodes
 from scoring.errors import InputError, YamlError
 from scoring.files import read_file
+from scoring.frozen import PlainData
 from scoring.text import INT_MAX, INT_MIN, trim
 from scoring.yamlnodes import parse as parse
 
@@ -180,7 +181,7 @@ class Reader:
         node: nodes.Node,
         fields: Mapping[str, Take],
         merged_into: set[str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> PlainData:
         """Return the values of the fields that a mapping gives.
 
         Keys that are not fields are ignored, and null gives nothing. Merge keys (``<<``) fill in
@@ -211,8 +212,8 @@ class Reader:
         pairs: Collection[tuple[nodes.Node, nodes.Node]],
         fields: Mapping[str, Take],
         merged_into: set[str] | None,
-    ) -> dict[str, Any]:
-        values: dict[str, Any] = {}
+    ) -> PlainData:
+        values: PlainData = {}
         names = set() if merged_into is None else merged_into
         sources: list[nodes.Node] = []
 
@@ -363,7 +364,7 @@ def _allowed_alias_ratio(steps: int) -> float:
 
 def read_fields(
     path: Path | None, fields: Mapping[str, Take], within: Path | str | None = None
-) -> dict[str, Any] | None:
+) -> PlainData | None:
     """Return the values of fields in a YAML file, or None if no file can be read.
 
     Args:

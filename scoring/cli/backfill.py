@@ -5,9 +5,8 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,6 +15,7 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     Whole,
+    flag,
     prepared_settings,
     shared_options,
 )
@@ -27,13 +27,14 @@ from scoring.cli.reading import (
 )
 from scoring.errors import DaScoreError, OptionError
 from scoring.evidence.rules import rules_of
+from scoring.frozen import PlainData
 from scoring.jobs.backfill import BackfillPlan, LogJob, LogReport
 from scoring.jobs.backfill_logs import backfill_logs
 from scoring.log.find import FoundLog, find_logs, roots_from_file
 from scoring.log.selection import first_day
 from scoring.log.settings import cache_dir_of
 from scoring.text import printable, spans
-from scoring.views.table import Block, Column, Line, Table, pairs
+from scoring.views.table import Column, Line, Page, Table, pairs
 
 _ALL_BUT_LOG = [name for name in SCORING_OPTIONS if name != "iter-log-dir"]
 
@@ -50,18 +51,10 @@ _ABSENT_COLUMNS = (
 @click.option(
     "--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one on each line."
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Say what would be scored and why, and write nothing."
-)
-@click.option("--force", is_flag=True, help="Score what is up to date too.")
-@click.option(
-    "--refresh-git", is_flag=True, help="Also score where only git says something else now."
-)
-@click.option(
-    "--allow-evidence-loss",
-    is_flag=True,
-    help="Replace sidecars even if their transcripts are gone.",
-)
+@flag("--dry-run", "Say what would be scored and why, and write nothing.")
+@flag("--force", "Score what is up to date too.")
+@flag("--refresh-git", "Also score where only git says something else now.")
+@flag("--allow-evidence-loss", "Replace sidecars even if their transcripts are gone.")
 @click.option("--since", metavar="DAYS", help="Only iterations from the first of these days on.")
 @click.option(
     "--only",
@@ -77,7 +70,7 @@ _ABSENT_COLUMNS = (
 )
 def command(
     roots: tuple[Path, ...],
-    options: dict[str, Any],
+    options: PlainData,
     from_file: Path | None,
     since: str | None,
     only: str | None,
@@ -137,7 +130,7 @@ def _backfill(
     logs: Sequence[FoundLog],
     plan: BackfillPlan,
     processes: int,
-    options: dict[str, Any],
+    options: PlainData,
     prints_progress: bool,
 ) -> list[LogReport]:
     """Bring logs up to date, say how it goes, and return what was done, in their order.
@@ -194,9 +187,7 @@ def _report_problems(report: LogReport) -> None:
     report_broken_entries(*broken)
 
 
-def _jobs_for(
-    logs: Sequence[FoundLog], options: dict[str, Any]
-) -> tuple[list[LogJob], list[LogReport]]:
+def _jobs_for(logs: Sequence[FoundLog], options: PlainData) -> tuple[list[LogJob], list[LogReport]]:
     """Return a job for each log, and a report on each log without usable settings."""
     jobs: list[LogJob] = []
     failed: list[LogReport] = []
@@ -232,7 +223,7 @@ def _line_of_log(report: LogReport, dry_run: bool) -> str:
     return f"{log}: {', '.join(parts)}\n"
 
 
-def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Iterator[Block]:
+def _page(reports: Sequence[LogReport], plan: BackfillPlan) -> Page:
     title = f"Backfill — rubric {plan.rubric.version}"
     if plan.dry_run:
         title += " (dry run)"
@@ -268,7 +259,7 @@ def _total_rows(reports: Sequence[LogReport], plan: BackfillPlan) -> list[tuple[
     ]
 
 
-def _totals(reports: Sequence[LogReport]) -> dict[str, Any]:
+def _totals(reports: Sequence[LogReport]) -> PlainData:
     return {
         "logs": len(reports),
         "scored": sum(len(report.scored) for report in reports),
@@ -281,7 +272,7 @@ def _totals(reports: Sequence[LogReport]) -> dict[str, Any]:
     }
 
 
-def _list_of(title: str, texts: Sequence[tuple[LogReport, str | None]]) -> Iterator[Block]:
+def _list_of(title: str, texts: Sequence[tuple[LogReport, str | None]]) -> Page:
     """Yield a title with a list of texts about logs, if there are any."""
     if not texts:
         return
@@ -310,7 +301,7 @@ def _lost_evidence(reports: Sequence[LogReport]) -> list[tuple[LogReport, str]]:
     return texts
 
 
-def _absent_signals(reports: Sequence[LogReport]) -> Iterator[Block]:
+def _absent_signals(reports: Sequence[LogReport]) -> Page:
     """Yield a table of the signals that are absent and why, the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for report in reports:

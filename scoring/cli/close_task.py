@@ -5,17 +5,17 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from rubric import BAND_INSUFFICIENT, find_rubric
-from scoring.cli.options import SCORING_OPTIONS, Number, shared_options
+from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options
 from scoring.cli.output import pipe_shows_everything, reply, warn
-from scoring.cli.reading import meaning_of_log, sources
+from scoring.cli.reading import meaning_of, sources
 from scoring.errors import InputError, LogError, SettingsError, Warn
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED
+from scoring.frozen import PlainData
 from scoring.jobs.close_task import ClosedTask, close_task
 from scoring.jobs.hook_input import HookInput, parse_hook_input, read_hook_input
 from scoring.log.find import holds_entries
@@ -55,10 +55,10 @@ class _GaveUp(BaseException):
     metavar="SECONDS",
     help="When to give up.",
 )
-@click.option("--strict", is_flag=True, help="Exit 1 when the task could not be scored.")
+@flag("--strict", "Exit 1 when the task could not be scored.")
 def command(
     arguments: tuple[str, ...],
-    options: dict[str, Any],
+    options: PlainData,
     score_recompute: str,
     timeout: float,
     strict: bool,  # noqa: ARG001 - main() reads it, since it counts for wrong options too
@@ -160,7 +160,7 @@ def _is_number(argument: str) -> bool:
     return digits.isascii() and digits.isdigit() and len(argument) <= _MOST_DIGITS
 
 
-def _settings_for(hook: HookInput, options: dict[str, Any]) -> Settings:
+def _settings_for(hook: HookInput, options: PlainData) -> Settings:
     """Return the settings for the repository that the harness or the command line names."""
     if hook.cwd is None or options.get("repo-dir"):
         return resolve_settings(options)
@@ -203,7 +203,7 @@ def _text(closed: ClosedTask, settings: Settings) -> str:
     """Return the score in one line. Its band is a grade, so it waits until scores are measured."""
     score = f"score {number(closed.value, closed.scored)}  {band_text(closed.band)}"
     if pipe_shows_everything(closed.rubric_version, settings.rubric):
-        meaning = meaning_of_log(settings, closed.rubric_version)
+        meaning = meaning_of(settings, closed.rubric_version)
         if not meaning.means_something:
             score = f"{meaning.name.lower()} {number(closed.value, closed.scored)}"
             if closed.band == BAND_INSUFFICIENT:

@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from scoring.cli.group import COMPLETION_VARIABLE, PROGRAM, cli
+from scoring.cli.options import flag
 from scoring.cli.output import write
 from scoring.errors import OptionError
 from scoring.files import make_folder, overwrite, read_file, write_atomically
@@ -28,9 +29,7 @@ _LOAD_COMPDEF = "(( $+functions[compdef] )) || { autoload -Uz compinit && compin
 
 @click.command(epilog="Example:  da-score completion bash --install")
 @click.argument("shell", type=click.Choice(_SHELLS), required=False)
-@click.option(
-    "--install", is_flag=True, help="Write the script, and have the shell read it when it starts."
-)
+@flag("--install", "Write the script, and have the shell read it when it starts.")
 def command(shell: str | None, install: bool) -> None:
     """Print the completion script of a shell, or install it.
 

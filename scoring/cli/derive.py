@@ -1,23 +1,24 @@
 """``da-score derive``: write the entries that are missing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from scoring.cli.init import write_settings_as_found
-from scoring.cli.options import EVIDENCE_OPTIONS, PATH, shared_options
+from scoring.cli.options import EVIDENCE_OPTIONS, PATH, flag, shared_options
 from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import settings_of_whole_repository, sources
 from scoring.evidence.rules import ATTRIBUTED
+from scoring.frozen import PlainData
 from scoring.jobs.derive import Derivation, DerivedEntry, derive
 from scoring.jobs.derive_runs import derive_runs
 from scoring.log.find import holds_entries
 from scoring.log.selection import first_day
 from scoring.log.settings import Settings
 from scoring.text import counted, printable
-from scoring.views.table import Block, Column, Line, Table
+from scoring.views.table import Cells, Column, Line, Page, Table, columns_of
 
 _RUN_COLUMNS = {
     "iteration": "ITER",
@@ -42,7 +43,7 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 @click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
 @shared_options(*EVIDENCE_OPTIONS)
 @click.option("--since", metavar="DAYS", help="Only commits from the first of these days on.")
-@click.option("--mine", is_flag=True, help="Only your work, by your name and address in git.")
+@flag("--mine", "Only your work, by your name and address in git.")
 @click.option(
     "--author",
     "authors",
@@ -50,13 +51,9 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
     metavar="NAME|EMAIL",
     help="Only the work of this author.",
 )
-@click.option(
-    "--landed-only", is_flag=True, help="Only commits of the trunk, and tips of local branches."
-)
-@click.option(
-    "--assisted",
-    is_flag=True,
-    help="Also commits that only say that an agent assisted: Assisted-by, Generated with.",
+@flag("--landed-only", "Only commits of the trunk, and tips of local branches.")
+@flag(
+    "--assisted", "Also commits that only say that an agent assisted: Assisted-by, Generated with."
 )
 @click.option(
     "--jobs",
@@ -64,9 +61,9 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
     metavar="DIR",
     help="Entries of graded runs alone: Harbor jobs, or runs of da eval.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@flag("--dry-run", "Say what would be written, and write nothing.")
 def command(
-    options: dict[str, Any],
+    options: PlainData,
     since: str | None,
     jobs: Path | None,
     dry_run: bool,
@@ -104,7 +101,7 @@ def command(
     reply(settings.json, derivation.as_dict(), _page(derivation, settings, dry_run))
 
 
-def _has_neither_settings_nor_entries(settings: Settings, options: dict[str, Any]) -> bool:
+def _has_neither_settings_nor_entries(settings: Settings, options: PlainData) -> bool:
     without_files = settings_of_whole_repository(options, files=False)
     return settings == without_files and not holds_entries(settings.iter_log_dir)
 
@@ -112,34 +109,32 @@ def _has_neither_settings_nor_entries(settings: Settings, options: dict[str, Any
 def _derive_runs(settings: Settings, jobs: Path, dry_run: bool) -> None:
     """Write the entries of graded runs below a folder, and print them."""
     runs = derive_runs(settings.iter_log_dir, settings.repo_dir, jobs, dry_run)
-    rows: list[dict[str, Any]] = []
+    rows: list[PlainData] = []
     for iteration, run in runs:
         rows.append({"iteration": iteration, "kind": "run", **run._asdict()})
 
-    page = _runs_page(rows, settings, jobs, dry_run)
+    advice = f"; score them with: da-score run --transcript-dir {jobs}"
+    page = _runs_page(rows, _count_text(len(rows), settings, dry_run, advice))
     reply(settings.json, {"written": rows, "skipped": []}, page)
 
 
-def _runs_page(
-    rows: Sequence[dict[str, Any]],
-    settings: Settings,
-    jobs: Path,
-    dry_run: bool,
-) -> Iterator[Block]:
+def _count_text(count: int, settings: Settings, dry_run: bool, advice: str) -> str:
+    """Return how many entries were written, and what to do with them if there are any."""
+    entries = f"{counted(count, 'entry', 'entries')} to {settings.iter_log_dir}"
+    if dry_run:
+        return f"Would write {entries}"
+    if not count:
+        return f"Wrote {entries}"
+    return f"Wrote {entries}{advice}"
+
+
+def _runs_page(rows: Sequence[PlainData], count_text: str) -> Page:
     if rows:
-        columns = [Column(head) for head in _RUN_COLUMNS.values()]
+        columns = columns_of(*_RUN_COLUMNS.values())
         cells = [[_run_cell(row[key]) for key in _RUN_COLUMNS] for row in rows]
         yield Table(columns, cells)
         yield Line()
-
-    count = counted(len(rows), "entry", "entries")
-    if dry_run:
-        yield Line(f"Would write {count} to {settings.iter_log_dir}")
-    elif rows:
-        advice = f"score them with: da-score run --transcript-dir {jobs}"
-        yield Line(f"Wrote {count} to {settings.iter_log_dir}; {advice}")
-    else:
-        yield Line(f"Wrote {count} to {settings.iter_log_dir}")
+    yield Line(count_text)
 
 
 def _run_cell(value: object) -> str:
@@ -148,7 +143,7 @@ def _run_cell(value: object) -> str:
     return printable(str(value))
 
 
-def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Iterator[Block]:
+def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Page:
     if derivation.written:
         yield Table(_ENTRY_COLUMNS, [_entry_row(entry) for entry in derivation.written])
         yield Line()
@@ -158,11 +153,9 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Iterator
         yield Table(_SKIPPED_COLUMNS, skipped)
         yield Line()
 
-    count = counted(len(derivation.written), "entry", "entries")
-    if dry_run:
-        yield Line(f"Would write {count} to {settings.iter_log_dir}")
-    elif derivation.written:
-        yield Line(f"Wrote {count} to {settings.iter_log_dir}; score them with: da-score run")
+    if derivation.written or dry_run:
+        advice = "; score them with: da-score run"
+        yield Line(_count_text(len(derivation.written), settings, dry_run, advice))
     elif derivation.skipped:
         yield Line("Every commit of an agent has its entry; nothing was written")
     else:
@@ -173,18 +166,13 @@ def _page(derivation: Derivation, settings: Settings, dry_run: bool) -> Iterator
         )
 
 
-def _entry_row(entry: DerivedEntry) -> tuple[int | str, ...]:
+def _entry_row(entry: DerivedEntry) -> Cells:
     sessions = "-"
     if entry.session_ids:
         sessions = entry.session_ids[0]
     if len(entry.session_ids) > 1:
         sessions += f" +{len(entry.session_ids) - 1}"
 
-    return (
-        entry.iteration,
-        entry.commit.date,
-        entry.commit.sha[:12] or "-",
-        entry.found_by,
-        sessions,
-        entry.commit.subject or "-",
-    )
+    commit = entry.commit
+    sha = commit.sha[:12] or "-"
+    return entry.iteration, commit.date, sha, entry.found_by, sessions, commit.subject or "-"

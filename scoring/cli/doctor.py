@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from scoring.cli.output import reply
 from scoring.cli.reading import sources
 from scoring.errors import InputError, SettingsError
 from scoring.evidence.rules import rules_of
+from scoring.frozen import PlainData
 from scoring.jobs.hook_install import HOOKS, all_hook_settings, hooks_that_do_not_run
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, resolve_settings
 from scoring.views.doctor import examine
@@ -27,7 +27,7 @@ from scoring.views.doctor.page import doctor_page, doctor_payload
     "--all", "every", is_flag=True, help="Show all findings, not only the five most useful ones."
 )
 @click.option("--files", "list_files", is_flag=True, help="List every transcript too.")
-def command(options: dict[str, Any], every: bool, list_files: bool) -> None:
+def command(options: PlainData, every: bool, list_files: bool) -> None:
     """Show what there is to score from, and what would give more.
 
     Looks at log, repository, trunk and transcripts, and at how much each signal gets of them.
@@ -74,7 +74,7 @@ def _reasons_not_to_run(path: Path) -> Iterator[Finding]:
         yield Finding("hook", "problem", f"the hook in {path} does not run: {reason}", advice)
 
 
-def _usable_settings(options: dict[str, Any], problems: list[Finding]) -> Settings:
+def _usable_settings(options: PlainData, problems: list[Finding]) -> Settings:
     """Return the settings that can be used.
 
     Where those of files and variables cannot, they are those of the command line alone, and what

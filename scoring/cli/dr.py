@@ -1,25 +1,23 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import LOG_OPTIONS, PATH, Whole, settings_options
+from scoring.cli.options import LOG_OPTIONS, PATH, Command, Whole, flag, settings_options
 from scoring.cli.output import reply, warn, write_json
 from scoring.errors import InputError
 from scoring.files import write_atomically
+from scoring.frozen import PlainData
 from scoring.jobs.write_beside import save_deliberation
+from scoring.log.find import ARCHIVE_NAME
 from scoring.log.settings import Settings, cache_dir_of, tables_of
 from scoring.meters.plaindata import read_config, read_given
 from scoring.text import json_escaped, printable
 from scoring.views.table import Line
-
-if TYPE_CHECKING:
-    from scoring.meters.dr.calibrate import Setting
 
 SIGNALS = ("CONTINUE", "SHIP", "ASK", "ESCALATE")
 LEVELS = ("HIGH", "MEDIUM", "LOW")
@@ -42,7 +40,7 @@ def command() -> None:
     """
 
 
-def _thresholds_option(content: str) -> Callable[..., Any]:
+def _thresholds_option(content: str) -> Command:
     return click.option(
         "--thresholds",
         type=PATH,
@@ -56,21 +54,17 @@ _K_OPTION = click.option(
     type=Whole(1, _MOST_ROUNDS),
     help="How many rounds in a row must be low.  [default: 2]",
 )
-_SEMANTIC_OPTION = click.option(
-    "--semantic", is_flag=True, help="Compare meanings too (level L2); needs the extra 'semantic'."
+_SEMANTIC_OPTION = flag(
+    "--semantic", "Compare meanings too (level L2); needs the extra 'semantic'."
 )
-_OBSERVE_OPTION = click.option(
-    "--observe", is_flag=True, help="Also print structural agreement, and how firm the signal is."
-)
+_OBSERVE_OPTION = flag("--observe", "Also print structural agreement, and how firm the signal is.")
 _FILE = click.argument("file", type=PATH, metavar="FILE")
 
 
-def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def meter_options(command: Command) -> Command:
     """Add the options that tune the meter: --k, --semantic and --thresholds."""
     thresholds_option = _thresholds_option("k, thresholds and words")
-    for option in (thresholds_option, _SEMANTIC_OPTION, _K_OPTION):
-        command = option(command)
-    return command
+    return _K_OPTION(_SEMANTIC_OPTION(thresholds_option(command)))
 
 
 class Metered(NamedTuple):
@@ -82,9 +76,15 @@ class Metered(NamedTuple):
         result: what the meter says.
     """
 
-    tuning: dict[str, Any]
+    tuning: PlainData
     transcript: Any
     result: Any
+
+    def observations(self, agents: tuple[str, str] | None = None) -> PlainData:
+        """Return what else is observed of the transcript, and of two agents in it."""
+        from scoring.meters.dr.observations import observations
+
+        return observations(self.transcript, self.result, agents, **self.tuning)
 
 
 def _meter(
@@ -99,7 +99,7 @@ def _meter(
     from scoring.meters.dr.profile import tuning_from
 
     profile, words = tuning_from(_tuning_tables(settings, thresholds))
-    tuning: dict[str, Any] = {
+    tuning: PlainData = {
         "profile": replace(profile, k=k or profile.k),
         "words": words,
         "embed": open_embedder(cache_dir_of(settings)) if semantic else None,
@@ -141,14 +141,10 @@ def score(
 
     The file - is standard input.
     """
-    from scoring.meters.dr.observations import observations
-
     metered = _meter(file, settings, **tuning)
     value = metered.result.payload()
     if observe or agents:
-        value["observations"] = observations(
-            metered.transcript, metered.result, agents, **metered.tuning
-        )
+        value["observations"] = metered.observations(agents)
     write_json(value)
 
 
@@ -156,11 +152,7 @@ def score(
 @_FILE
 @meter_options
 @_OBSERVE_OPTION
-@click.option(
-    "--exit-code",
-    is_flag=True,
-    help="Exit with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.",
-)
+@flag("--exit-code", "Exit with 0 to ship, 10 to ask, 11 to continue, 12 to escalate.")
 @settings_options(*METER_SETTINGS)
 def stop(
     file: Path,
@@ -174,13 +166,12 @@ def stop(
     There are three reasons. The exit status is 0 whatever the answer is, unless --exit-code asks
     for one status for each answer.
     """
-    from scoring.meters.dr.observations import observations
     from scoring.views.meter_pages import advice_view
 
     metered = _meter(file, settings, **tuning)
     advice = metered.result.advice(metered.transcript)
     if observe:
-        advice["observations"] = observations(metered.transcript, metered.result, **metered.tuning)
+        advice["observations"] = metered.observations()
 
     reply(settings.json, advice, advice_view(advice))
     return EXIT_STATUS[metered.result.signal] if exit_code else 0
@@ -296,7 +287,7 @@ def judge(
 @command.command("save", epilog="Example:  da-score dr save 7 deliberation.json")
 @click.argument("iteration", metavar="N", type=Whole(0, 10**9))
 @_FILE
-@click.option("--force", is_flag=True, help="Replace the transcript that the iteration has.")
+@flag("--force", "Replace the transcript that the iteration has.")
 @settings_options(*LOG_OPTIONS)
 def save(
     iteration: int,
@@ -313,14 +304,10 @@ def save(
     path = save_deliberation(
         settings.iter_log_dir, iteration, *read_given(file, _TRANSCRIPT_OR_TEXT), force
     )
-    if not _may_have_entry(settings.iter_log_dir, iteration):
+    places_of_entry = (f"iter-{iteration}.yaml", ARCHIVE_NAME)
+    if not any((settings.iter_log_dir / name).exists() for name in places_of_entry):
         warn(f"{settings.iter_log_dir}: has no entry for iteration {iteration} yet")
     _report_saved(path, settings)
-
-
-def _may_have_entry(log_dir: Path, iteration: int) -> bool:
-    """Return whether an iteration has an entry, or may have one in the archive."""
-    return (log_dir / f"iter-{iteration}.yaml").exists() or (log_dir / "historical.yaml").exists()
 
 
 def _report_saved(path: Path, settings: Settings) -> None:
@@ -328,7 +315,7 @@ def _report_saved(path: Path, settings: Settings) -> None:
 
 
 @command.command("schema", epilog="Example:  da-score dr schema > transcript.schema.json")
-@click.option("--lines", is_flag=True, help="Print the schema of a line of JSONL instead.")
+@flag("--lines", "Print the schema of a line of JSONL instead.")
 @settings_options()
 def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema is JSON in any case
     """Print the JSON Schema of a transcript."""
@@ -348,7 +335,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
     show_default="1 and 2",
     help="How many rounds in a row must be low; give it again to compare several.",
 )
-@click.option("--no-semantic", is_flag=True, help="Leave out level L2 even if its model is here.")
+@flag("--no-semantic", "Leave out level L2 even if its model is here.")
 @_thresholds_option("thresholds and words")
 @settings_options(*METER_SETTINGS)
 def calibrate(
@@ -385,31 +372,15 @@ def calibrate(
     elif not semantic.is_installed():
         why_no_semantic = semantic.NOT_INSTALLED
 
+    distinct_ks = dict.fromkeys(ks)
+    meter_settings = [meter.Setting(k, semantic=False) for k in distinct_ks]
     embed = None
     if not why_no_semantic:
         embed = semantic.open_embedder(cache_dir_of(settings))
-
-    meter_settings = _meter_settings(ks, with_semantic=embed is not None)
-    result = meter.calibrate(
-        collection.labelled,
-        meter_settings,
-        embed,
-        profile,
-        words,
-    )
+        meter_settings += [meter.Setting(k, semantic=True) for k in distinct_ks]
+    result = meter.calibrate(collection.labelled, meter_settings, embed, profile, words)
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
     lines = calibration_lines(directory, collection, result, why_no_semantic)
     reply(settings.json, value, map(Line, lines))
     return 1 if collection.broken else None
-
-
-def _meter_settings(ks: tuple[int, ...], with_semantic: bool) -> "list[Setting]":
-    from scoring.meters.dr.calibrate import Setting
-
-    levels = [False, True] if with_semantic else [False]
-    meter_settings = []
-    for semantic in levels:
-        for k in dict.fromkeys(ks):
-            meter_settings.append(Setting(k, semantic))
-    return meter_settings

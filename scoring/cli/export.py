@@ -11,6 +11,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
+    flag,
     selection_options,
     shared_options,
 )
@@ -53,8 +54,8 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
     "output, for one table]",
 )
 @selection_options
-@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
-@click.option("--describe", is_flag=True, help="Say what the columns mean, and export nothing.")
+@flag("--recompute", "Take no score from a sidecar.")
+@flag("--describe", "Say what the columns mean, and export nothing.")
 def command(
     form: str,
     tables: str | None,

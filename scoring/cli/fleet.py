@@ -12,12 +12,13 @@ import click
 
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
 from scoring.cli.group import loudness_options
-from scoring.cli.options import PATH, Whole, json_before_command
+from scoring.cli.options import PATH, Whole, flag, json_before_command
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
+from scoring.frozen import PlainData
 from scoring.text import counted, printable
-from scoring.views.table import Block, Column, Line, Table, pairs
+from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
 
 if TYPE_CHECKING:  # help needs none of them
     from scoring.fleet.coordinator import FleetEvent
@@ -31,13 +32,7 @@ _FAILURE_COLUMNS = (
     Column("TIMES", width=5),
     Column("REASON", width=0, prose=True),
 )
-_STATUS_COLUMNS = (
-    Column("RUBRIC"),
-    Column("REPOSITORIES"),
-    Column("ITERATIONS"),
-    Column("BROKEN ENTRIES"),
-    Column("FAILED"),
-)
+_STATUS_COLUMNS = columns_of("RUBRIC", "REPOSITORIES", "ITERATIONS", "BROKEN ENTRIES", "FAILED")
 
 
 def _json_option(command: Any) -> Any:
@@ -67,7 +62,7 @@ def _json_option(command: Any) -> Any:
     help="How many processes to start on this machine.  [one per core]",
 )
 @click.option("--rubric", metavar="VERSION|FILE", help="Use this rubric, not that of the file.")
-@click.option("--force", is_flag=True, help="Score what did not change too.")
+@flag("--force", "Score what did not change too.")
 @_json_option
 def run(
     fleet: Path,
@@ -127,7 +122,7 @@ def command() -> None:
     """
 
 
-def _report_page(report: "FleetReport") -> Iterator[Block]:
+def _report_page(report: "FleetReport") -> Page:
     yield Line()
     yield Line(f"Fleet — rubric {report.rubric}", "bold")
     yield Line()
@@ -145,7 +140,7 @@ def _report_page(report: "FleetReport") -> Iterator[Block]:
     yield from _failures(report.failed)
 
 
-def _failures(failed: "Sequence[Failed | RepositoryState]") -> Iterator[Block]:
+def _failures(failed: "Sequence[Failed | RepositoryState]") -> Page:
     if not failed:
         return
 
@@ -198,7 +193,7 @@ def status(place: str, as_json: bool) -> None:
     did so.
     """
     dataset = open_dataset(place)
-    rubrics: list[dict[str, Any]] = []
+    rubrics: list[PlainData] = []
     rows = []
     failed: list[RepositoryState] = []
 
@@ -217,7 +212,7 @@ def status(place: str, as_json: bool) -> None:
 
 def _status_under(
     rubric: str, states: "Sequence[RepositoryState]", failed: "Sequence[RepositoryState]"
-) -> dict[str, Any]:
+) -> PlainData:
     scored = [state for state in states if state.scored]
     failures = []
     for state in failed:
@@ -299,7 +294,7 @@ def _event_printer(as_json: bool) -> "contextlib.AbstractContextManager[Say]":
 
 
 def _print_json_event(event: "FleetEvent", _: "FleetReport") -> None:
-    value: dict[str, Any] = {"event": event.kind, "time": round(time.time(), 3)}
+    value: PlainData = {"event": event.kind, "time": round(time.time(), 3)}
     if event.repository:
         value["repository"] = event.repository
     write_json(value | event.more, indent=None)

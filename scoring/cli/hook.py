@@ -11,6 +11,7 @@ from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_opt
 from scoring.cli.output import reply, warn
 from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
+from scoring.frozen import PlainData
 from scoring.jobs import hook_install
 from scoring.jobs.write_beside import (
     CLASSES,
@@ -56,7 +57,7 @@ def _place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @command.command("install", epilog="Example:  da-score hook install --harness codex --scope user")
 @_place_options
 @shared_options("repo-dir")
-def install(harness: str, scope: str, options: dict[str, Any]) -> None:
+def install(harness: str, scope: str, options: PlainData) -> None:
     """Run close-task whenever the agent stops.
 
     Keeps everything else in the settings file, and a copy of the file. Into settings that git
@@ -86,7 +87,7 @@ def install(harness: str, scope: str, options: dict[str, Any]) -> None:
 )
 @_place_options
 @shared_options("repo-dir")
-def uninstall(harness: str, scope: str, options: dict[str, Any]) -> None:
+def uninstall(harness: str, scope: str, options: PlainData) -> None:
     """Take the hook out of the settings file, with everything that installing it added."""
     settings = resolve_settings(options)
     paths = _settings_files_of(harness, scope, settings, options)
@@ -100,7 +101,7 @@ def _settings_files_of(
     harness: str,
     scope: str,
     settings: Settings,
-    options: dict[str, Any],
+    options: PlainData,
 ) -> list[Path]:
     """Return the settings files of a harness that may hold the hook.
 

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, rules_of
 from scoring.files import make_folder, write_atomically
+from scoring.frozen import PlainData
 from scoring.jobs.derive import Derivation, derive
 from scoring.jobs.hook_install import (
     HOOKS,
@@ -91,7 +92,7 @@ class Setup(NamedTuple):
     "--yes", is_flag=True, help="Do everything that is offered, without asking; for scripts."
 )
 def command(
-    options: dict[str, Any],
+    options: PlainData,
     force: bool,
     only_print: bool,
     no_hook: bool,
@@ -133,7 +134,7 @@ def command(
         _print_lines(setup, examination)
 
 
-def _has_derive_setting(options: dict[str, Any]) -> bool:
+def _has_derive_setting(options: PlainData) -> bool:
     """Return whether the settings file has the hook derive entries, which a new file then keeps."""
     with contextlib.suppress(SettingsError):  # a file that cannot be used says nothing
         return settings_of_whole_repository(options).derive
@@ -151,7 +152,7 @@ def _examine_under_newest_rubric(settings: Settings) -> tuple[Settings, Examinat
 def _set_up(
     settings: Settings,
     examination: Examination,
-    options: dict[str, Any],
+    options: PlainData,
     offers: Offers,
     force: bool,
     no_hook: bool,
@@ -299,7 +300,7 @@ def _ignore_agents_folder(examination: Examination) -> Path | None:
 
 
 def _print_json(setup: Setup) -> None:
-    value: dict[str, Any] = {"path": str(setup.settings_file), "rubric": setup.settings.rubric}
+    value: PlainData = {"path": str(setup.settings_file), "rubric": setup.settings.rubric}
     if setup.derivation:
         value["derived"] = setup.derivation.as_dict()
     if setup.hook_files:

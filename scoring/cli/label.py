@@ -37,6 +37,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_text
 from scoring.evidence.labels import HALLUCINATIONS, SCOPES, Judgement, label_facts
 from scoring.examine import ExaminedIteration
+from scoring.frozen import PlainData
 from scoring.jobs.label_file import NewLabel, add_labels
 from scoring.log.load import load_iteration_log, no_such_entry
 from scoring.log.selection import Selection
@@ -193,7 +194,7 @@ def _complain_about(faults: list[str], file: Path) -> None:
 def list_(settings: Settings, selection: Selection) -> None:
     """List the labels of the log."""
     labels = labelled.labels_of(settings.iter_log_dir, _iterations(settings, selection), warn)
-    rows: list[dict[str, Any]] = []
+    rows: list[PlainData] = []
     for iteration, of_iteration in labels.items():
         rows += labelled.label_rows(iteration, of_iteration)
     reply(settings.json, rows, labelled.list_page(rows))
@@ -277,11 +278,11 @@ def _is_interactive() -> bool:
     return on_terminal() and sys.stdin is not None and sys.stdin.isatty()
 
 
-def _has_no_answer(answers: dict[str, Any]) -> bool:
+def _has_no_answer(answers: PlainData) -> bool:
     return all(value is None for value in answers.values())
 
 
-def _ask(iteration: int, actor: str, settings: Settings) -> dict[str, Any]:
+def _ask(iteration: int, actor: str, settings: Settings) -> PlainData:
     """Show an iteration, ask about it, and return the answers.
 
     The answer to a skipped question is None.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from scoring.cli.options import EVIDENCE_OPTIONS, settings_options
+from scoring.cli.options import EVIDENCE_OPTIONS, flag, settings_options
 from scoring.cli.output import WARNINGS, reply
 from scoring.cli.reading import sources
 from scoring.evidence.rules import ATTRIBUTED
@@ -15,7 +15,7 @@ from scoring.text import counted, printable
 
 @click.command("lint", epilog="Example:  da-score log lint --json")
 @settings_options(*EVIDENCE_OPTIONS)
-@click.option("--strict", is_flag=True, help="Also report keys that only dot-agents knows.")
+@flag("--strict", "Also report keys that only dot-agents knows.")
 def command(settings: Settings, strict: bool) -> int | None:
     """Check the entries of a log, each by itself and all together.
 

@@ -1,7 +1,6 @@
 """``da-score log signals``: the signals of every iteration, as JSON."""
 
 from dataclasses import asdict
-from typing import Any
 
 import click
 
@@ -9,6 +8,7 @@ from rubric import find_rubric
 from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
 from scoring.cli.output import write_json
 from scoring.cli.reading import report_broken_entries, sources_by_rules
+from scoring.frozen import PlainData
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings
 from scoring.score import score_log_under
@@ -36,8 +36,8 @@ def command(settings: Settings, selection: Selection) -> None:
     write_json(rows)
 
 
-def _row_of(iteration: ScoredIteration) -> dict[str, Any]:
-    row: dict[str, Any] = iteration.signals.as_dict()
+def _row_of(iteration: ScoredIteration) -> PlainData:
+    row: PlainData = iteration.signals.as_dict()
     row["bounds"] = asdict(iteration.score.bounds)
     row["coverage"] = asdict(iteration.score.coverage)
     return row

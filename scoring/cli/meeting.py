@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.default_command import GroupWithDefault
-from scoring.cli.options import PATH, Number, Whole, settings_options
+from scoring.cli.options import PATH, Number, Whole, flag, settings_options
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings, cache_dir_of
@@ -32,11 +32,7 @@ _CONFIG_OPTION = click.option(
 @click.command("score", epilog="Example:  da-score meeting score rounds.jsonl --json")
 @_FILE
 @_CONFIG_OPTION
-@click.option(
-    "--semantic",
-    is_flag=True,
-    help="Also compare messages by meaning; needs the extra 'semantic'.",
-)
+@flag("--semantic", "Also compare messages by meaning; needs the extra 'semantic'.")
 @settings_options()
 def score(
     file: str,
@@ -133,9 +129,7 @@ def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
     help="How many seconds one answer may take.",
 )
 @click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")
-@click.option(
-    "--example", is_flag=True, help="Let scripted experts and a scripted judge show how it goes."
-)
+@flag("--example", "Let scripted experts and a scripted judge show how it goes.")
 @click.option(
     "--answer",
     type=click.Choice(["yes", "no", "park", "end"]),

@@ -4,12 +4,13 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
 from scoring.cli.group import loudness_options
 from scoring.errors import SettingsError
+from scoring.frozen import PlainData
 from scoring.log.selection import Selection
 from scoring.log.setting_rows import COUNT, SETTINGS, SettingRow
 from scoring.log.setting_rows import PATH as SETTING_PATH
@@ -65,8 +66,16 @@ class Whole(click.IntRange):
 SHARE = Number(0, 1)
 PATH = click.Path(path_type=Path)
 
+Command: TypeAlias = Callable[..., Any]
+"""The function of a command, which options decorate."""
 
-def _option_of_setting(setting: SettingRow) -> dict[str, Any]:
+
+def flag(name: str, summary: str) -> Callable[[Command], Command]:
+    """Return the decorator of an option without a value, which a command gets as a boolean."""
+    return click.option(name, is_flag=True, help=summary)
+
+
+def _option_of_setting(setting: SettingRow) -> PlainData:
     """Return how ``click.option`` declares the option of a setting."""
     if setting.kind == FLAG:
         return {"is_flag": True, "default": None, "help": setting.help}
@@ -87,7 +96,7 @@ def _option_of_setting(setting: SettingRow) -> dict[str, Any]:
 
 _SETTING_OPTIONS = {name: _option_of_setting(setting) for name, setting in SETTINGS.items()}
 
-_SELECTION_OPTIONS: dict[str, dict[str, Any]] = {
+_SELECTION_OPTIONS: dict[str, PlainData] = {
     "last": {"type": Whole(1), "metavar": "K", "help": "Only the K newest iterations."},
     "since": {"metavar": "DAYS", "help": "Only iterations from the first of these days on."},
     "task": {
@@ -97,7 +106,7 @@ _SELECTION_OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def shared_options(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that gives a command ``--json``, ``-q``, ``-v`` and shared options.
 
     Args:
@@ -109,7 +118,7 @@ def shared_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         SettingsError: when the command runs, if ``--repo-dir`` is not a folder.
     """
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_options(**arguments: Any) -> Any:
             options = {name: arguments.pop(name.replace("-", "_")) for name in (*names, "json")}
@@ -143,13 +152,13 @@ def json_before_command() -> bool:
     return bool(of_program.get("json"))
 
 
-def settings_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def settings_options(*names: str) -> Callable[[Command], Command]:
     """Return a decorator like :func:`shared_options`, for a command that gets ``settings``."""
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Command) -> Command:
         @shared_options(*names)
         @functools.wraps(command)
-        def with_settings(options: dict[str, Any], **arguments: Any) -> Any:
+        def with_settings(options: PlainData, **arguments: Any) -> Any:
             return command(settings=prepared_settings(options), **arguments)
 
         return with_settings
@@ -173,7 +182,7 @@ def prepared_settings(options: Mapping[str, Any], files: bool = True) -> Setting
     return settings
 
 
-def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def selection_options(command: Command) -> Command:
     """Add the options that choose iterations, which the command gets as its ``selection``."""
 
     @functools.wraps(command)

@@ -16,6 +16,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
+    flag,
     selection_options,
     shared_options,
 )
@@ -23,11 +24,12 @@ from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of_logs
 from scoring.errors import OptionError
 from scoring.files import read_file
+from scoring.frozen import PlainData
 from scoring.log.selection import Selection
 from scoring.text import csv_field, printable
 from scoring.views.formats import csv_line, require
 from scoring.views.sql import Answer, answered, ask, database, named_in
-from scoring.views.table import Column, Table
+from scoring.views.table import Table, columns_of
 
 if TYPE_CHECKING:  # help does not need it
     from scoring.fleet.dataset import DataSet
@@ -40,7 +42,7 @@ if TYPE_CHECKING:  # help does not need it
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @selection_options
-@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+@flag("--recompute", "Take no score from a sidecar.")
 @click.option(
     "--fleet",
     metavar="URL",
@@ -49,7 +51,7 @@ if TYPE_CHECKING:  # help does not need it
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(
     sql: str,
-    options: dict[str, Any],
+    options: PlainData,
     fleet: str | None,
     as_csv: bool,
     **which: Any,
@@ -94,7 +96,7 @@ def _statement(argument: str) -> str:
     return statement
 
 
-def _refuse_logs_with_fleet(which: dict[str, Any]) -> None:
+def _refuse_logs_with_fleet(which: PlainData) -> None:
     if which["roots"]:
         raise click.UsageError("--fleet asks a data set, and ROOT names logs; give one.")
     if which["selection"] != Selection():
@@ -170,7 +172,7 @@ def _csv_text(value: Any) -> str:
 
 
 def _print_table(answer: Answer) -> None:
-    columns = [Column(printable(name)) for name in answer.columns]
+    columns = columns_of(*map(printable, answer.columns))
     rows = [[_cell_text(value) for value in row] for row in answer.rows]
     show([Table(columns, rows, records=True)])
 

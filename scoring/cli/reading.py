@@ -15,7 +15,6 @@ from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
 from scoring.evidence.rules import (
     ATTRIBUTED,
-    RULES,
     EvidenceRules,
     Options,
     Sources,
@@ -211,17 +210,17 @@ def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str,
     Warns of settings without effect only where all rubrics have the same rules: otherwise a
     setting that some of them ignore still affects the others.
     """
-    names = {rubric.evidence for rubric in rubrics}
-    warn_of_settings = warn if len(names) == 1 else silent
+    rules_by_name = {rubric.evidence: rules_of(rubric) for rubric in rubrics}
+    if len(rules_by_name) == 1:
+        (rules,) = rules_by_name.values()
+        for text in settings_without_effect(settings, rules):
+            warn(text)
 
-    by_rules = {}
-    for name in names:
-        options = library_options(settings, RULES[name], warn_of_settings)
-        options["warn"] = warn
-        by_rules[name] = Sources.under(
-            RULES[name], settings.repo_dir, settings.transcript_dirs, options
-        )
-    return by_rules
+    options: Options = {**options_of(settings), "warn": warn}
+    return {
+        name: Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options)
+        for name, rules in rules_by_name.items()
+    }
 
 
 def library_options(
@@ -258,21 +257,24 @@ def report_broken_entries(*errors: str | LogError) -> None:
 
     The command exits with status 1 after that.
     """
-    reported: dict[str, None] = click.get_current_context().meta.setdefault(BROKEN_ENTRIES, {})
     for text in map(str, errors):
-        if text not in reported:
-            reported[text] = None
+        if _is_new(text, BROKEN_ENTRIES):
             complain(text)
+
+
+def _is_new(text: str, key: str) -> bool:
+    """Return whether a message is new to this command, and note it under a key of its context."""
+    known: dict[str, None] = click.get_current_context().meta.setdefault(key, {})
+    is_new = text not in known
+    known[text] = None
+    return is_new
 
 
 def warn_of_broken_entry(error: LogError) -> None:
     """Warn once that an entry is left out, for a command that can answer without entries."""
-    meta = click.get_current_context().meta
-    warned: dict[str, None] = meta.setdefault(_WARNED_ENTRIES, {})
-    text = str(error)
-    if text not in warned and text not in meta.get(BROKEN_ENTRIES, {}):
-        warned[text] = None
-        warn(f"{text}; it is left out")
+    reported = click.get_current_context().meta.get(BROKEN_ENTRIES, {})
+    if str(error) not in reported and _is_new(str(error), _WARNED_ENTRIES):
+        warn(f"{error}; it is left out")
 
 
 def exit_if_broken(log_dir: Path, iteration: int) -> None:
@@ -303,19 +305,29 @@ def log_view(
         outcomes: whether it also says what became of the work.
         lenient: whether to warn of broken entries and go on, whatever the rubric asks.
     """
+    rubric = find_rubric(settings.rubric)
+    return _view(
+        settings,
+        rubric,
+        warn,
+        recompute=recompute,
+        selection=selection,
+        broken=warn_of_broken_entry if lenient else report_broken_entries,
+        lenient=lenient,
+        outcomes=outcome_rules(settings) if outcomes else None,
+    )
+
+
+def _view(settings: Settings, rubric: Rubric, warn: Warn, **more: Any) -> "LogView":
     from scoring.examine import LogView
 
     return LogView(
         settings.iter_log_dir,
         settings.repo_dir,
         settings.transcript_dirs,
-        find_rubric(settings.rubric),
-        recompute=recompute,
-        selection=selection,
-        options=library_options(settings),
-        broken=warn_of_broken_entry if lenient else report_broken_entries,
-        lenient=lenient,
-        outcomes=outcome_rules(settings) if outcomes else None,
+        rubric,
+        options=library_options(settings, rules_of(rubric), warn),
+        **more,
     )
 
 
@@ -327,17 +339,8 @@ def silent_view(settings: Settings, version: str, selection: Selection) -> "LogV
         version: the released rubric of the view; that of the settings if this is not one.
         selection: which iterations the view shows.
     """
-    from scoring.examine import LogView
-
     rubric = rubric_behind(version, settings.rubric)
-    return LogView(
-        settings.iter_log_dir,
-        settings.repo_dir,
-        settings.transcript_dirs,
-        rubric,
-        selection=selection,
-        options=library_options(settings, RULES[rubric.evidence], silent),
-    )
+    return _view(settings, rubric, silent, selection=selection)
 
 
 def rows_of_logs(
@@ -387,23 +390,21 @@ def meaning_key(settings: Settings, version: str) -> tuple[object, ...]:
 
 
 def meaning_of(
-    settings: Settings, version: str, scores: "Iterable[tuple[PersistedScore, IterationFacts]]"
+    settings: Settings,
+    version: str,
+    scores: "Iterable[tuple[PersistedScore, IterationFacts]] | None" = None,
 ) -> "Meaning":
     """Return whether scores are known to predict what becomes of the work.
 
     Args:
         settings: the settings of the command.
         version: the version of the rubric that scored.
-        scores: the scores, each with the facts of its iteration.
+        scores: the scores, each with the facts of its iteration; None takes what was last found
+            of the log, for a score that is newer than that.
     """
     from scoring.sidecars.meaning import kept_meaning, score_mark
 
-    marks = [score_mark(score, facts) for score, facts in scores]
+    marks = None
+    if scores is not None:
+        marks = [score_mark(score, facts) for score, facts in scores]
     return kept_meaning(cache_dir_of(settings), meaning_key(settings, version), marks)
-
-
-def meaning_of_log(settings: Settings, version: str) -> "Meaning":
-    """Return what was last found of the scores of a log, for a score that is newer than that."""
-    from scoring.sidecars.meaning import kept_meaning
-
-    return kept_meaning(cache_dir_of(settings), meaning_key(settings, version))

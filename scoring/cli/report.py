@@ -11,6 +11,7 @@ from scoring.cli.options import (
     OUTCOME_OPTIONS,
     PATH,
     SCORING_OPTIONS,
+    flag,
     selection_options,
     settings_options,
 )
@@ -54,8 +55,8 @@ _STANDARD_OUTPUT = Path("-")
     metavar="URL",
     help="Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.",
 )
-@click.option("--terminal", is_flag=True, help="Show the essentials here, and write no page.")
-@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+@flag("--terminal", "Show the essentials here, and write no page.")
+@flag("--recompute", "Take no score from a sidecar.")
 def command(
     settings: Settings,
     out: Path,

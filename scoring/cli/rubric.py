@@ -1,10 +1,10 @@
 """``da-score rubric``: list, show, validate and compare rubrics."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -20,6 +20,7 @@ from rubric import (
 from scoring.cli.options import (
     EVIDENCE_OPTIONS,
     PATH,
+    flag,
     prepared_settings,
     settings_options,
     shared_options,
@@ -27,12 +28,13 @@ from scoring.cli.options import (
 from scoring.cli.output import reply
 from scoring.cli.reading import report_broken_entries, sources_by_rules
 from scoring.errors import InputError
+from scoring.frozen import PlainData
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.score import score_log_under
 from scoring.text import printable
 from scoring.views.compare import LogDiff, diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
+from scoring.views.table import Cell, Column, Line, Page, Table, TableRow
 
 _LIST_COLUMNS = (Column("", "version", 8), Column("", "signals"), Column("", "default"))
 _SIGNAL_COLUMNS = (
@@ -87,7 +89,7 @@ def show(rubric: str | None, settings: Settings) -> None:
     reply(settings.json, asdict(chosen), _rubric_page(chosen))
 
 
-def _rubric_page(rubric: Rubric) -> Iterator[Block]:
+def _rubric_page(rubric: Rubric) -> Page:
     yield Line(f"Rubric {rubric.version}   {rubric.combination}", "bold")
     yield Line()
 
@@ -140,11 +142,11 @@ class _ComparedLog(NamedTuple):
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @shared_options(*EVIDENCE_OPTIONS)
-@click.option("--no-log", is_flag=True, help="Compare the rubrics alone, even if there is a log.")
+@flag("--no-log", "Compare the rubrics alone, even if there is a log.")
 def diff(
     a: str,
     b: str,
-    options: dict[str, Any],
+    options: PlainData,
     no_log: bool,
 ) -> None:
     """Compare two rubrics, released versions or files, and a log's scores under both.
@@ -171,7 +173,7 @@ def diff(
     )
 
 
-def _has_log(settings: Settings, options: dict[str, Any]) -> bool:
+def _has_log(settings: Settings, options: PlainData) -> bool:
     """Return whether there is a log, or one was named, which must then exist."""
     is_default_place = settings.iter_log_dir == settings.repo_dir / DEFAULT_LOG_DIR
     if options["iter-log-dir"] is not None or not is_default_place:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from rubric import find_rubric
 from rubric.model import FULL_TEXT
-from scoring.cli.options import SCORING_OPTIONS, selection_options, settings_options
+from scoring.cli.options import SCORING_OPTIONS, flag, selection_options, settings_options
 from scoring.cli.output import on_terminal, progress, put_item, say, show, write_json_around
 from scoring.cli.reading import (
     log_view,
@@ -40,8 +40,8 @@ _MEMORY_FOR_JSON = 8 << 20
 @click.option(
     "--all", "every", is_flag=True, help="Show every iteration on a terminal, not only the last 20."
 )
-@click.option("--sessions", is_flag=True, help="Show the sessions even if there are 20 or more.")
-@click.option("--no-write", is_flag=True, help="Print the scores and write no sidecar.")
+@flag("--sessions", "Show the sessions even if there are 20 or more.")
+@flag("--no-write", "Print the scores and write no sidecar.")
 def command(
     settings: Settings,
     selection: Selection,

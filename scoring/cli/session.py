@@ -30,7 +30,7 @@ from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
 from scoring.views.landing_text import landings_text
 from scoring.views.session_pages import session_page, session_payload
-from scoring.views.table import AnyCell, named_cells
+from scoring.views.table import Cells, named_cells
 
 _MOST_SESSIONS_NAMED = 5
 """How many session ids a message lists."""
@@ -165,7 +165,7 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
 
     spending = None
     became = ""
-    names: dict[int, tuple[AnyCell, ...]] = {}
+    names: dict[int, Cells] = {}
     meaning = NOT_MEASURED
     if shown.examined is not None:
         spending = together(each.spending for each in shown.examined)
@@ -199,7 +199,7 @@ def _warn_of_states(shown: SessionToShow) -> None:
         warn(f"session {shown.session.session_id}: {'; '.join(texts)}")
 
 
-def _name_of(examined: ExaminedIteration) -> tuple[AnyCell, ...]:
+def _name_of(examined: ExaminedIteration) -> Cells:
     """Return the cells that name an iteration in a table."""
     record = examined.record
     sha = examined.facts.landing.sha

@@ -1,7 +1,6 @@
 """``da-score validate``: whether the scores mean anything here."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -10,6 +9,7 @@ from rubric import find_rubric
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
 from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import meaning_key, outcome_rules, report_broken_entries, sources_by_rules
+from scoring.frozen import PlainData
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.cases import OUTCOMES, OutcomeName, log_cases
 from scoring.outcomes.validity import Validity, gain_over, validity
@@ -89,7 +89,7 @@ def _keep_verdicts(
         keep_meaning(cache_dir_of(settings), about, marks, result.verdict)
 
 
-def _print_json(results: Sequence[Validity], gains: Sequence[dict[str, Any]]) -> None:
+def _print_json(results: Sequence[Validity], gains: Sequence[PlainData]) -> None:
     values = [result.as_dict() for result in results]
     for value, gain in zip(values[1:], gains, strict=True):
         value["against"] = {"rubric": results[0].rubric, **gain}
@@ -97,7 +97,7 @@ def _print_json(results: Sequence[Validity], gains: Sequence[dict[str, Any]]) ->
     write_json(values[0] if len(values) == 1 else values)
 
 
-def _print_pages(results: Sequence[Validity], gains: Sequence[dict[str, Any]]) -> None:
+def _print_pages(results: Sequence[Validity], gains: Sequence[PlainData]) -> None:
     gains_over_first = [None, *gains]
     for result, gain in zip(results, gains_over_first, strict=True):
         show([*validity_page(result), *gain_lines(results[0].rubric, gain)])

@@ -3,7 +3,7 @@
 import click
 
 from rubric import find_rubric
-from scoring.cli.options import SCORING_OPTIONS, Number, Whole, settings_options
+from scoring.cli.options import SCORING_OPTIONS, Number, Whole, flag, settings_options
 from scoring.cli.output import WARNINGS, reply, warn
 from scoring.cli.reading import sources
 from scoring.errors import DaScoreError, LogError
@@ -36,7 +36,7 @@ _TASK_WIDTH = 60
     help="How long to wait between two looks at the log.",
 )
 @click.option("--write", "writes", is_flag=True, help="Write the sidecars of what is scored.")
-@click.option("--once", is_flag=True, help="Look once, then end.")
+@flag("--once", "Look once, then end.")
 def command(
     settings: Settings,
     last: int,

@@ -16,6 +16,7 @@ from scoring.evidence.harnesses.fields import items_in, value_of
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.facts import TranscriptPlaces
 from scoring.files import read_file
+from scoring.frozen import PlainData
 from scoring.meters.dr.extraction import FROM_TEXT, sentences_of
 from scoring.meters.dr.novelty import new_by_words, normalize
 from scoring.meters.dr.profile import DEFAULT
@@ -115,7 +116,7 @@ def _is_same_prompt(first: str, second: str) -> bool:
     return not is_new
 
 
-def transcript_from(answers: list[SubAgentAnswer], session: str) -> dict[str, Any]:
+def transcript_from(answers: list[SubAgentAnswer], session: str) -> PlainData:
     """Return the DR transcript of a deliberation.
 
     Each answer is a round; rules cut its claims out of the text.
@@ -136,7 +137,7 @@ def transcript_from(answers: list[SubAgentAnswer], session: str) -> dict[str, An
 
 def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
     """Yield the answers of sub-agents in their order, each once."""
-    open_calls: dict[str, dict[str, Any]] = {}
+    open_calls: dict[str, PlainData] = {}
     for line in data.split(b"\n"):
         for block in _blocks(line):
             if block.get("type") == "tool_use":
@@ -150,7 +151,7 @@ def _answers(data: bytes) -> Iterator[SubAgentAnswer]:
                     yield answer
 
 
-def _answer_to(arguments: dict[str, Any], block: dict[str, Any]) -> SubAgentAnswer | None:
+def _answer_to(arguments: PlainData, block: PlainData) -> SubAgentAnswer | None:
     """Return what a sub-agent answered, or None where the call asked nothing, or goes on."""
     text = _text_of(block.get("content"))
     prompt = arguments.get("prompt")
@@ -161,7 +162,7 @@ def _answer_to(arguments: dict[str, Any], block: dict[str, Any]) -> SubAgentAnsw
     return SubAgentAnswer(str(arguments.get("subagent_type") or "agent"), prompt, text)
 
 
-def _blocks(line: bytes) -> list[dict[str, Any]]:
+def _blocks(line: bytes) -> list[PlainData]:
     """Return the blocks of a message that may be calls and results."""
     if b'"tool_use"' not in line and b'"tool_result"' not in line:
         return []

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from scoring.evidence.harnesses.fields import member, text_in, value_in
 from scoring.files import SIZE_LIMIT
+from scoring.frozen import PlainData
 from scoring.log.model import IterationRecord
 from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, read_fields
@@ -72,11 +73,11 @@ _AGENT: dict[str, Take] = dict.fromkeys(("session_id", "harness", "model"), Read
 _VERIFY: dict[str, Take] = {"passed": Reader.boolean, "phase": Reader.string}
 
 
-def _take_agent(reader: Reader, node: Node) -> dict[str, Any]:
+def _take_agent(reader: Reader, node: Node) -> PlainData:
     return reader.struct(node, _AGENT)
 
 
-def _take_verify(reader: Reader, node: Node) -> dict[str, Any]:
+def _take_verify(reader: Reader, node: Node) -> PlainData:
     return reader.struct(node, _VERIFY)
 
 
@@ -111,7 +112,7 @@ def _eval_run(folder: Path) -> GradedRun | None:
     )
 
 
-def _reward_of_verification(verify: dict[str, Any]) -> float | None:
+def _reward_of_verification(verify: PlainData) -> float | None:
     """Return 1 for a run that passed, and 0 for one that failed in a phase.
 
     Else None.

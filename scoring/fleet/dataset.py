@@ -15,6 +15,7 @@ from scoring.errors import DaScoreError, FleetError, InputError, WriteError
 from scoring.files import exclusive_lock, make_folder
 from scoring.fleet.storage import Storage, one_line, results_at
 from scoring.fleet.tables import FLEET_TABLES, RUBRIC, partitioned_schema, partitions_of
+from scoring.frozen import PlainData
 from scoring.views.formats import require
 
 REPOSITORIES = "repositories"
@@ -82,7 +83,7 @@ class DataSet:
         place = results_at(url, self.storage)
         self._root = place.uri
         self._options = place.options
-        self._tables: dict[str, Any] = {}
+        self._tables: PlainData = {}
         self._counting_versions: dict[str, int] = {}
         with self._errors_of_reading():
             if self._exists(REPOSITORIES):
@@ -229,7 +230,7 @@ class DataSet:
     ) -> None:
         from deltalake import write_deltalake
 
-        mode: dict[str, Any] = {"mode": "append"}
+        mode: PlainData = {"mode": "append"}
         if where:
             mode = {"mode": "overwrite", "predicate": where}
 

@@ -10,6 +10,7 @@ from rubric import RUBRIC_VERSION, is_rubric_file
 from scoring.errors import InputError, SettingsError
 from scoring.files import read_file
 from scoring.fleet.storage import is_url
+from scoring.frozen import PlainData
 from scoring.settings_table import TEXT, Kind, Kinds, ListOf, checked_table, is_whole
 from scoring.text import shown
 
@@ -82,7 +83,7 @@ class FleetConfig:
     results: str
     rubric: str = RUBRIC_VERSION
     sources: tuple[Source, ...] = ()
-    storage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    storage: dict[str, PlainData] = field(default_factory=dict)
     workers: int | None = None
     memory: int = 0
     expanded: int = EXPANDED
@@ -153,7 +154,7 @@ def read_fleet(path: Path) -> FleetConfig:
     return _config_of(data, file)
 
 
-def _config_of(data: dict[str, Any], file: _FleetFile) -> FleetConfig:
+def _config_of(data: PlainData, file: _FleetFile) -> FleetConfig:
     values = checked_table(data, _FLEET_KINDS, file.name, elsewhere={"source", "storage"})
     workers = values.get("workers", {})
     limits = values.get("limits", {})
@@ -231,7 +232,7 @@ def _source_of(table: Any, file: _FleetFile, name: str) -> Source:
     )
 
 
-def _storage_of(table: Any, file: _FleetFile) -> dict[str, dict[str, Any]]:
+def _storage_of(table: Any, file: _FleetFile) -> dict[str, PlainData]:
     protocols = _table(table, file, "storage")
     return {
         protocol: _options_of(options, file, f"storage.{protocol}")
@@ -239,9 +240,9 @@ def _storage_of(table: Any, file: _FleetFile) -> dict[str, dict[str, Any]]:
     }
 
 
-def _options_of(table: Any, file: _FleetFile, name: str) -> dict[str, Any]:
+def _options_of(table: Any, file: _FleetFile, name: str) -> PlainData:
     """Return the options of a file system, which may be nested. Credentials are refused."""
-    options: dict[str, Any] = {}
+    options: PlainData = {}
 
     for key, value in _table(table, file, name).items():
         if isinstance(value, dict):
@@ -262,7 +263,7 @@ def _options_of(table: Any, file: _FleetFile, name: str) -> dict[str, Any]:
     return options
 
 
-def _table(value: Any, file: _FleetFile, name: str) -> dict[str, Any]:
+def _table(value: Any, file: _FleetFile, name: str) -> PlainData:
     if not isinstance(value, dict):
         raise file.error(f"{name} is {shown(value)} where a table belongs")
     return value

@@ -17,6 +17,7 @@ from scoring.fleet import tables as fleet_tables
 from scoring.fleet.dataset import DataSet, RepositoryState, sql_text
 from scoring.fleet.sources import evidence_key
 from scoring.fleet.tables import CLAIMS, ITERATION, KEPT, MONTH, REPOSITORY, RUBRIC, SEEN, WORK
+from scoring.frozen import PlainData
 from scoring.sidecars.stamp import digest_of
 from scoring.signals.table import SIGNALS
 from scoring.signals.values import (
@@ -48,7 +49,7 @@ class Rescored:
     iterations: int
     left_out: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data, as ``fleet rescore --json`` prints it."""
         return {**asdict(self), "left_out": list(self.left_out)}
 
@@ -173,7 +174,7 @@ def _why_not(dataset: DataSet, candidate: str, rubric: Rubric) -> str:
     return f"rubric {candidate}: {', '.join(differences)}"
 
 
-def _key_of_rows(key: dict[str, Any]) -> dict[str, Any]:
+def _key_of_rows(key: PlainData) -> PlainData:
     # How a log is loaded decides which logs have rows, and not what is in them.
     return {name: value for name, value in key.items() if name != "loading"}
 
@@ -225,7 +226,7 @@ def _rescored_month(
     source: str,
     month: str,
     left_out: Collection[str],
-) -> dict[str, Any]:
+) -> PlainData:
     """Return the rows of a month under another rubric, as an Arrow table for each table."""
     import pyarrow as pa
 
@@ -274,7 +275,7 @@ def _tables_of_month(
     source: str,
     month: str,
     left_out: Collection[str],
-) -> dict[str, Any]:
+) -> PlainData:
     """Return the rows of a month under a rubric, of the tables that another rubric keeps."""
     from pyarrow import compute as pc
 
@@ -283,7 +284,7 @@ def _tables_of_month(
         where &= ~pc.field(REPOSITORY).isin(sorted(left_out))
 
     order = [(REPOSITORY, "ascending"), (ITERATION, "ascending")]
-    tables: dict[str, Any] = {}
+    tables: PlainData = {}
     for name in fleet_tables.FLEET_TABLES:
         if name not in ("signals", WORK):
             tables[name] = dataset.rows(name).to_table(filter=where).sort_by(order)

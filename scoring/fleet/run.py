@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from rubric import Rubric, find_rubric
 from scoring.errors import InputError
@@ -23,6 +22,7 @@ from scoring.fleet.sources import (
     repositories,
 )
 from scoring.fleet.tables import FLEET_TABLES, WORK
+from scoring.frozen import PlainData
 from scoring.log.settings import days_of
 from scoring.sidecars.stamp import digest_of
 
@@ -84,7 +84,7 @@ class FleetReport:
             failed = Failed(event.repository, event.more["reason"], event.more["attempts"])
             self.failed.append(failed)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data, as the last event of ``fleet --json`` has it."""
         data = asdict(self)
         data["seconds"] = round(self.seconds, 3)
@@ -196,7 +196,7 @@ def add_results(dataset: DataSet, rubric: Rubric, events: Sequence[FleetEvent]) 
     old_states = dataset.of(rubric.version)
     states = [_state_after(event, rubric, old_states.get(event.repository)) for event in events]
 
-    tables: dict[str, Any] = {}
+    tables: PlainData = {}
     if results:
         for name in FLEET_TABLES:
             parts = [result.tables[name] for result in results]

@@ -22,6 +22,7 @@ from scoring.evidence.scopes import PLANS_DIR
 from scoring.files import expanded, state_of
 from scoring.fleet.fleet_toml import FleetConfig, Source
 from scoring.fleet.storage import Storage, file_system, one_line
+from scoring.frozen import PlainData
 from scoring.log.find import find_logs
 from scoring.log.settings import PYPROJECT_FILE, SETTINGS_FILE, resolve_settings
 from scoring.signals.table import meter_profile
@@ -84,9 +85,9 @@ class Repository:
                 return last.removesuffix(ending)
         return last
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> PlainData:
         """Return what its source sets, as the options of a command."""
-        options: dict[str, Any] = {
+        options: PlainData = {
             "trunk": self.source.trunk,
             "transcripts": self.source.transcript_mode,
             "worktrees": self.source.worktrees,
@@ -196,7 +197,7 @@ def _stamp_of(info: Mapping[str, Any]) -> str:
     return _digest((name, str(info[name])) for name in _OBJECT_FIELDS if name in info)
 
 
-def evidence_key(rubric: Rubric) -> dict[str, Any]:
+def evidence_key(rubric: Rubric) -> PlainData:
     """Return how a rubric has evidence read.
 
     What is kept of a fleet can be scored under another rubric with the same key.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from scoring.errors import InputError
+from scoring.frozen import PlainData
 
 PATIENCE = 0.1
 """For how many seconds standard input is read."""
@@ -65,7 +66,7 @@ def parse_hook_input(text: str | bytes) -> HookInput:
     )
 
 
-def _cwd_in(data: dict[str, Any]) -> Any:
+def _cwd_in(data: PlainData) -> Any:
     if "cwd" in data:
         return data["cwd"]
 
@@ -73,7 +74,7 @@ def _cwd_in(data: dict[str, Any]) -> Any:
     return roots[0] if isinstance(roots, list) and roots else None
 
 
-def _transcript_folders_in(data: dict[str, Any]) -> tuple[Path, ...]:
+def _transcript_folders_in(data: PlainData) -> tuple[Path, ...]:
     folders: dict[Path, None] = {}
     for name in _TRANSCRIPT_FIELDS:
         file = data.get(name)
@@ -82,7 +83,7 @@ def _transcript_folders_in(data: dict[str, Any]) -> tuple[Path, ...]:
     return tuple(folders)
 
 
-def _session_id_in(data: dict[str, Any]) -> str | None:
+def _session_id_in(data: PlainData) -> str | None:
     for name in _SESSION_FIELDS:
         session_id = data.get(name)
         if isinstance(session_id, str) and _SESSION_ID.fullmatch(session_id):

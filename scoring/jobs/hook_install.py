@@ -20,6 +20,7 @@ from scoring.errors import InputError, WriteError
 from scoring.evidence.harnesses.harness import Hook
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.files import expanded, is_inside, reason
+from scoring.frozen import PlainData
 from scoring.jobs.settings_json import (
     BY_HAND,
     backup_of,
@@ -66,8 +67,8 @@ class _InstalledHook(NamedTuple):
     """
 
     event: str
-    group: dict[str, Any]
-    hook: dict[str, Any]
+    group: PlainData
+    hook: PlainData
 
     @property
     def is_flat(self) -> bool:
@@ -293,7 +294,7 @@ def uninstall_hook(path: Path) -> HookChange:
     return HookChange(path, changed=True)
 
 
-def _take_out(installed: _InstalledHook, data: dict[str, Any]) -> None:
+def _take_out(installed: _InstalledHook, data: PlainData) -> None:
     """Take a hook out of the data of a settings file, and what it leaves empty."""
     events = data["hooks"]
     group = installed.group
@@ -371,12 +372,12 @@ def _installed_hooks(data: Any) -> list[_InstalledHook]:
     return installed
 
 
-def _hooks_in(group: dict[str, Any]) -> list[Any]:
+def _hooks_in(group: PlainData) -> list[Any]:
     hooks = group.get("hooks")
     return hooks if isinstance(hooks, list) else [group]
 
 
-def _command_of(hook: dict[str, Any]) -> Any:
+def _command_of(hook: PlainData) -> Any:
     return hook.get("command", hook.get("bash"))
 
 

@@ -6,8 +6,8 @@ A log is found as a directory of its own, in a repository, or below a folder of 
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from scoring.errors import InputError, LogError
 from scoring.files import is_of_the_system, list_names, read_file
@@ -19,8 +19,7 @@ _ENTRY_NAME = re.compile(r"iter-[0-9]+\.yaml")
 _FOLDERS_NOT_SEARCHED = {".git", "node_modules", ".venv", "__pycache__"}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLog:
+class FoundLog(NamedTuple):
     """An iteration log and its repository.
 
     Attributes:

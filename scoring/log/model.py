@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scoring.frozen import Frozen, PartlyCompared
+from scoring.frozen import Frozen, PartlyCompared, PlainData
 
 SCHEMA_FLAT = 1
 SCHEMA_NESTED = 2
@@ -211,9 +211,9 @@ class IterationRecord(Frozen, frozen=True, omit_defaults=True):
             return True
         return any(verifier.retries_reported for verifier in self.verifiers)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data, as ``da-score log records`` prints it."""
-        data: dict[str, Any] = _plain_data(self)
+        data: PlainData = _plain_data(self)
 
         # The reference does not have these fields and prints neither.
         for name in ("branch", "known_from"):
@@ -229,7 +229,7 @@ def _plain_data(value: Any) -> Any:
     if not isinstance(value, Struct):
         return value
 
-    data: dict[str, Any] = {}
+    data: PlainData = {}
     for name in value.__struct_fields__:
         if name not in ("retries_reported", "tests_total_claim"):
             data[name] = _plain_data(getattr(value, name))

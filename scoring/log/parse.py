@@ -9,6 +9,7 @@ from types import GenericAlias, UnionType
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from scoring.errors import YamlError
+from scoring.frozen import PlainData
 from scoring.log import model
 from scoring.yamlnodes import BOOL, FLOAT, INT, Node
 from scoring.yamlread import TRUE_FLAGS, Reader, Take, items_of, parse
@@ -273,7 +274,7 @@ def _take_flag_or_none(reader: Reader, node: Node) -> bool | None:
         return None
 
 
-def _new_block(block_model: type[Any], values: dict[str, Any]) -> Any:
+def _new_block(block_model: type[Any], values: PlainData) -> Any:
     """Return a block of a record. One that may report retries notes whether it does."""
     if "retries_reported" in block_model.__struct_fields__:
         retries = values.get("retries")
@@ -362,7 +363,7 @@ def flat_record(reader: Reader, node: Node) -> model.IterationRecord:
     values = reader.struct(node, _TAKES_FLAT)
     values["schema_version"] = model.SCHEMA_FLAT
 
-    impl: dict[str, Any] = {}
+    impl: PlainData = {}
     for name, name_in_impl in FLAT_IMPL.items():
         if name in values:
             impl[name_in_impl] = values.pop(name)

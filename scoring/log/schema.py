@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from scoring.errors import YamlError
+from scoring.frozen import PlainData
 from scoring.log.model import SCHEMA_FLAT, SCHEMA_NESTED
 from scoring.log.parse import (
     ENTRIES,
@@ -38,7 +39,7 @@ NOT_READ = {
 """Keys that are written by mistake so often that they only get a warning: by schema and path."""
 
 
-def entry_schema() -> dict[str, Any]:
+def entry_schema() -> PlainData:
     """Return the JSON Schema of an entry, as ``da-score log schema entry`` prints it."""
     blocks: dict[str, EntryBlock] = {}
     for entry in ENTRIES.values():
@@ -64,14 +65,14 @@ def _blocks_of(block: EntryBlock) -> Iterator[EntryBlock]:
             yield from _blocks_of(field.holds)
 
 
-def _schema_of_block(block: EntryBlock) -> dict[str, Any]:
+def _schema_of_block(block: EntryBlock) -> PlainData:
     title = block.name
     for version, entry in ENTRIES.items():
         if entry is block:
             title = f"Entry, schema {version}"
 
     fields = {**block.fields, **UNREAD_FIELDS.get(block.name, {})}
-    schema: dict[str, Any] = {
+    schema: PlainData = {
         "additionalProperties": False,
         "properties": {name: _schema_of_field(field) for name, field in fields.items()},
     }
@@ -81,8 +82,8 @@ def _schema_of_block(block: EntryBlock) -> dict[str, Any]:
     return {**schema, "title": title, "type": "object"}
 
 
-def _schema_of_field(field: Field) -> dict[str, Any]:
-    value: dict[str, Any]
+def _schema_of_field(field: Field) -> PlainData:
+    value: PlainData
     if isinstance(field.holds, EntryBlock):
         value = {"$ref": f"#/$defs/{field.holds.name}"}
     else:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from rubric import is_rubric_file
 from scoring.errors import InputError, OptionError, SettingsError
 from scoring.files import is_inside, read_file
+from scoring.frozen import PlainData
 from scoring.log.setting_rows import COUNT, FIELDS, FOLDERS, PATH, RUBRIC, SETTINGS
 from scoring.log.setting_rows import DEFAULT_LOG_DIR as DEFAULT_LOG_DIR
 from scoring.log.setting_rows import Settings as Settings
@@ -70,7 +71,7 @@ def resolve_settings(
     if "repo-dir" in from_user:
         repository = Path(from_user["repo-dir"])
 
-    values: dict[str, Any] = {
+    values: PlainData = {
         "iter-log-dir": repository / DEFAULT_LOG_DIR,
         "repo-dir": str(repository),
     }
@@ -85,9 +86,9 @@ def resolve_settings(
     return Settings(**{FIELDS[key]: _typed(key, value) for key, value in values.items()})
 
 
-def _settings_among(options: Mapping[str, Any]) -> dict[str, Any]:
+def _settings_among(options: Mapping[str, Any]) -> PlainData:
     """Return the options that were given and are settings."""
-    values: dict[str, Any] = {}
+    values: PlainData = {}
 
     for key, value in options.items():
         if key not in SETTINGS or value is None or value == ():
@@ -101,9 +102,9 @@ def _settings_among(options: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _settings_in(environment: Mapping[str, str]) -> dict[str, Any]:
+def _settings_in(environment: Mapping[str, str]) -> PlainData:
     """Return the settings that variables give. A variable that is empty gives none."""
-    values: dict[str, Any] = {}
+    values: PlainData = {}
     for key in SETTINGS:
         text = environment.get(variable_of(key), "")
         if text:
@@ -165,7 +166,7 @@ def _has_log_or_settings(folder: Path) -> bool:
     return (folder / DEFAULT_LOG_DIR).is_dir() or (folder / SETTINGS_FILE).is_file()
 
 
-def _override(values: dict[str, Any], stronger: Mapping[str, Any], source: str) -> None:
+def _override(values: PlainData, stronger: Mapping[str, Any], source: str) -> None:
     """Put the settings of a stronger source over those of weaker ones.
 
     ``transcripts`` and ``transcript-dir`` answer one question, so either replaces both.
@@ -245,7 +246,7 @@ def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
     return tables
 
 
-def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> dict[str, Any]:
+def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainData:
     """Return what a TOML file holds. Nothing where it does not exist or lacks a word."""
     try:
         data = read_file(path, within=repository)
@@ -262,7 +263,7 @@ def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> dict[str
         raise SettingsError(f"{path}: not TOML: {e}") from e
 
 
-def _checked(table: SettingsTable, repository: Path) -> dict[str, Any]:
+def _checked(table: SettingsTable, repository: Path) -> PlainData:
     """Return the settings in a table, with paths below the repository."""
     kinds: dict[str, Kind | ListOf] = {}
     for key, setting in SETTINGS.items():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scoring.errors import InputError, MeetingError, NoFileError, YamlError
 from scoring.files import SIZE_LIMIT, read_file
+from scoring.frozen import PlainData
 from scoring.settings_table import SIZE_LIMIT as CONFIG_LIMIT
 from scoring.settings_table import read_toml
 from scoring.text import cell, printable, shown
@@ -35,7 +36,7 @@ _LONGEST_INTEGER = 400
 # JSON
 
 
-class Repeating(dict[str, Any]):
+class Repeating(PlainData):
     """An object of a file that has some keys more than once.
 
     Attributes:
@@ -45,7 +46,7 @@ class Repeating(dict[str, Any]):
     repeated: tuple[str, ...] = ()
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> PlainData:
     data = dict(pairs)
     if len(data) == len(pairs):
         return data
@@ -198,7 +199,7 @@ def read_values(text: str, source: str) -> list[Any]:
 # Configuration
 
 
-def read_config(path: Path | str) -> dict[str, Any]:
+def read_config(path: Path | str) -> PlainData:
     """Return what a TOML, JSON or YAML file says.
 
     Raises:
@@ -265,7 +266,7 @@ def _plain_yaml(node: "yamlnodes.Node") -> Any:
     if isinstance(node, yamlnodes.Sequence):
         return [_plain_yaml(item) for item in node.items]
 
-    mapping: dict[str, Any] = {}
+    mapping: PlainData = {}
     for key, value in node.pairs:
         if not isinstance(key, yamlnodes.Scalar):
             raise YamlError(f"line {key.line}: a key that is not text")
@@ -344,7 +345,7 @@ def utf8(text: str) -> str:
     return text
 
 
-def json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+def json_schema(schema: Mapping[str, Any]) -> PlainData:
     """Return the JSON schema of a model with the dialect that it is written in."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,7 @@ from scoring.evidence.git.line_history import may_change
 from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
 from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Undone
 from scoring.evidence.scopes import is_code
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.store import Store
 
@@ -143,9 +143,9 @@ class Outcome(Frozen, frozen=True):
     partly_reverted: PartlyReverted | None = None
     gone_in: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data, with the share of lines landed as ``yield``."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
+        data: PlainData = msgspec.to_builtins(self)
         del data["main_fix"], data["gone_in"]
         data["yield"] = data.pop("landed_share")
         data["taken_back"] = self.taken_back.as_dict() if self.taken_back else None

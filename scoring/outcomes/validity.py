@@ -7,10 +7,10 @@ correlation of ranks. Intervals draw whole sessions.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT
+from scoring.frozen import PlainData
 from scoring.outcomes.cases import BY_DEGREES, Case, OutcomeName
 from scoring.prediction import GroupedDraws, within
 from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
@@ -55,8 +55,7 @@ class BandRow(NamedTuple):
     sound: float
 
 
-@dataclass(frozen=True, slots=True)
-class Validity:
+class Validity(NamedTuple):
     """Whether a score, and each part of it, foretells an outcome.
 
     Attributes:
@@ -97,7 +96,7 @@ class Validity:
             return "spearman"
         return "auc"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data.
 
         The key ``auc`` holds the figure also where that is a correlation.
@@ -119,11 +118,11 @@ class Validity:
         }
 
 
-def _plain_each(figures: Mapping[str, Foretold]) -> dict[str, Any]:
+def _plain_each(figures: Mapping[str, Foretold]) -> PlainData:
     return {name: _plain(figure) for name, figure in figures.items()}
 
 
-def _plain(figure: Foretold) -> dict[str, Any]:
+def _plain(figure: Foretold) -> PlainData:
     interval = list(figure.interval) if figure.interval else None
     return {"n": figure.n, "auc": figure.auc, "interval": interval}
 
@@ -338,9 +337,7 @@ def verdict_of(
     return verdict
 
 
-def gain_over(
-    before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName
-) -> dict[str, Any]:
+def gain_over(before: Sequence[Case], after: Sequence[Case], outcome: OutcomeName) -> PlainData:
     """Return how much better one score foretells an outcome than another.
 
     Args:

@@ -15,7 +15,7 @@ from scoring.errors import WriteError
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import NS, HarnessFacts, Observed, timestamp_ns
 from scoring.files import holds, write_together
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.sidecars.emitter import Value, emit
 from scoring.sidecars.scores import PersistedScore, iteration_score_path
 from scoring.yamlnodes import Node
@@ -89,7 +89,7 @@ class OwnLines(Frozen, frozen=True):
             reports=corrections.reports,
         )
 
-    def blocks(self) -> dict[str, dict[str, Any]]:
+    def blocks(self) -> dict[str, PlainData]:
         """Return the blocks of the file, in their order."""
         blocks = {}
         for block, names in _BLOCKS.items():
@@ -405,12 +405,12 @@ def read_provenance(iter_log_dir: Path | str, iteration: int) -> Provenance | No
     )
 
 
-def _own_lines(content: dict[str, Any]) -> OwnLines | None:
+def _own_lines(content: PlainData) -> OwnLines | None:
     """Return what a file says of an iteration's own lines, or None where it does not."""
     if content.keys().isdisjoint(_BLOCKS):
         return None
 
-    values: dict[str, Any] = {}
+    values: PlainData = {}
     for block in _BLOCKS:
         values.update(content.get(block, {}))
 

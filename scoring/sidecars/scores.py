@@ -19,7 +19,7 @@ from rubric.breakdown import TOLERANCE, Breakdown
 from rubric.model import BOUNDS_SIDECAR, REFERENCE_SIDECAR
 from scoring.errors import InputError, NotFoundError, WriteError, YamlError
 from scoring.files import holds, read_file, write_atomically, write_together
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
 from scoring.sessions import SessionIterRef, SessionScore
 from scoring.sidecars.emitter import Value, emit
@@ -334,7 +334,7 @@ def _take_session_member(reader: Reader, node: Node) -> SessionIterRef:
     return SessionIterRef(**_with_missing_fields(reader, node, _MEMBER))
 
 
-def _take_bounds(reader: Reader, node: Node) -> dict[str, Any]:
+def _take_bounds(reader: Reader, node: Node) -> PlainData:
     return reader.struct(node, {"low": Reader.number, "high": Reader.number})
 
 
@@ -365,7 +365,7 @@ _SESSION: dict[str, Take] = {
 }
 
 
-def _with_missing_fields(reader: Reader, node: Node, shape: Mapping[str, Take]) -> dict[str, Any]:
+def _with_missing_fields(reader: Reader, node: Node, shape: Mapping[str, Take]) -> PlainData:
     """Take a mapping, in which missing fields read as empty."""
     content = {name: _EMPTY.get(take, ()) for name, take in shape.items()}
     content.update(reader.struct(node, shape))
@@ -484,7 +484,7 @@ def _read(path: Path) -> bytes:
         ) from e
 
 
-def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> dict[str, Any]:
+def _parsed(data: bytes, name: str, shape: Mapping[str, Take]) -> PlainData:
     try:
         node = parse(data)
         if node is None:

@@ -102,14 +102,12 @@ def _observed_value(facts: IterationFacts, observed: Observed) -> SignalValue:
 
 
 def _seen_in_words(seen: CorrectionsSeen) -> list[str]:
-    kinds = []
-    if seen.interrupts:
-        kinds.append(counted(seen.interrupts, "interruption"))
-    if seen.rejections:
-        kinds.append(counted(seen.rejections, "rejection"))
-    if seen.resets:
-        kinds.append(counted(seen.resets, "reset"))
-
+    counts = {
+        "interruption": seen.interrupts,
+        "rejection": seen.rejections,
+        "reset": seen.resets,
+    }
+    kinds = [counted(count, kind) for kind, count in counts.items() if count]
     if seen.words is None:
         kinds.append("prompts in another language, not judged")
     elif seen.words:

@@ -11,7 +11,7 @@ from scoring.evidence.entry_files import PROFILE, DeliberationFacts, deliberatio
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
-from scoring.signals.values import Deliberation, SignalValue, absent_signal, present_signal
+from scoring.signals.values import Deliberation, SignalValue, absent_for, present_signal
 from scoring.text import cut, printable
 
 if TYPE_CHECKING:
@@ -72,22 +72,19 @@ def deliberation_value(facts: DeliberationFacts | None, iteration: int) -> Signa
         facts: what the meter measured; None without a DR transcript.
         iteration: the number of the entry.
     """
-    transcript = f"DR transcript for iter-{iteration}"
-    any_transcript = "DR transcript for iter-N"
-
+    transcript = "DR transcript for iter-{n}"
     if facts is None:
-        return absent_signal(f"no {transcript}", f"no {any_transcript}")
+        return absent_for(f"no {transcript}", n=iteration)
     if facts.result is None:
         problem = cut(printable(" ".join(facts.problem.split())), REASON_WIDTH)
-        detail = f"cannot read {transcript}: {problem}"
-        return absent_signal(detail, f"cannot read {any_transcript}: …")
+        return absent_for(f"cannot read {transcript}: {{problem}}", n=iteration, problem=problem)
 
     rounds = len(facts.result.novelty)
     if rounds < LEAST_ROUNDS:
         few = f"has {rounds} round; at least {LEAST_ROUNDS} needed"
-        return absent_signal(f"{transcript} {few}", f"{any_transcript} {few}")
+        return absent_for(f"{transcript} {few}", n=iteration)
     if not any(novelty.claims for novelty in facts.result.novelty):
-        return absent_signal(f"{transcript} has no claims", f"{any_transcript} has no claims")
+        return absent_for(f"{transcript} has no claims", n=iteration)
 
     sub_score = 0.0 if _is_stuck(facts.result, facts.profile) else facts.result.score
     return present_signal(sub_score, _in_words(facts.result, facts.profile))

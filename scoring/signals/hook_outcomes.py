@@ -11,14 +11,13 @@ from scoring.evidence.entry_files import HookFacts, HookOutcome, hook_file_name
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
-from scoring.signals.values import SignalValue, absent_signal, present_signal
+from scoring.signals.values import SignalValue, absent_for, absent_signal, present_signal
+from scoring.text import in_byte_order
 
 HOOK_OUTCOMES = SignalID("hook_outcomes")
 
 _SUB_SCORES = {"remediate": 0.0, "advise": 0.6, "allow": 1.0}
 """By result, the most severe one first."""
-
-_SEVERITY = {"remediate": 3, "advise": 2, "allow": 1}
 
 
 class HookOutcomes(Signal):
@@ -61,30 +60,27 @@ class HookOutcomes(Signal):
 def hook_value(hooks: HookFacts, iteration: int) -> SignalValue:
     """Judge what the hook gates of an iteration did."""
     if hooks.failed:
-        failure = f"cannot {hooks.failed} hook-outcomes sidecar for iter-"
-        return absent_signal(f"{failure}{iteration}: {hooks.problem}", f"{failure}N: …")
+        words = f"cannot {hooks.failed} hook-outcomes sidecar for iter-{{n}}: {{problem}}"
+        return absent_for(words, n=iteration, problem=hooks.problem)
     if hooks.records is None:
-        missing = "no hook-outcomes sidecar for iter-"
-        return absent_signal(f"{missing}{iteration}", f"{missing}N")
+        return absent_for("no hook-outcomes sidecar for iter-{n}", n=iteration)
     if not hooks.records:
-        none_scored = "no scored hook-outcome records for iter-"
-        deferred = "(continuity_advice/observe_tool_result are deferred)"
-        return absent_signal(f"{none_scored}{iteration} {deferred}", f"{none_scored}N {deferred}")
+        return absent_for(
+            "no scored hook-outcome records for iter-{n} "
+            "(continuity_advice/observe_tool_result are deferred)",
+            n=iteration,
+        )
 
     outcomes = _outcomes_of_gates(hooks.records)
     for result, sub_score in _SUB_SCORES.items():
         rules = [outcome.rule for outcome in outcomes if outcome.result == result]
         if rules:
-            detail = f"{result}: {', '.join(sorted(set(rules), key=_as_bytes))}"
+            detail = f"{result}: {', '.join(in_byte_order(set(rules)))}"
             if result == "allow":
                 detail += f" ({len(rules)} records)"
             return present_signal(sub_score, detail)
 
     return absent_signal("hook-outcome records had no recognised result value")
-
-
-def _as_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 class _GateOutcome(NamedTuple):
@@ -103,11 +99,12 @@ def _outcomes_of_gates(records: Iterable[HookOutcome]) -> list[_GateOutcome]:
         if record.correlation_id:
             key = (record.correlation_id, record.rule_id)
 
-        earlier = outcomes.get(key)
-        if earlier is None or _severity(record.result) > _severity(earlier.result):
-            outcomes[key] = _GateOutcome(record.rule_id, record.result)
+        outcome = _GateOutcome(record.rule_id, record.result)
+        earlier = outcomes.setdefault(key, outcome)
+        if _severity(outcome) > _severity(earlier):
+            outcomes[key] = outcome
     return list(outcomes.values())
 
 
-def _severity(result: str) -> int:
-    return _SEVERITY.get(result, 0)
+def _severity(outcome: _GateOutcome) -> float:
+    return 1 - _SUB_SCORES.get(outcome.result, 2)

@@ -11,8 +11,8 @@ from scoring.evidence.entry_files import label_file_name
 from scoring.evidence.facts import IterationFacts
 from scoring.log.load import EntryPlaces
 from scoring.signals.signal import Signal
-from scoring.signals.values import SignalValue, absent_signal, present_signal
-from scoring.text import cut, printable
+from scoring.signals.values import SignalValue, absent_for, present_signal
+from scoring.text import cut, in_byte_order, printable
 
 if TYPE_CHECKING:
     from scoring.evidence.labels import LabelFacts, LabelRecord
@@ -63,20 +63,17 @@ def label_value(facts: "LabelFacts | None", iteration: int) -> SignalValue:
         facts: its labels; None where they were not asked for.
         iteration: the number of the entry.
     """
-    here = f"iter-{iteration}"
-    if facts is None:
-        return absent_signal(f"no labels for {here}", "no labels for iter-N")
-    if facts.labels is None and not facts.problem:
-        return absent_signal(f"no labels for {here}", "no labels for iter-N")
+    if facts is None or (facts.labels is None and not facts.problem):
+        return absent_for("no labels for iter-{n}", n=iteration)
     if facts.labels is None:
         problem = cut(printable(" ".join(facts.problem.split())), _REASON_WIDTH)
-        detail = f"cannot read labels for {here}: {problem}"
-        return absent_signal(detail, "cannot read labels for iter-N: …")
+        return absent_for(
+            "cannot read labels for iter-{n}: {problem}", n=iteration, problem=problem
+        )
 
     counting = counting_labels(facts.labels)
     if not counting:
-        detail = f"no label for {here} counts: there is none"
-        return absent_signal(detail, "no label for iter-N counts: there is none")
+        return absent_for("no label for iter-{n} counts: there is none", n=iteration)
 
     names = ", ".join(cut(printable(label.actor), _NAME_WIDTH) for label in counting)
     detail = f"mean of {len(counting)} latest label(s) by {names}"
@@ -101,17 +98,13 @@ def latest_labels(labels: "Iterable[LabelRecord]") -> "list[LabelRecord]":
     Of labels updated at one time the last in the file counts.
     """
     latest = {label.actor: label for label in sorted(labels, key=_update_time)}
-    return [latest[actor] for actor in sorted(latest, key=_as_bytes)]
+    return [latest[actor] for actor in in_byte_order(latest)]
 
 
 def _update_time(label: "LabelRecord") -> int:
     if label.updated is None:
         return _BEFORE_ALL_TIMES
     return label.updated
-
-
-def _as_bytes(actor: str) -> bytes:
-    return actor.encode("utf-8", "surrogateescape")
 
 
 def value_of(label: "LabelRecord") -> float:

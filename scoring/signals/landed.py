@@ -20,6 +20,7 @@ from scoring.signals.signal import Pair, Signal, named_fields
 from scoring.signals.values import (
     ROLE_IMPL,
     SignalValue,
+    absent_for,
     absent_signal,
     claim_signal,
     present_signal,
@@ -119,8 +120,7 @@ def counted_before(facts: IterationFacts) -> SignalValue | None:
     """
     if facts.counted_for is None:
         return None
-    counted = "commit already counted for iteration"
-    return absent_signal(f"{counted} {facts.counted_for}", f"{counted} N")
+    return absent_for("commit already counted for iteration {n}", n=facts.counted_for)
 
 
 def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
@@ -135,11 +135,9 @@ def commit_source(landing: Landing, entry: EntryPlaces | None) -> Iterator[str]:
     if landing.sha:
         commit = f"commit {short(landing.sha)}"
 
-    line = None
-    if entry is not None:
-        line = entry.place("commit")
+    line = entry and entry.place("commit")
     if line:
-        commit = f"{commit}, named at {line}"
+        commit += f", named at {line}"
     yield commit
 
 
@@ -150,9 +148,8 @@ def landed_value(landing: Landing) -> SignalValue:
         return absent_signal(detail, unknown_reason(landing, landing.unknown))
 
     stayed = landing.landed and not landing.undone_by
-    if landing.rules == "reference":
-        return present_signal(int(stayed), reference_detail(landing))
-    return present_signal(int(stayed), observed_detail(landing))
+    in_words = reference_detail if landing.rules == "reference" else observed_detail
+    return present_signal(int(stayed), in_words(landing))
 
 
 def landed_claim(record: IterationRecord) -> SignalValue:

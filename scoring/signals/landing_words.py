@@ -72,29 +72,26 @@ def unknown_detail(landing: Landing, unknown: Unknown) -> str:
     """Return why it is not known whether work landed."""
     lines = landing.lines or (0, 0)
     whole = f"#{landing.request}" if landing.request else short(landing.part_of or "")
-
     return _unknown_words(landing, unknown).format(
         field=short(landing.field),
         sha=short(landing.sha or ""),
-        trunk=landing.trunk.name,
-        how=landing.trunk.how,
         holder=_holder(landing),
         whole=whole,
         lines=f"{lines[0]} of {lines[1]}",
+        **_trunk_words(landing),
     )
 
 
 def unknown_reason(landing: Landing, unknown: Unknown) -> str:
     """Return the same without what is particular to one commit."""
+    particulars = dict.fromkeys(("field", "sha", "holder", "whole"), "…")
     return _unknown_words(landing, unknown).format(
-        field="…",
-        sha="…",
-        trunk=landing.trunk.name,
-        how=landing.trunk.how,
-        holder="…",
-        whole="…",
-        lines="K of N",
+        lines="K of N", **particulars, **_trunk_words(landing)
     )
+
+
+def _trunk_words(landing: Landing) -> dict[str, str]:
+    return {"trunk": landing.trunk.name, "how": landing.trunk.how}
 
 
 def _unknown_words(landing: Landing, unknown: Unknown) -> str:

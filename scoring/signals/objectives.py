@@ -73,27 +73,21 @@ def _checks_of_own_lines(observed: Observed) -> dict[str, SignalValue]:
     if not missing and tests.last_passed is None:
         no_verdict = "no last test run with a verdict"
 
-    def check(absent_because: str, is_seen: bool, detail: str) -> SignalValue:
+    def check(absent_because: str, seen: int, detail: str) -> SignalValue:
         if absent_because:
             return absent_signal(absent_because)
-        return present_signal(float(is_seen), detail + how)
+        return present_signal(float(seen > 0), detail + how)
 
-    verdict = "passed" if tests.last_passed else "failed"
+    passed = bool(tests.last_passed)
+    last_run = f"the last test run {'passed' if passed else 'failed'}"
     edit = "an edit" if tests.edited_after else "no edit"
+    edited = f"{edit} of code seen after the last test run"
+    interrupts = f"{counted(corrections.interrupts, 'interruption')} by the user"
+    resets = f"own work taken back {corrections.resets} times"
     return {
-        "ran_tests": check(missing, tests.runs > 0, counted(tests.runs, "test run")),
-        "tests_passed_last": check(
-            no_verdict, bool(tests.last_passed), f"the last test run {verdict}"
-        ),
-        "edited_after_tests": check(
-            no_verdict, tests.edited_after, f"{edit} of code seen after the last test run"
-        ),
-        "user_interrupted": check(
-            missing,
-            corrections.interrupts > 0,
-            f"{counted(corrections.interrupts, 'interruption')} by the user",
-        ),
-        "reverted_own_work": check(
-            missing, corrections.resets > 0, f"own work taken back {corrections.resets} times"
-        ),
+        "ran_tests": check(missing, tests.runs, counted(tests.runs, "test run")),
+        "tests_passed_last": check(no_verdict, passed, last_run),
+        "edited_after_tests": check(no_verdict, tests.edited_after, edited),
+        "user_interrupted": check(missing, corrections.interrupts, interrupts),
+        "reverted_own_work": check(missing, corrections.resets, resets),
     }

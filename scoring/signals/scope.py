@@ -16,6 +16,7 @@ from scoring.signals.signal import Pair, Signal, named_fields
 from scoring.signals.values import (
     ROLE_IMPL,
     SignalValue,
+    absent_for,
     absent_signal,
     claim_signal,
     present_signal,
@@ -101,9 +102,8 @@ def scope_value(changed: Changed, entries: Sequence[str], task_id: str) -> Signa
         missing = "no write_scope declared for task"
         return absent_signal(f"{missing} {quote(task_id)}", f'{missing} "…"')
     if changed.unknown:
-        words = _UNKNOWN[changed.unknown]
-        detail = words.format(field=short(changed.field), sha=short(changed.sha or ""))
-        return absent_signal(detail, words.format(field="…", sha="…"))
+        sha = short(changed.sha or "")
+        return absent_for(_UNKNOWN[changed.unknown], field=short(changed.field), sha=sha)
 
     commits = _range_words(changed)
     if not changed.files:

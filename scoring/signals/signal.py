@@ -159,13 +159,13 @@ def work_source(facts: IterationFacts) -> Iterator[str]:
         return
 
     lines = facts.observed.lines
-    for found in lines[:MOST_SOURCES]:
-        last = f" to {found.last}" if found.last > found.first else ""
-        yield f"{found.path}:{found.first}{last}"
+    for own_lines in lines[:MOST_SOURCES]:
+        last = f" to {own_lines.last}" if own_lines.last > own_lines.first else ""
+        yield f"{own_lines.path}:{own_lines.first}{last}"
 
     more = lines[MOST_SOURCES:]
     if more:
-        total = sum(found.total for found in more)
+        total = sum(own_lines.total for own_lines in more)
         yield f"{total} lines in {counted(len(more), 'more transcript')}"
 
 

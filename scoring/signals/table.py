@@ -122,11 +122,8 @@ def fact_of(row: SignalContribution, signals: SignalSet) -> str:
 
 def optional_signals(*rubrics: Rubric) -> frozenset[str]:
     """Return the ids of the optional signals that any of the rubrics has."""
-    return frozenset(
-        signal.id
-        for signal in SIGNALS
-        if signal.optional and any(rubric.signal(signal.id) for rubric in rubrics)
-    )
+    optional = [signal.id for signal in SIGNALS if signal.optional]
+    return frozenset(name for name in optional if any(rubric.signal(name) for rubric in rubrics))
 
 
 def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
@@ -136,14 +133,10 @@ def meter_profile(*rubrics: Rubric, observe: bool = False) -> str | None:
     transcripts are measured to ``observe``.
     """
     specs = [rubric.signal(DIMINISHING_RETURNS) for rubric in rubrics]
-    voting = [spec for spec in specs if spec is not None]
-    if not voting and not observe:
-        return None
-
-    for spec in voting:
-        if spec.profile:
+    for spec in specs:
+        if spec and spec.profile:
             return spec.profile
-    return PROFILE
+    return PROFILE if observe or any(specs) else None
 
 
 def labels_vote(*rubrics: Rubric) -> bool:

@@ -6,6 +6,8 @@ Rules: ``docs/OUTCOME_SCORING_RUBRIC.md``, "tests".
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from rubric import SignalID
 from scoring.evidence.facts import IterationFacts
 from scoring.evidence.transcripts.facts import Observed, TestsSeen
@@ -67,12 +69,7 @@ class Tests(Signal):
             return super().seen(facts)
         if facts.observed.documents:
             detail = "not applicable: the commit changed nothing but documents"
-            return SignalValue(
-                present=False,
-                detail=detail,
-                reason=detail,
-                applicable=False,
-            )
+            return replace(absent_signal(detail), applicable=False)
         return tests_value(facts.observed)
 
     def pairs(self, facts: IterationFacts) -> Iterator[Pair]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NewType
 
 from rubric import SignalID, Source
-from scoring.frozen import Frozen, PartlyCompared
+from scoring.frozen import Frozen, PartlyCompared, PlainData
 
 AgentRole = NewType("AgentRole", str)
 """Who made a claim."""
@@ -43,9 +43,14 @@ class SignalValue(PartlyCompared, frozen=True):
 
     _ignored = frozenset({"reason", "source", "fact"})
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data."""
         return {"present": self.present, "sub_score": self.sub_score, "detail": self.detail}
+
+    def row(self) -> PlainData:
+        """Return plain data, with what is known of the vote beyond that."""
+        more = {"source": self.source, "applicable": self.applicable, "fact": self.fact or None}
+        return self.as_dict() | more
 
 
 def present_signal(
@@ -63,15 +68,8 @@ def present_signal(
     if math.isnan(sub_score):
         return absent_signal(detail)
 
-    clamped = min(sub_score, 1.0) if sub_score > 0 else 0.0
-    return SignalValue(
-        present=True,
-        sub_score=clamped,
-        detail=detail,
-        source=source,
-        cap=cap,
-        fact=fact,
-    )
+    clamped = max(0.0, min(sub_score, 1.0))
+    return SignalValue(True, clamped, detail, source=source, cap=cap, fact=fact)
 
 
 def claim_signal(sub_score: float, detail: str, fact: str = "") -> SignalValue:
@@ -87,6 +85,17 @@ def absent_signal(detail: str, reason: str = "") -> SignalValue:
         reason: the same without particulars, where that differs.
     """
     return SignalValue(present=False, detail=detail, reason=reason or detail)
+
+
+def absent_for(words: str, **particulars: str | int) -> SignalValue:
+    """Build an absent value from words with particulars, which its reason leaves out.
+
+    Args:
+        words: why it is absent, with names of particulars in braces.
+        particulars: what goes there; in the reason texts are "…", and numbers "N".
+    """
+    general = {name: "N" if isinstance(p, int) else "…" for name, p in particulars.items()}
+    return absent_signal(words.format(**particulars), words.format(**general))
 
 
 class IterationObjectives(Frozen, frozen=True):
@@ -105,7 +114,7 @@ class IterationObjectives(Frozen, frozen=True):
     user_interrupted: SignalValue | None = None
     reverted_own_work: SignalValue | None = None
 
-    def as_dict(self) -> dict[str, dict[str, Any]]:
+    def as_dict(self) -> dict[str, PlainData]:
         """Return plain data."""
         checks = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: check.as_dict() for name, check in checks.items() if check is not None}
@@ -202,29 +211,18 @@ class SignalSet(Frozen, frozen=True):
 
         Absent when the id is unknown.
         """
-        value = self.signals.get(SignalID(signal_id))
-        if value is None:
-            return absent_signal(f"unknown signal {signal_id}")
-        return value
+        unknown = absent_signal(f"unknown signal {signal_id}")
+        return self.signals.get(SignalID(signal_id), unknown)
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data, as ``da-score signals`` prints it."""
         return {
             "iteration": self.iteration,
-            "signals": {name: _row(value) for name, value in self.signals.items()},
+            "signals": {name: value.row() for name, value in self.signals.items()},
             "integrity": [observation.as_dict() for observation in self.integrity],
             "objective": self.objective.as_dict(),
             **deliberation_dict(self.deliberation),
         }
-
-
-def _row(value: SignalValue) -> dict[str, object]:
-    return {
-        **value.as_dict(),
-        "source": value.source,
-        "applicable": value.applicable,
-        "fact": value.fact or None,
-    }
 
 
 def deliberation_dict(deliberation: Deliberation | None) -> dict[str, object]:

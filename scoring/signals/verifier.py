@@ -148,9 +148,12 @@ def _mean_status(verdicts: Sequence[_Verdict]) -> SignalValue:
     if not scored:
         return absent_signal("verifier records carry no pass/fail/partial status")
 
-    mean = sum(_SUB_SCORES[verdict.status] for verdict in scored) / len(scored)
     detail = f"{len(scored)}/{len(verdicts)} verifiers scored, mean status"
-    return claim_signal(mean, detail, _in_words(scored))
+    return claim_signal(_mean(scored), detail, _in_words(scored))
+
+
+def _mean(scored: Sequence[_Verdict]) -> float:
+    return sum(_SUB_SCORES[verdict.status] for verdict in scored) / len(scored)
 
 
 def _scored(verdicts: Sequence[_Verdict]) -> list[_Verdict]:
@@ -192,11 +195,10 @@ def verifier_seen(facts: IterationFacts, observed: Observed) -> SignalValue:
         return absent_signal(detail, f"no verifier observed: {reasons[0]}")
 
     scored = _scored(counting)
-    mean = sum(_SUB_SCORES[verdict.status] for verdict in scored) / len(scored)
     detail = f"{len(scored)}/{len(verifiers)} verifiers observed, mean status"
     if reasons:
         detail += f"; not counted: {reasons[0]}"
-    return present_signal(mean, detail + how, fact=_in_words(scored))
+    return present_signal(_mean(scored), detail + how, fact=_in_words(scored))
 
 
 def _why_not_observed(

@@ -7,7 +7,6 @@ weights, in proportion.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT, Rubric, Score, SignalContribution, SignalSpec
@@ -24,8 +23,7 @@ Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
 
 
-@dataclass(frozen=True, slots=True)
-class SpecChange:
+class SpecChange(NamedTuple):
     """One signal in two rubrics.
 
     Attributes:
@@ -60,8 +58,7 @@ class SpecChange:
         return tuple(differing)
 
 
-@dataclass(frozen=True, slots=True)
-class RubricDiff:
+class RubricDiff(NamedTuple):
     """Two rubrics compared.
 
     Attributes:
@@ -112,8 +109,7 @@ def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     return RubricDiff(before, after, tuple(changes))
 
 
-@dataclass(frozen=True, slots=True)
-class SignalMove:
+class SignalMove(NamedTuple):
     """One signal of one iteration under two rubrics.
 
     Attributes:
@@ -136,8 +132,7 @@ class SignalMove:
         return abs(self.effect) > EQUAL_WITHIN
 
 
-@dataclass(frozen=True, slots=True)
-class IterationDiff:
+class IterationDiff(NamedTuple):
     """One iteration under two rubrics.
 
     Attributes:
@@ -209,8 +204,7 @@ class Totals(NamedTuple):
     insufficient: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogDiff:
+class LogDiff(NamedTuple):
     """The iterations of a log under two rubrics, in order."""
 
     iterations: tuple[IterationDiff, ...]

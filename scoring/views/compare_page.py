@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from rubric import Rubric, SignalContribution, SignalSpec
 from rubric.model import FULL_TEXT
+from scoring.frozen import PlainData
 from scoring.text import counted
 from scoring.views import table
 from scoring.views.compare import (
@@ -21,7 +21,7 @@ from scoring.views.compare import (
 
 def comparison_page(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
-) -> Iterator[table.Block]:
+) -> table.Page:
     """Yield two rubrics compared, and the iterations of a log under both.
 
     Args:
@@ -30,16 +30,15 @@ def comparison_page(
         source: the log, as it was named; None where none was asked for.
         tasks: the tasks of iterations.
     """
-    sides = [table.Column(name, width=max(7, len(name)), right=True) for name in diff.names]
-    change = table.Column("CHANGE", width=0, right=True)
+    sides = [table.numeric(name, width=max(7, len(name))) for name in diff.names]
+    change = table.numeric("CHANGE", width=0)
     columns = (table.Column("SIGNAL", width=20), *sides, change)
 
     yield table.Line(f"Rubric {' → '.join(diff.names)}", "bold")
     yield table.Line()
     yield table.Table(columns, [_spec_row(spec) for spec in diff.signals])
     yield table.Line()
-    for text in _summary(diff):
-        yield table.Line(text)
+    yield from map(table.Line, _summary(diff))
 
     if source is None:
         return
@@ -126,7 +125,7 @@ def _bands_text(rubric: Rubric) -> str:
 def _iterations_table(
     diff: RubricDiff, log: LogDiff, sides: list[table.Column], tasks: Mapping[int, str]
 ) -> table.Table:
-    change = table.Column("CHANGE", width=7, right=True)
+    change = table.numeric("CHANGE", width=7)
     rows = []
     for iteration in log.iterations:
         cells = _iteration_cells(iteration, tasks)
@@ -141,9 +140,7 @@ def _iterations_table(
     )
 
 
-def _iteration_cells(
-    iteration: IterationDiff, tasks: Mapping[int, str]
-) -> tuple[table.AnyCell, ...]:
+def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> table.Cells:
     old = iteration.before
     new = iteration.after
 
@@ -260,7 +257,7 @@ _ROW_FIELDS = (
 
 def comparison_payload(
     diff: RubricDiff, log: LogDiff | None, source: Path | None, tasks: Mapping[int, str]
-) -> dict[str, Any]:
+) -> PlainData:
     """Return a comparison as data for JSON, where ``a`` is the first rubric and ``b`` the second.
 
     The arguments are those of :func:`comparison_page`.
@@ -283,16 +280,16 @@ def comparison_payload(
     }
 
 
-def _rubric_payload(rubric: Rubric) -> dict[str, Any]:
+def _rubric_payload(rubric: Rubric) -> PlainData:
     bands = [{"name": band.name, "min": band.min} for band in rubric.bands]
     return _fields_of(rubric, "version", "combination", *DATA) | {"bands": bands}
 
 
-def _fields_of(value: object, *names: str) -> dict[str, Any]:
+def _fields_of(value: object, *names: str) -> PlainData:
     return {name: getattr(value, name) for name in names}
 
 
-def _spec_payload(spec: SpecChange) -> dict[str, Any]:
+def _spec_payload(spec: SpecChange) -> PlainData:
     change = None
     if spec.before and spec.after:
         change = spec.after.weight - spec.before.weight
@@ -306,11 +303,11 @@ def _spec_payload(spec: SpecChange) -> dict[str, Any]:
     }
 
 
-def _both(spec: SpecChange, field: str) -> dict[str, Any]:
+def _both(spec: SpecChange, field: str) -> PlainData:
     return {"a": getattr(spec.before, field, None), "b": getattr(spec.after, field, None)}
 
 
-def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> dict[str, Any]:
+def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> PlainData:
     signals = []
     for move in iteration.signals:
         payload = {
@@ -335,7 +332,7 @@ def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> di
     }
 
 
-def _totals_payload(totals: Totals) -> dict[str, Any]:
+def _totals_payload(totals: Totals) -> PlainData:
     bands = []
     for (old, new), count in sorted(totals.band_changes.items()):
         bands.append({"a": old, "b": new, "iterations": count})

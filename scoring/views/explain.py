@@ -1,8 +1,7 @@
 """Why an iteration has the score that it has, and what would have raised it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubric import SignalContribution, Source
 from scoring.examine import ExaminedIteration
@@ -16,8 +15,7 @@ WORTH_SAYING = 0.0005
 """A smaller part of a score is not shown: it would be 0.000."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedSignal:
+class ExplainedSignal(NamedTuple):
     """One signal of a score.
 
     Attributes:
@@ -53,8 +51,7 @@ class ExplainedSignal:
     fact: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The score of an iteration, signal by signal.
 
     Attributes:
@@ -107,7 +104,7 @@ class Explanation:
             "subject": self.subject or None,
             "window": window_text(facts.window) if facts.window else None,
             "attribution": chain_payload(facts) or kept_payload(self.kept),
-            "signals": [asdict(signal) for signal in self.signals],
+            "signals": [signal._asdict() for signal in self.signals],
             "would_have_raised": [
                 {"signal": raising.signal, "by": raising.could_add, "advice": raising.advice}
                 for raising in self.raises

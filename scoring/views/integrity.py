@@ -1,8 +1,7 @@
 """Claims compared with facts over a whole log: by role and signal, and in the agent's words."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,21 +9,20 @@ from rubric import SignalID
 from scoring.evidence.transcripts.facts import Observed
 from scoring.signals.values import AgentRole, SignalSet
 from scoring.text import counted, spans
-from scoring.views.table import Block, Column, Line, Table, TableRow
+from scoring.views.table import Column, Line, Page, Table, TableRow, numeric
 
-_COLUMNS = [
+_COLUMNS = (
     Column("ROLE", width=10),
     Column("SIGNAL", width=22),
-    Column("PAIRS", width=6, right=True),
-    Column("OVER", width=6, right=True),
-    Column("MEAN", width=8, right=True),
-    Column("WORST", width=8, right=True),
+    numeric("PAIRS", width=6),
+    numeric("OVER", width=6),
+    numeric("MEAN", width=8),
+    numeric("WORST", width=8),
     Column("OVER-CLAIMED IN", width=0),
-]
+)
 
 
-@dataclass(frozen=True, slots=True)
-class IntegritySummary:
+class IntegritySummary(NamedTuple):
     """The claims of one role about one signal, compared with what was observed.
 
     Attributes:
@@ -49,16 +47,7 @@ class IntegritySummary:
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON."""
-        return {
-            "role": self.role,
-            "signal": self.signal,
-            "comparable": self.comparable,
-            "over_claims": self.over_claims,
-            "mean_delta": self.mean_delta,
-            "worst_delta": self.worst_delta,
-            "iterations": list(self.iterations),
-            "over_claimed": list(self.over_claimed),
-        }
+        return self._asdict()
 
 
 class _Pair(NamedTuple):
@@ -154,7 +143,7 @@ def summarize_words(observed: Iterable[Observed | None]) -> WordsSummary | None:
 
 def integrity_page(
     rows: Iterable[IntegritySummary], source: Path, words: WordsSummary | None = None
-) -> Iterator[Block]:
+) -> Page:
     """Yield claims compared with observations: a row for each role and signal, then the words.
 
     Args:

@@ -6,8 +6,7 @@ and 0 for chance.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -27,7 +26,7 @@ from scoring.signals.human_label import HUMAN_LABEL, label_value, latest_labels
 from scoring.statistics import DRAWS, Interval, resampled
 from scoring.text import counted
 from scoring.views.labelled import NO_LABELS
-from scoring.views.table import Block, Column, Line, Table, number
+from scoring.views.table import Line, Page, Table, columns_of, number, numeric, titled
 
 T = TypeVar("T")
 
@@ -120,8 +119,7 @@ class Measured(NamedTuple):
     interval: Interval | None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelAgreement:
+class LabelAgreement(NamedTuple):
     """How far labels agree.
 
     Attributes:
@@ -247,7 +245,7 @@ def agreement_of(
     return agreement(judgements, pairs)
 
 
-def agreement_page(result: LabelAgreement) -> Iterator[Block]:
+def agreement_page(result: LabelAgreement) -> Page:
     """Yield a measured agreement as tables."""
     if not result.iterations:
         yield Line(NO_LABELS)
@@ -270,7 +268,7 @@ def agreement_page(result: LabelAgreement) -> Iterator[Block]:
     yield from _measures(title, "MEASURE", {"Spearman's rank correlation": result.score})
 
 
-def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Iterator[Block]:
+def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Page:
     if not measures:
         return
 
@@ -282,12 +280,5 @@ def _measures(title: str, head: str, measures: Mapping[str, Measured]) -> Iterat
         value = number(measured.value or 0, measured.value is not None)
         rows.append((name, measured.n, value, interval))
 
-    columns = (
-        Column(head),
-        Column("N", right=True),
-        Column("VALUE", right=True),
-        Column("95 % INTERVAL"),
-    )
-    yield Line()
-    yield Line(title, "bold")
-    yield Table(columns, rows, indent=2)
+    columns = columns_of(head, numeric("N"), numeric("VALUE"), "95 % INTERVAL")
+    yield from titled(title, Table(columns, rows, indent=2))

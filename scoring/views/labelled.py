@@ -7,26 +7,27 @@ from typing import Any
 from rubric import coverage_of
 from scoring.errors import Warn
 from scoring.evidence.labels import LabelRecord, label_facts
+from scoring.frozen import PlainData
 from scoring.sidecars.scores import PersistedScore
 from scoring.signals.human_label import HUMAN_LABEL, counting_labels
 from scoring.text import counted, cut, printable
-from scoring.views.table import Block, Column, Line, Table, number
+from scoring.views.table import Cells, Line, Page, Table, columns_of, number
 
 NO_LABELS = "No labels; 'da-score label next' says where to begin."
 
 _NOTE_WIDTH = 40
 _TASK_WIDTH = 80
 _DISTANCE_DIGITS = 1  # of a distance that decide the order
-_COLUMNS = (
-    Column("ITER"),
-    Column("ACTOR"),
-    Column("ROLE"),
-    Column("CORRECT"),
-    Column("SCOPE"),
-    Column("HALLUCINATION"),
-    Column("EDITS"),
-    Column("UPDATED"),
-    Column("NOTE"),
+_COLUMNS = columns_of(
+    "ITER",
+    "ACTOR",
+    "ROLE",
+    "CORRECT",
+    "SCOPE",
+    "HALLUCINATION",
+    "EDITS",
+    "UPDATED",
+    "NOTE",
 )
 
 
@@ -44,7 +45,7 @@ def labels_of(
     return labels
 
 
-def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[dict[str, Any]]:
+def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[PlainData]:
     """Yield the labels of an iteration as data, with whether each counts towards human_label."""
     counting = counting_labels(labels)
     for label in labels:
@@ -65,7 +66,7 @@ def label_rows(iteration: int, labels: Sequence[LabelRecord]) -> Iterator[dict[s
         }
 
 
-def list_page(rows: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def list_page(rows: Sequence[Mapping[str, Any]]) -> Page:
     """Yield the labels of a log, from :func:`label_rows`, as a table."""
     if not rows:
         yield Line(NO_LABELS)
@@ -73,7 +74,7 @@ def list_page(rows: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     yield Table(_COLUMNS, [_label_cells(row) for row in rows])
 
 
-def _label_cells(row: Mapping[str, Any]) -> Sequence[Any]:
+def _label_cells(row: Mapping[str, Any]) -> Cells:
     role = row["role"]
     if row["admin_override"]:
         role = f"{role}, overrides"
@@ -94,7 +95,7 @@ def candidates(
     scores: Sequence[tuple[PersistedScore, str]],
     labels: Mapping[int, Sequence[LabelRecord]],
     actor: str | None,
-) -> list[dict[str, Any]]:
+) -> list[PlainData]:
     """Return the iterations to label, as data, those first from which most can be learned.
 
     That are scores far from the mean of their neighbors, then those on little evidence.
@@ -118,15 +119,16 @@ def candidates(
             distance = abs(value - neighbours)
 
         rows = [row for row in score.breakdown if row.signal != HUMAN_LABEL]
-        candidate = {
-            "iteration": score.iteration,
-            "task_id": task_id,
-            "value": value,
-            "neighbours": neighbours,
-            "coverage": coverage_of(rows).weight,
-            "distance": distance,
-        }
-        waiting.append(candidate)
+        waiting.append(
+            {
+                "iteration": score.iteration,
+                "task_id": task_id,
+                "value": value,
+                "neighbours": neighbours,
+                "coverage": coverage_of(rows).weight,
+                "distance": distance,
+            }
+        )
     return sorted(waiting, key=_candidate_order)
 
 
@@ -145,7 +147,7 @@ def _mean_of_neighbours(values: Sequence[float | None], position: int) -> float 
     return sum(nearest) / len(nearest)
 
 
-def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Iterator[Block]:
+def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Page:
     """Yield which iteration to label next, and why.
 
     Args:
@@ -169,7 +171,5 @@ def next_page(waiting: Sequence[Mapping[str, Any]], total: int) -> Iterator[Bloc
     yield Line(f"Score {value} without labels, its neighbours {neighbours}; {weight}.")
 
     verb = "waits" if len(waiting) == 1 else "wait"
-    yield Line(
-        f"{len(waiting)} of {counted(total, 'iteration')} {verb}. "
-        f"Label it with: da-score label {iteration}"
-    )
+    waits = f"{len(waiting)} of {counted(total, 'iteration')} {verb}"
+    yield Line(f"{waits}. Label it with: da-score label {iteration}")

@@ -11,7 +11,18 @@ from scoring.meters.meeting.config import MeetingConfig
 from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.text import cut, quote, some_of
-from scoring.views.table import Block, Cell, Column, Line, Table, TableRow
+from scoring.views.table import (
+    Block,
+    Cell,
+    Cells,
+    Column,
+    Line,
+    Page,
+    Table,
+    TableRow,
+    columns_of,
+    numeric,
+)
 
 _SIGNAL_STYLES = {
     "SHIP": "bold green",
@@ -35,7 +46,7 @@ def advice_view(advice: Mapping[str, Any]) -> list[Block]:
     return [
         Line((signal, f"  as of round {advice['round']}")),
         Line(only="terminal"),
-        Table((Column("", width=5), Column("")), rows, heads=False),
+        Table(columns_of(Column("", width=5), ""), rows, heads=False),
     ]
 
 
@@ -222,11 +233,11 @@ _STATUS_STYLES = {
     "park_or_abort": "magenta",
 }
 _ROUND_COLUMNS = [
-    Column("ROUND", width=5, right=True),
+    numeric("ROUND", width=5),
     Column("STATUS", width=17),
     Column("STRENGTH", width=8),
     Column("MAY END", width=7),
-    *(Column(head, width=6, right=True) for head in _SCORES),
+    *(numeric(head, width=6) for head in _SCORES),
 ]
 
 
@@ -256,7 +267,7 @@ def meeting_view(
     return blocks
 
 
-def _round_row(verdict: MeetingVerdict) -> Sequence[Any]:
+def _round_row(verdict: MeetingVerdict) -> Cells:
     scores = []
     for name in _SCORES.values():
         score = rounded(getattr(verdict.scores, name))
@@ -275,7 +286,7 @@ def _status_cell(verdict: MeetingVerdict) -> Cell:
     return Cell(verdict.status, style=_STATUS_STYLES[verdict.status])
 
 
-def _round_blocks(verdict: MeetingVerdict) -> Iterator[Block]:
+def _round_blocks(verdict: MeetingVerdict) -> Page:
     lines = list(_labelled_lines(verdict))
     cells = [(Cell(label, style="dim"), text) for label, text in lines]
 
@@ -283,7 +294,7 @@ def _round_blocks(verdict: MeetingVerdict) -> Iterator[Block]:
     yield Line((Cell(f"Round {verdict.round_index}: ", style="bold"), _status_cell(verdict)))
     for label, text in lines:
         yield Line(f"  {label:<11}{text}", only="pipe")
-    yield Table((Column(""), Column("")), cells, heads=False, indent=2, only="terminal")
+    yield Table(columns_of("", ""), cells, heads=False, indent=2, only="terminal")
 
 
 def _labelled_lines(verdict: MeetingVerdict) -> Iterator[tuple[str, str]]:

@@ -1,23 +1,34 @@
 """What became of the work of iterations, for people: a table, and a sentence for one of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
 from scoring.text import short
-from scoring.views.table import NAMED, AnyCell, Block, Cell, Column, Line, Table, named_cells
+from scoring.views.table import (
+    NAMED,
+    AnyCell,
+    Cell,
+    Cells,
+    Line,
+    Page,
+    Table,
+    columns_of,
+    named_cells,
+    numeric,
+)
 
-_COLUMNS = [
+_COLUMNS = columns_of(
     *NAMED,
-    Column("STATUS"),
-    Column("ADDED", right=True),
-    Column("CHANGED", right=True),
-    Column("SURVIVED", right=True),
-    Column("FIXED", right=True),
-    Column("UNDONE BY"),
-    Column("DEFECTIVE"),
-]
+    "STATUS",
+    numeric("ADDED"),
+    numeric("CHANGED"),
+    numeric("SURVIVED"),
+    numeric("FIXED"),
+    "UNDONE BY",
+    "DEFECTIVE",
+)
 
 
 def outcomes_page(
@@ -25,7 +36,7 @@ def outcomes_page(
     records: Iterable[IterationRecord],
     subjects: Mapping[int, str],
     horizon_days: float,
-) -> Iterator[Block]:
+) -> Page:
     """Yield what became of the work of a log: a row for each iteration, and their number by status.
 
     Args:
@@ -53,7 +64,7 @@ def outcomes_page(
             yield Line(f"Iteration {outcome.iteration}: {', '.join(facts)}.")
 
 
-def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Sequence[AnyCell]:
+def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Cells:
     commit = outcome.commit or record.commit
     survival = "-" if outcome.survival is None else f"{outcome.survival * 100:.0f} %"
 

@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import field
 
 from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 from scoring.outcomes.outcome import HORIZON_DAYS
 from scoring.scored import LogSummary, ScoredIteration, ScoredLine
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
@@ -20,7 +19,7 @@ from scoring.views import table
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.score_pages import score_payload
 from scoring.views.session_pages import SESSIONS, session_payload, session_rows
-from scoring.views.table import Block, Column, Line, Table
+from scoring.views.table import Column, Line, Page, Table, columns_of
 from scoring.views.work_pages import became_page
 from scoring.views.work_rows import WorkRow, work_by, work_summary
 
@@ -64,7 +63,7 @@ class RunShown(Frozen, frozen=True):
 
 def run_page(
     scored: LogSummary, source: Path, written: tuple[int, int] | None, more: RunShown
-) -> Iterator[Block]:
+) -> Page:
     """Yield what became of the work, the scores of a log, and what to look at.
 
     On a pipe, rubrics that have the reference's text show the scores alone.
@@ -98,9 +97,7 @@ def _written_text(written: tuple[int, int] | None, source: Path) -> str:
     )
 
 
-def _reference_page(
-    scored: LogSummary, source: Path, written: tuple[int, int] | None
-) -> Iterator[Block]:
+def _reference_page(scored: LogSummary, source: Path, written: tuple[int, int] | None) -> Page:
     """Yield the scores in the reference's words."""
     yield Line(f"Outcome scoring — rubric {scored.rubric.version}")
     yield Line(
@@ -152,7 +149,7 @@ def scores_head(
     yield Line(text)
 
 
-def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[Block]:
+def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     lines = scored.lines
     scores = [(line.value if line.scored else None, line.band) for line in lines]
     yield from scores_head(more.meaning, scored.rubric.version, scores, source)
@@ -162,15 +159,9 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
     if more.terminal and not more.every:
         shown = lines[-_MOST_ROWS:]
     score = table.SCORE._replace(head=more.meaning.name.partition(" ")[0].upper())
-    columns = [
-        *table.NAMED,
-        score,
-        table.BOUNDS,
-        table.BAND,
-        table.COVERAGE,
-        Column("DATE"),
-        _LOST_EVIDENCE,
-    ]
+    columns = columns_of(
+        *table.NAMED, score, table.BOUNDS, table.BAND, table.COVERAGE, "DATE", _LOST_EVIDENCE
+    )
     yield Table(columns, [_iteration_row(line, more) for line in shown], full=True)
     if len(shown) < len(lines):
         every = counted(len(lines), "iteration")
@@ -180,7 +171,7 @@ def _scores_page(scored: LogSummary, source: Path, more: RunShown) -> Iterator[B
         yield from _sessions_table(scored, score, more)
 
 
-def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Iterator[Block]:
+def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
     if len(scored.sessions) >= _MANY_SESSIONS and not more.sessions:
         yield Line(f"{counted(len(scored.sessions), 'session')}; --sessions shows them.", "dim")
         return
@@ -195,7 +186,7 @@ def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Iterat
     yield Table(columns, rows, full=True)
 
 
-def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[table.AnyCell, ...]:
+def _iteration_row(line: ScoredLine, more: RunShown) -> table.Cells:
     subject = more.subjects.get(line.commit) or line.summary
     lost = ""
     if line.lost:
@@ -213,7 +204,7 @@ def _iteration_row(line: ScoredLine, more: RunShown) -> tuple[table.AnyCell, ...
 
 def run_payload(
     scored: LogSummary, items: Iterable[object] = (), more: RunShown | None = None
-) -> dict[str, Any]:
+) -> PlainData:
     """Return a scored log as data for JSON.
 
     Args:
@@ -222,7 +213,7 @@ def run_payload(
         more: what became of the work; None leaves that out.
     """
     members = {line.iteration: line for line in scored.lines}
-    payload: dict[str, Any] = {
+    payload: PlainData = {
         "rubric_version": scored.rubric.version,
         "iterations": list(items),
         "sessions": [session_payload(session, members) for session in scored.sessions],
@@ -235,7 +226,7 @@ def run_payload(
     return payload
 
 
-def run_item(scored: ScoredIteration, lost: Sequence[Loss] = ()) -> dict[str, Any]:
+def run_item(scored: ScoredIteration, lost: Sequence[Loss] = ()) -> PlainData:
     """Return one iteration of a scored log as data for JSON.
 
     Args:

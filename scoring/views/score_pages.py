@@ -9,6 +9,7 @@ from msgspec import structs
 from rubric import SignalContribution
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.facts import IterationFacts
+from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending, spending_of
 from scoring.scored import ScoredIteration
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
@@ -18,23 +19,25 @@ from scoring.sidecars.states import State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import score_text, spending_section
 from scoring.views.table import (
-    Block,
     Column,
     Line,
+    Page,
     Place,
     Table,
     TableRow,
     band_text,
+    columns_of,
     number,
+    numeric,
     pairs,
 )
 
 _BREAKDOWN = [
     Column("SIGNAL", width=22),
     Column("PRESENT", width=7),
-    Column("SUBSCORE", width=8, right=True),
-    Column("WEIGHT", width=8, right=True),
-    Column("CONTRIB", width=8, right=True),
+    numeric("SUBSCORE", width=8),
+    numeric("WEIGHT", width=8),
+    numeric("CONTRIB", width=8),
     Column("DETAIL", width=60, cut=True, only="pipe"),
     Column("DETAIL", only="terminal", prose=True),
 ]
@@ -45,7 +48,7 @@ _HOOKS = [
     Column("RESULT", width=10, cut=True),
     Column("INTERVENTION", width=0),
 ]
-_CHECKS = [Column("CHECK"), Column("SEEN"), Column("DETAIL", prose=True)]
+_CHECKS = columns_of("CHECK", "SEEN", Column("DETAIL", prose=True))
 
 
 def iteration_page(
@@ -59,7 +62,7 @@ def iteration_page(
     spending: Spending | None = None,
     about: Sequence[str] = (),
     meaning: Meaning = NOT_MEASURED,
-) -> Iterator[Block]:
+) -> Page:
     """Yield the score of one iteration, and how it came about.
 
     Args:
@@ -129,7 +132,7 @@ def _breakdown_row(row: SignalContribution) -> TableRow:
     return TableRow(cells, style="" if row.present else "dim")
 
 
-def _section(title: str, table: Table) -> Iterator[Block]:
+def _section(title: str, table: Table) -> Page:
     """Yield a table under a title. A pipe has a colon after the title and indents the table."""
     yield Line()
     yield Line(f"{title}:", only="pipe")
@@ -141,12 +144,12 @@ def _section(title: str, table: Table) -> Iterator[Block]:
 def _hooks_table(hooks: Sequence[HookOutcome], full: bool) -> Table:
     rows = []
     for hook in hooks:
-        identity = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
-        rows.append((*identity, hook.result, hook.intervention_class))
+        gate = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
+        rows.append((*gate, hook.result, hook.intervention_class))
     return Table(_HOOKS, rows, full=full)
 
 
-def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> Iterator[Block]:
+def _deliberation_section(deliberation: Deliberation, score: PersistedScore) -> Page:
     votes = any(row.signal == "diminishing_returns" for row in score.breakdown)
     role = "votes" if votes else "observed, does not vote"
     title = f"Diminishing returns ({role} under rubric {score.rubric_version})"
@@ -187,7 +190,7 @@ def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, s
     return rows
 
 
-def _objectives_section(objectives: IterationObjectives) -> Iterator[Block]:
+def _objectives_section(objectives: IterationObjectives) -> Page:
     yield Line(only="terminal")
     yield Line("Observed, not scored", "bold", only="terminal")
 
@@ -206,7 +209,7 @@ def score_payload(
     attribution: Mapping[str, Any] | None = None,
     state: State | None = None,
     spending: Spending | None = None,
-) -> dict[str, Any]:
+) -> PlainData:
     """Return one iteration as data for JSON.
 
     Args:
@@ -229,7 +232,7 @@ def score_payload(
     return payload
 
 
-def scored_now_payload(scored: ScoredIteration) -> dict[str, Any]:
+def scored_now_payload(scored: ScoredIteration) -> PlainData:
     """Return an iteration that was just scored, with its objective checks and its integrity."""
     signals = scored.signals
     payload = score_payload(
@@ -243,7 +246,7 @@ def scored_now_payload(scored: ScoredIteration) -> dict[str, Any]:
     return payload | claims_payload(scored.facts)
 
 
-def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
+def chain_payload(facts: IterationFacts) -> PlainData | None:
     """Return the sessions and commits of an iteration, or None if lines are not attributed."""
     observed = facts.observed
     if observed is None:
@@ -270,7 +273,7 @@ def chain_payload(facts: IterationFacts) -> dict[str, Any] | None:
     }
 
 
-def claims_payload(facts: IterationFacts) -> dict[str, Any]:
+def claims_payload(facts: IterationFacts) -> PlainData:
     """Return the agent's claims in words as data, or nothing where lines are not attributed."""
     if facts.observed is None:
         return {}
@@ -282,7 +285,7 @@ def claims_payload(facts: IterationFacts) -> dict[str, Any]:
     return {"claims": claims}
 
 
-def kept_payload(kept: OwnLines | None) -> dict[str, Any] | None:
+def kept_payload(kept: OwnLines | None) -> PlainData | None:
     """Return the sessions of an iteration as its evidence file says, or None if it says nothing."""
     if kept is None:
         return None

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rubric import Bounds
 from rubric.breakdown import Rested
+from scoring.frozen import PlainData
 from scoring.outcomes.spending import Spending
 from scoring.sessions import SessionIterRef, SessionScore
-from scoring.sidecars.meaning import NOT_MEASURED, Meaning
+from scoring.sidecars.meaning import Meaning
 from scoring.sidecars.scores import PersistedScore, session_as_dict
 from scoring.sidecars.states import CURRENT, State
 from scoring.statistics import Interval, bootstrap_interval
@@ -21,7 +22,7 @@ SESSIONS = [
     table.SCORE,
     table.BOUNDS,
     table.INTERVAL,
-    table.Column("ITERS", width=11, right=True),
+    table.numeric("ITERS", width=11),
     table.BAND,
     table.COVERAGE,
 ]
@@ -46,7 +47,7 @@ def session_rows(
     members: Mapping[int, Rested],
     intervals: bool,
     graded: bool = True,
-) -> list[tuple[table.AnyCell, ...]]:
+) -> list[table.Cells]:
     """Return sessions as rows of :data:`SESSIONS`.
 
     Args:
@@ -56,16 +57,14 @@ def session_rows(
         graded: whether scores mean something here, so that bands are shown.
     """
     brief_ids = _brief_ids([session.session_id for session in sessions])
-    rows: list[tuple[table.AnyCell, ...]] = []
+    rows: list[table.Cells] = []
     for session in sessions:
-        interval = None
-        if intervals:
-            interval = _interval(session)
+        interval = _interval(session) if intervals else None
         row = (
             table.Cell(session.session_id, brief=brief_ids[session.session_id]),
             table.number(session.value, session.scored),
             table.bounds_text(_bounds(session, members)),
-            str(interval) if interval else "",
+            str(interval or ""),
             len(session.iterations),
             table.band_cell(session.band, graded),
             _coverage_cell(session, members),
@@ -96,14 +95,14 @@ def session_page(
     session: SessionScore,
     members: Mapping[int, Rested],
     source: Path,
-    intervals: bool = False,
-    full: bool = False,
-    spending: Spending | None = None,
-    states: Mapping[int, State] | None = None,
-    names: Mapping[int, tuple[table.AnyCell, ...]] | None = None,
-    became: str = "",
-    meaning: Meaning = NOT_MEASURED,
-) -> Iterator[table.Block]:
+    intervals: bool,
+    full: bool,
+    spending: Spending | None,
+    states: Mapping[int, State],
+    names: Mapping[int, table.Cells],
+    became: str,
+    meaning: Meaning,
+) -> table.Page:
     """Yield a session and its iterations.
 
     Args:
@@ -119,9 +118,7 @@ def session_page(
         meaning: what scores are worth here.
     """
     yield from _session_head(session, members, full, became, meaning)
-    interval = None
-    if intervals:
-        interval = _interval(session)
+    interval = _interval(session) if intervals else None
     if interval:
         yield table.Line(f"mean {interval}, with 95 % confidence", "dim", only="terminal")
     yield table.Line()
@@ -130,12 +127,9 @@ def session_page(
     rows = []
     for ref in session.per_iteration:
         number = ref.iteration
-        unnamed = table.named_cells(number, "", "", None)
-        named = names.get(number, unnamed) if names else unnamed
-        state = None
-        if states:
-            state = states.get(number)
-        rows.append((*named, *_member_cells(ref, members.get(number), state, graded)))
+        named = names.get(number) or table.named_cells(number, "", "", None)
+        cells = _member_cells(ref, members.get(number), states.get(number), graded)
+        rows.append((*named, *cells))
 
     yield table.Table(_member_columns(meaning, graded), rows, full=full)
     yield from spending_section(spending, full)
@@ -178,7 +172,7 @@ def _member_columns(meaning: Meaning, graded: bool) -> list[table.Column]:
 
 def _member_cells(
     ref: SessionIterRef, member: Rested | None, state: State | None, graded: bool
-) -> tuple[table.AnyCell, ...]:
+) -> table.Cells:
     bounds = ""
     coverage = table.Cell(None, "-")
     if member:
@@ -194,7 +188,7 @@ def _member_cells(
     return value, bounds, table.band_cell(ref.band, graded), coverage, state_cell
 
 
-def spending_section(spending: Spending | None, full: bool = False) -> Iterator[table.Block]:
+def spending_section(spending: Spending | None, full: bool = False) -> table.Page:
     """Yield what an iteration or a session used. A pipe shows it only if the text is full."""
     lines = spending_lines(spending)
     if not lines:
@@ -297,7 +291,7 @@ def session_payload(
     spending: Spending | None = None,
     states: Mapping[int, State] | None = None,
     sidecar: State = CURRENT,
-) -> dict[str, Any]:
+) -> PlainData:
     """Return one session as data for JSON.
 
     Args:
@@ -321,7 +315,7 @@ def session_payload(
     return payload
 
 
-def _states_payload(states: Mapping[int, State], sidecar: State) -> dict[str, Any]:
+def _states_payload(states: Mapping[int, State], sidecar: State) -> PlainData:
     names = {state.name for state in states.values()}
     if states or sidecar != CURRENT:
         names.add(sidecar.name)

@@ -5,7 +5,6 @@ import re
 import signal
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -92,8 +91,7 @@ ORDER BY 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a query returned: the names of the columns, and the rows, read as they are needed."""
 
     columns: tuple[str, ...]

@@ -5,7 +5,7 @@ byte for byte the reference's where the reference has such a table (docs/COMMAND
 pipe"). Control characters in texts are always shown as escapes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from rubric import BAND_LABELS, Bounds
@@ -47,6 +47,9 @@ class Cell(NamedTuple):
 
 AnyCell: TypeAlias = Cell | str | int
 """A cell; a plain string or integer is shown as it is."""
+
+Cells: TypeAlias = Sequence[AnyCell]
+"""The cells of a row, one for each column."""
 
 
 def as_cell(cell: AnyCell) -> Cell:
@@ -92,6 +95,16 @@ class Column(NamedTuple):
     prose: bool = False
 
 
+def numeric(head: str, width: int | None = None) -> Column:
+    """Return a column of numbers, which a terminal aligns to the right."""
+    return Column(head, width=width, right=True)
+
+
+def columns_of(*heads: Column | str) -> list[Column]:
+    """Return columns, where a bare string is the heading of a column of text."""
+    return [Column(head) if isinstance(head, str) else head for head in heads]
+
+
 class TableRow(NamedTuple):
     """One row of a table.
 
@@ -101,7 +114,7 @@ class TableRow(NamedTuple):
         style: a style of rich for the whole row.
     """
 
-    cells: Sequence[AnyCell]
+    cells: Cells
     notes: Sequence[str] = ()
     style: str = ""
 
@@ -122,7 +135,7 @@ class Table(NamedTuple):
     """
 
     columns: Sequence[Column]
-    rows: Sequence[TableRow | Sequence[AnyCell]]
+    rows: Sequence[TableRow | Cells]
     heads: bool = True
     indent: int = 0
     notes: str = ""
@@ -136,23 +149,21 @@ class Table(NamedTuple):
 
         Only a table with a fixed width for every column pads the last cell of a line.
         """
-        table = self._for_pipe()
-        heads = [column.head for column in table.columns]
-        lines = [table._pipe_cells(row) for row in table.table_rows()]
+        places = [None, "pipe", "full"] if self.full else [None, "pipe"]
+        table = self.shown_in(*places)
+        rows = table.table_rows()
+        lines = [table._pipe_cells(row) for row in rows]
 
-        with_heads = lines
+        heads = []
         if self.heads:
-            with_heads = [heads, *lines]
-        widths = table._pipe_widths(with_heads)
+            heads = [[column.head for column in table.columns]]
+        widths = table._pipe_widths([*heads, *lines])
 
-        text = []
-        if self.heads:
-            text.append(table._pipe_line(heads, widths))
+        text = [table._pipe_line(head, widths) for head in heads]
         margin = " " * (self.indent + self.notes_indent)
-        for row, cells in zip(table.table_rows(), lines, strict=True):
+        for row, cells in zip(rows, lines, strict=True):
             text.append(table._pipe_line(cells, widths))
-            for note in row.notes:
-                text.append(margin + printable(note))
+            text += [margin + printable(note) for note in row.notes]
         return "".join(f"{line}\n" for line in text)
 
     def _pipe_line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -164,11 +175,6 @@ class Table(NamedTuple):
         if self.full or any(column.width is None for column in self.columns):
             return line.rstrip(" ")
         return line
-
-    def _for_pipe(self) -> "Table":
-        if self.full:
-            return self.shown_in(None, "pipe", "full")
-        return self.shown_in(None, "pipe")
 
     def _pipe_cells(self, row: TableRow) -> list[str]:
         texts = []
@@ -200,36 +206,27 @@ class Table(NamedTuple):
         rows = self.table_rows()
         indices = []
         for index, column in enumerate(self.columns):
-            is_empty = "full" in places and rows and not _has_text(rows, index)
-            if column.only in places and not is_empty:
+            has_text = any(as_cell(row.cells[index]).shown() for row in rows)
+            if column.only in places and (has_text or not rows or "full" not in places):
                 indices.append(index)
 
+        columns = [self.columns[index] for index in indices]
         chosen_rows = []
         for row in rows:
-            cells = [row.cells[index] for index in indices]
-            chosen_rows.append(row._replace(cells=cells))
-        columns = [self.columns[index] for index in indices]
+            chosen_rows.append(row._replace(cells=[row.cells[index] for index in indices]))
         return self._replace(columns=columns, rows=chosen_rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Return the rows as data: the values of the columns that have a key."""
-        return [self._row_as_json(row) for row in self.table_rows()]
-
-    def _row_as_json(self, row: TableRow) -> dict[str, Any]:
-        values = {}
-        for column, cell in zip(self.columns, row.cells, strict=True):
-            if column.key:
-                values[column.key] = as_cell(cell).value
-        return values
+        data = []
+        for row in self.table_rows():
+            cells = zip(self.columns, row.cells, strict=True)
+            data.append({column.key: as_cell(cell).value for column, cell in cells if column.key})
+        return data
 
     def table_rows(self) -> list[TableRow]:
         """Return the rows, each as a :class:`TableRow`."""
         return [row if isinstance(row, TableRow) else TableRow(row) for row in self.rows]
-
-
-def _has_text(rows: Sequence[TableRow], index: int) -> bool:
-    """Return whether any row has a text in a column."""
-    return any(as_cell(row.cells[index]).shown() for row in rows)
 
 
 class Line(NamedTuple):
@@ -241,7 +238,7 @@ class Line(NamedTuple):
         only: the place that shows the line, if it is only one.
     """
 
-    parts: Sequence[AnyCell] | str = ""
+    parts: Cells | str = ""
     style: str = ""
     only: Place | None = None
 
@@ -249,7 +246,7 @@ class Line(NamedTuple):
         """Return the line as text."""
         return "".join(as_cell(part).shown() for part in self.cells()) + "\n"
 
-    def cells(self) -> Sequence[AnyCell]:
+    def cells(self) -> Cells:
         """Return the parts."""
         if isinstance(self.parts, str):
             return [self.parts]
@@ -257,6 +254,16 @@ class Line(NamedTuple):
 
 
 Block: TypeAlias = Line | Table
+
+Page: TypeAlias = Iterator[Block]
+"""What a command shows, from top to bottom."""
+
+
+def titled(title: str, *blocks: Block) -> Iterator[Block]:
+    """Yield blocks under a title, with an empty line before it."""
+    yield Line()
+    yield Line(title, "bold")
+    yield from blocks
 
 
 def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int = 0) -> Table:
@@ -267,7 +274,7 @@ def pairs(rows: Iterable[tuple[str, str]], width: int | None = None, indent: int
         width: characters for the names; None takes as many as the longest name has.
         indent: spaces before each line.
     """
-    columns = (Column("", width=width), Column(""))
+    columns = columns_of(Column("", width=width), "")
     return Table(columns, list(rows), heads=False, indent=indent)
 
 
@@ -276,8 +283,8 @@ def pipe_text(blocks: Iterable[Block]) -> str:
     return "".join(block.pipe() for block in blocks if block.only in (None, "pipe"))
 
 
-ITER = Column("ITER", width=6, right=True)
-SCORE = Column("SCORE", width=9, right=True)
+ITER = numeric("ITER", width=6)
+SCORE = numeric("SCORE", width=9)
 BAND = Column("BAND", width=0)
 BOUNDS = Column("BOUNDS", only="terminal")
 INTERVAL = Column("95 %", only="terminal")
@@ -329,6 +336,6 @@ def subject_cell(subject: str) -> Cell:
     return Cell(subject, text, brief=brief)
 
 
-def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> tuple[AnyCell, ...]:
+def named_cells(iteration: int, task: str, subject: str, sha: str | None) -> Cells:
     """Return the cells of :data:`NAMED`."""
     return iteration, task, subject_cell(subject), short(sha or "") or "-"

@@ -8,23 +8,11 @@ from scoring.outcomes.cases import BEFORE_LANDING, LEAST_LINES, Case, OutcomeNam
 from scoring.outcomes.validity import LEAST_OF_A_KIND, Foretold, Validity
 from scoring.sidecars.meaning import score_mark
 from scoring.text import counted
-from scoring.views.table import Block, Column, Line, Table, band_text
+from scoring.views.table import Line, Page, Table, band_text, columns_of, numeric, titled
 
-_BY_CHANCE = (
-    Column("FIGURE"),
-    Column("N", right=True),
-    Column("AUC", right=True),
-    Column("95 % INTERVAL"),
-    Column(""),
-)
-_BY_RANK = (
-    Column("FIGURE"),
-    Column("N", right=True),
-    Column("SPEARMAN", right=True),
-    Column("95 % INTERVAL"),
-    Column(""),
-)
-_BANDS = (Column("BAND"), Column("N", right=True), Column("SOUND", right=True))
+_BY_CHANCE = columns_of("FIGURE", numeric("N"), numeric("AUC"), "95 % INTERVAL", "")
+_BY_RANK = columns_of("FIGURE", numeric("N"), numeric("SPEARMAN"), "95 % INTERVAL", "")
+_BANDS = columns_of("BAND", numeric("N"), numeric("SOUND"))
 
 
 def with_cases(
@@ -47,29 +35,25 @@ def with_cases(
         yield iteration
 
 
-def validity_page(validity: Validity) -> Iterator[Block]:
+def validity_page(validity: Validity) -> Page:
     """Yield whether a score foretells an outcome: first the answer, then its figures."""
     for text in validity_sentences(validity):
         yield Line(text, "bold" if text.startswith("Verdict") else "")
 
     columns = _BY_RANK if validity.measure == "spearman" else _BY_CHANCE
     for title, part in validity_parts(validity).items():
-        if not part:
-            continue
-        yield Line()
-        yield Line(title, "bold")
-        yield Table(columns, [validity_row(validity, *figure) for figure in part.items()])
+        rows = [validity_row(validity, *figure) for figure in part.items()]
+        if rows:
+            yield from titled(title, Table(columns, rows))
 
-    if validity.bands:
-        bands = []
-        for band in validity.bands:
-            bands.append((band_text(band.band), band.n, f"{band.sound * 100:.0f} %"))
-        yield Line()
-        yield Line("By band", "bold")
-        yield Table(_BANDS, bands)
+    bands = []
+    for band in validity.bands:
+        bands.append((band_text(band.band), band.n, f"{band.sound * 100:.0f} %"))
+    if bands:
+        yield from titled("By band", Table(_BANDS, bands))
 
 
-def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Iterator[Block]:
+def gain_lines(rubric: str, gain: dict[str, Any] | None) -> Page:
     """Yield how a score compares with that of another rubric.
 
     Args:

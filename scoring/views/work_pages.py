@@ -20,7 +20,7 @@ from scoring.views.spending_text import (
     per_landed_text,
     tokens_text,
 )
-from scoring.views.table import AnyCell, Block, Cell, Column, Line, Table
+from scoring.views.table import Cell, Cells, Line, Page, Table, columns_of, numeric
 from scoring.views.work_rows import (
     CAME_TO_NOTHING,
     STATES,
@@ -33,22 +33,18 @@ from scoring.views.work_rows import (
 STATE_WORDS = {state: state.replace("_", " ") for state in STATES}
 """What people read for the states of units, in the order in which they are shown."""
 
-_BY = (
-    Column("BY"),
-    Column("UNITS", right=True),
-    Column("LANDED", right=True),
-    Column("OPEN", right=True),
-    Column("UNCLEAR", right=True),
-    Column("FIXED LATER", right=True),
-    Column("COST", right=True),
-    Column("PER LANDED UNIT", right=True),
+_BY = columns_of(
+    "BY",
+    numeric("UNITS"),
+    numeric("LANDED"),
+    numeric("OPEN"),
+    numeric("UNCLEAR"),
+    numeric("FIXED LATER"),
+    numeric("COST"),
+    numeric("PER LANDED UNIT"),
 )
-_BY_STATE = (
-    Column("STATE"),
-    Column("UNITS", right=True),
-    Column("COST", right=True),
-    Column("TIME", right=True),
-    Column("OUTPUT", right=True),
+_BY_STATE = columns_of(
+    "STATE", numeric("UNITS"), numeric("COST"), numeric("TIME"), numeric("OUTPUT")
 )
 
 
@@ -78,9 +74,7 @@ def notes_on_history(
         yield f"No session of this repository was found; {files} left out (da-score doctor)."
 
 
-def work_page(
-    rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()
-) -> Iterator[Block]:
+def work_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
     """Yield what became of the work, what each state of it cost and took, and what to look at.
 
     Args:
@@ -101,7 +95,7 @@ def work_page(
     yield from look_at_page(rows)
 
 
-def unit_page(row: WorkRow, horizon_days: float) -> Iterator[Block]:
+def unit_page(row: WorkRow, horizon_days: float) -> Page:
     """Yield what became of one unit, and what it took.
 
     Args:
@@ -129,9 +123,7 @@ def unit_page(row: WorkRow, horizon_days: float) -> Iterator[Block]:
     yield Line(f"It took {', '.join(used)}.")
 
 
-def became_page(
-    rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()
-) -> Iterator[Block]:
+def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:
     """Yield what became of the work and what it cost, then the same by harness, model and month.
 
     Args:
@@ -151,8 +143,7 @@ def became_page(
     work = Group.of("", rows)
     yield Line(_states_sentence(work), "bold")
     yield Line(_fixed_sentence(work, horizon_days))
-    for text in _cost_lines(work, rows):
-        yield Line(text)
+    yield from map(Line, _cost_lines(work, rows))
     missing = work.summary["missing_subagents"]
     if missing:
         agents = counted(missing, "sub-agent")
@@ -217,9 +208,8 @@ def _cost_lines(work: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
         responses = counted(sum(unpriced.values()), "response has", "responses have")
         yield f"{responses} no known price: {models_text(unpriced)}."
 
-    parts = list(_costs_without_landing(work, rows))
-    if parts:
-        text = "; ".join(parts)
+    text = "; ".join(_costs_without_landing(work, rows))
+    if text:
         yield f"{text[0].upper()}{text[1:]}."
 
 
@@ -255,7 +245,7 @@ def _cost_or_unknown(cost: float | None) -> str:
     return cost_text(cost)
 
 
-def _comparison_blocks(rows: Sequence[WorkRow]) -> Iterator[Block]:
+def _comparison_blocks(rows: Sequence[WorkRow]) -> Page:
     """Yield the work by harness, model and month as a table, and sentences that compare them."""
     compared = comparisons(rows, least=1)
     table_rows = []
@@ -275,11 +265,10 @@ def _comparison_blocks(rows: Sequence[WorkRow]) -> Iterator[Block]:
 
     if sentences:
         yield Line()
-        for sentence in sentences:
-            yield Line(sentence)
+        yield from map(Line, sentences)
 
 
-def _by_row(kind: str, group: Group) -> Sequence[AnyCell]:
+def _by_row(kind: str, group: Group) -> Cells:
     return (
         f"{kind.lower()} {group.name or 'unknown'}",
         group.summary["units"],
@@ -304,9 +293,7 @@ def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]
     """Yield for each state, and talk: its name, units, cost, time and output, as people read it."""
     for state in (*STATES, "talk"):
         in_this_state = in_state(rows, state)
-        cost = None
-        if in_this_state:
-            cost = total_cost(in_this_state)
+        cost = total_cost(in_this_state) if in_this_state else None
         minutes = sum(row.unit.minutes or 0 for row in in_this_state)
         output = sum(row.values["tokens"]["output"] or 0 for row in in_this_state)
         yield (

@@ -117,7 +117,7 @@ class TestExplanation:
         text = explanation_text(found, "")
         assert f"{nothing} the others could only lower the score\n" in text
 
-        voted = replace(found, signals=tuple(s for s in found.signals if s.present))
+        voted = found._replace(signals=tuple(s for s in found.signals if s.present))
         assert f"{nothing} none is without evidence\n" in explanation_text(voted, "")
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:

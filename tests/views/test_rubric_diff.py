@@ -203,7 +203,7 @@ class TestTotals:
         item = step(default_rubric(), NEXT, found(landed=1.0, tests=0.7, scope=0.3, verifier=0.1))
         for share, moved in ((0.9, 0), (1.1, 1)):
             score = replace(item.after, value=item.before.value + share * EQUAL_WITHIN)
-            assert LogDiff((replace(item, after=score),)).totals().moved == moved
+            assert LogDiff((item._replace(after=score),)).totals().moved == moved
 
 
 @pytest.fixture

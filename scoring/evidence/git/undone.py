@@ -7,11 +7,11 @@ say so. The rules and how often each is right: ``docs/VALIDITY.md``, "Taken back
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.git.fates import Counts, Fate
 from scoring.evidence.git.line_history import Patch
-from scoring.frozen import Frozen
+from scoring.frozen import Frozen, PlainData
 
 UndoneState: TypeAlias = Literal["landed", "reverted", "taken_back"]
 
@@ -61,7 +61,7 @@ class TakenBack(Frozen, frozen=True):
         """The time from the work to this commit, in days."""
         return self.seconds / 86_400
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data, with the time in days."""
         return {
             "by": self.by,
@@ -78,7 +78,7 @@ class CameBack(Frozen, frozen=True):
     by: str
     back_in: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data."""
         return {"by": self.by, "back_in": self.back_in}
 
@@ -90,7 +90,7 @@ class PartlyReverted(Frozen, frozen=True):
     lines: int
     of: int
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> PlainData:
         """Return plain data."""
         return {"by": self.by, "lines": self.lines, "of": self.of}
 

@@ -20,6 +20,7 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
@@ -33,7 +34,7 @@ class AmpReader(EventReader):
 
     in_documents = True
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a thread."""
         self.version = line.get("v")
         self.where = _span_of(line)
@@ -70,7 +71,7 @@ class AmpReader(EventReader):
         if text:
             self.prompt(text)
 
-    def _take_response(self, message: dict[str, Any]) -> None:
+    def _take_response(self, message: PlainData) -> None:
         content = items_in(message, "content")
         text = text_in(content).strip()
 
@@ -94,7 +95,7 @@ class AmpReader(EventReader):
             writes = 0
         self.response("", output, uncached, reads, writes)
 
-    def _take_result(self, part: dict[str, Any]) -> None:
+    def _take_result(self, part: PlainData) -> None:
         call = part.get("toolUseID")
         run = part.get("run")
         status = member(run, "status")
@@ -109,7 +110,7 @@ class AmpReader(EventReader):
             self.result(call, None, "")
 
 
-def _span_of(thread: dict[str, Any]) -> LineSpan:
+def _span_of(thread: PlainData) -> LineSpan:
     """Return the session of a thread, and the folder that it began in."""
     trees = items_in(thread, "env", "initial", "trees")
     tree = trees[0] if trees else None
@@ -150,7 +151,7 @@ def _end_of(name: object, tool_ends: dict[int, int]) -> int | None:
     return tool_ends.get(name) if type(name) is int else None
 
 
-def _stated_time(message: dict[str, Any]) -> int | None:
+def _stated_time(message: PlainData) -> int | None:
     return milliseconds(member(message, "meta", "sentAt")) or time_in(message, "usage", "timestamp")
 
 

@@ -27,6 +27,7 @@ from scoring.evidence.harnesses.protobuf import first_text, numbers_in, packed_n
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, tables_of
 from scoring.evidence.transcripts.edits import lines_added
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.frozen import PlainData
 
 _LOGS = ".system_generated/logs"
 _SHELL = "run_command"
@@ -59,7 +60,7 @@ class AntigravityReader(EventReader):
         super().__init__(tools)
         self._waiting: deque[_OpenCall] = deque()
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a step."""
         index = line.get("step_index")
         measured = member(self.shown, "responses", str(index))
@@ -87,7 +88,7 @@ class AntigravityReader(EventReader):
         typed = _TYPED.search(text)
         self.prompt(typed[1].strip() if typed else text)
 
-    def _take_response(self, line: dict[str, Any], index: object, measured: Any) -> None:
+    def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
         output, uncached, reads = _tokens_of(line, measured)
         self.response(f"step {index}", output, uncached, reads)
         self.seen.said(text_in(line, "content"))
@@ -123,7 +124,7 @@ class AntigravityReader(EventReader):
             lines += lines_added(new, text_in(replacement, "TargetContent"))
         self.edit(call.id, (path,), {path: tuple(lines)})
 
-    def _take_result(self, line: dict[str, Any]) -> None:
+    def _take_result(self, line: PlainData) -> None:
         """Take the result of the next call. One that still runs has no verdict."""
         if not self._waiting:
             return
@@ -140,7 +141,7 @@ class AntigravityReader(EventReader):
             self.result(call.id, failed, _INDENTATION.sub("", _OUTPUT.split(text, 1)[-1]))
 
 
-def _command_failed(line: dict[str, Any], text: str) -> bool | None:
+def _command_failed(line: PlainData, text: str) -> bool | None:
     """Return whether a command failed, or None where that is not stated."""
     exit_code = line.get("exit_code")
     if type(exit_code) is int:
@@ -161,7 +162,7 @@ class _Tokens(NamedTuple):
     reads: int | None
 
 
-def _tokens_of(line: dict[str, Any], measured: Any) -> _Tokens:
+def _tokens_of(line: PlainData, measured: Any) -> _Tokens:
     """Return the tokens of a response, None for those that are not known.
 
     Whether the input of a step includes what was read from the cache is not known, unless it is
@@ -206,7 +207,7 @@ class Antigravity(Harness):
         steps = [(_index_of(line), line) for line in lines_in(path)]
         steps.sort(key=lambda step: step[0])
 
-        shown: dict[str, Any] = {"session": _conversation_of(path).name}
+        shown: PlainData = {"session": _conversation_of(path).name}
         with contextlib.suppress(OSError), opened_database(_database_of(path)) as ask:
             shown |= _about(ask)
         shown.setdefault("folder", _folder_in_history(path))
@@ -250,9 +251,9 @@ def _folder_in_history(path: Path) -> str:
     return ""
 
 
-def _about(ask: Ask) -> dict[str, Any]:
+def _about(ask: Ask) -> PlainData:
     """Return what the database states: the folder, and what each response used, by its step."""
-    about: dict[str, Any] = {"responses": {}}
+    about: PlainData = {"responses": {}}
     tables = tables_of(ask)
     if "trajectory_metadata_blob" in tables:
         for (data,) in ask("SELECT data FROM trajectory_metadata_blob WHERE id = 'main'"):

@@ -20,6 +20,7 @@ from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
     shells="Bash bash shell exec_command run_shell_command execute_bash run_command",
@@ -40,7 +41,7 @@ class AtifReader(EventReader):
 
     in_documents = True
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a trajectory, and those of the sub-agents that are in it."""
         self.version = line.get("schema_version")
         session = text_in(line, "session_id")
@@ -76,7 +77,7 @@ class AtifReader(EventReader):
         if self.next_event and self.opens and not states_tokens:
             self._note_totals(trajectory)
 
-    def _take_step(self, step: dict[str, Any]) -> bool:
+    def _take_step(self, step: PlainData) -> bool:
         """Take a step, and return whether it states its tokens."""
         text = text_in(step, "message")
         if member(step, "extra", "context_management", "type") == "compaction":
@@ -92,7 +93,7 @@ class AtifReader(EventReader):
         self._note_calls(items_in(step, "tool_calls"), items_in(step, "observation", "results"))
         return states_tokens
 
-    def _note_response(self, step: dict[str, Any]) -> bool:
+    def _note_response(self, step: PlainData) -> bool:
         """Note a response, and return whether it states its tokens."""
         prompt = count_in(step, "metrics", "prompt_tokens")
         output = count_in(step, "metrics", "completion_tokens")
@@ -133,7 +134,7 @@ class AtifReader(EventReader):
         self.totals(0, output, max(prompt - reads - writes, 0), reads, writes)
 
 
-def _identity_of(trajectory: Any, step: dict[str, Any]) -> tuple[object, ...]:
+def _identity_of(trajectory: Any, step: PlainData) -> tuple[object, ...]:
     """Return what a step is known by in its session."""
     return text_in(trajectory, "session_id"), step.get("step_id"), step.get("message")
 

@@ -26,6 +26,7 @@ from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.files import expanded
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
@@ -44,7 +45,7 @@ class ClineReader(EventReader):
         super().__init__(tools)
         self._commands: dict[str, int] = {}  # how many commands a call runs, by its id
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a session."""
         self.version = line.get("version")
         about = member(self.shown, "about")
@@ -66,7 +67,7 @@ class ClineReader(EventReader):
             self.where = session._replace(model=model)
             self._take(message)
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _take(self, message: PlainData) -> None:
         role = message.get("role")
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
@@ -83,7 +84,7 @@ class ClineReader(EventReader):
         else:
             self._take_user_message(message, parts)
 
-    def _take_response(self, message: dict[str, Any], parts: Sequence[Any]) -> None:
+    def _take_response(self, message: PlainData, parts: Sequence[Any]) -> None:
         output = count_in(message, "metrics", "outputTokens")
         all_input = count_in(message, "metrics", "inputTokens")
         reads = count_in(message, "metrics", "cacheReadTokens") or 0
@@ -116,7 +117,7 @@ class ClineReader(EventReader):
                 asked = {"path": asked.get("path"), "content": asked.get("new_text")}
         note_call(self, TOOLS, call, tool, asked)
 
-    def _take_user_message(self, message: dict[str, Any], parts: Sequence[Any]) -> None:
+    def _take_user_message(self, message: PlainData, parts: Sequence[Any]) -> None:
         """Take results of calls, a prompt of a person, or a summary."""
         results = [part for part in parts if member(part, "type") == "tool_result"]
         for part in results:
@@ -129,7 +130,7 @@ class ClineReader(EventReader):
             typed = _TYPED.search(text)
             self.prompt(typed[1].strip() if typed else text)
 
-    def _take_result(self, part: dict[str, Any]) -> None:
+    def _take_result(self, part: PlainData) -> None:
         """Take the result of a call: an object for each thing that it did, or one as a text."""
         call = part.get("tool_use_id")
         content = part.get("content")
@@ -156,7 +157,7 @@ class ClineReader(EventReader):
                 self.seen.result(f"{text_in(call)} {number}", failed, partial(_printed, item))
 
 
-def _printed(result: dict[str, Any]) -> str:
+def _printed(result: PlainData) -> str:
     """Return what a command printed, or why it failed."""
     return _EXIT_CODE.sub("", text_in(result, "result")) or text_in(result, "error")
 

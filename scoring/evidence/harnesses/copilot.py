@@ -23,6 +23,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
     shells="bash powershell",
@@ -136,7 +137,7 @@ class CopilotReader(EventReader):
         """The placeholder model of responses that name none, until the end of the session."""
         return f"\0{self._part_begins_at}"
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take an event."""
         kind = text_in(line, "type")
         data = line.get("data")
@@ -165,7 +166,7 @@ class CopilotReader(EventReader):
         if model:
             self._session = self._session._replace(model=model)
 
-    def _take(self, kind: str, data: dict[str, Any], time: int) -> None:
+    def _take(self, kind: str, data: PlainData, time: int) -> None:
         call = text_in(data, "toolCallId")
         if kind == "user.message":
             self._take_user_message(data)
@@ -190,20 +191,20 @@ class CopilotReader(EventReader):
         elif kind not in (*_SESSION_HEADS, "session.model_change"):
             self.unknown(kind)
 
-    def _take_user_message(self, data: dict[str, Any]) -> None:
+    def _take_user_message(self, data: PlainData) -> None:
         text = text_in(data, "content")
         if text_in(data, "source").startswith("skill-") or text.startswith(_SKILL):
             self.seen.asked()
         else:
             self.prompt(text)
 
-    def _take_response(self, data: dict[str, Any]) -> None:
+    def _take_response(self, data: PlainData) -> None:
         output = count_in(data, "outputTokens")
         self.response(text_in(data, "messageId"), output)
         self._part_outputs[self.where.model] += output or 0
         self.seen.said(text_in(data, "content"))
 
-    def _take_call(self, call: str, data: dict[str, Any]) -> None:
+    def _take_call(self, call: str, data: PlainData) -> None:
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
         if isinstance(arguments, str) and tool not in TOOLS.patches:
@@ -213,7 +214,7 @@ class CopilotReader(EventReader):
         if tool in TOOLS.shells or tool in _SHOW_SHELLS:
             self._shell_calls.add(call)
 
-    def _take_result(self, call: str, data: dict[str, Any]) -> None:
+    def _take_result(self, call: str, data: PlainData) -> None:
         """Note how a call ended."""
         error = text_in(data, "error", "message")
         if text_in(data, "error", "code") in _REFUSED_CODES:
@@ -340,7 +341,7 @@ class CopilotReader(EventReader):
             events.spans[index] = span._replace(model="" if model.startswith("\0") else model)
         return events
 
-    def _tokens_of_part(self, metrics: dict[str, Any]) -> dict[str, _ModelTokens]:
+    def _tokens_of_part(self, metrics: PlainData) -> dict[str, _ModelTokens]:
         """Return the tokens of each model since the last end of the session.
 
         The end of a resumed session may state those of all parts, or of the last one alone.

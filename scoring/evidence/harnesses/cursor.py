@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
@@ -18,6 +18,7 @@ from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.work_trees import SPELLED_FOLDER
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
     shells="Shell",
@@ -44,7 +45,7 @@ class _WaitingLine(NamedTuple):
     """A line that waits for the first time that the transcript states."""
 
     number: int
-    line: dict[str, Any]
+    line: PlainData
 
 
 class CursorReader(EventReader):
@@ -60,7 +61,7 @@ class CursorReader(EventReader):
         self._waiting: list[_WaitingLine] = []
         self._key_of_first_line = 0
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a line, as soon as a time is known."""
         if line.get("role") not in _ROLES and line.get("type") != "turn_ended":
             self.unknown(line.get("type", line.get("role")))
@@ -107,7 +108,7 @@ class CursorReader(EventReader):
                 self._take(line)
         self._waiting = []
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _take(self, line: PlainData) -> None:
         text = text_in(line, "message", "content")
         if line.get("role") == "user":
             self._take_user_message(text)

@@ -6,7 +6,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, identity, lines_behind
@@ -23,6 +22,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_calls
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
     shells="Execute",
@@ -51,7 +51,7 @@ class DroidReader(EventReader):
         self._shell_calls: set[str] = set()
         self._response_count = 0
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a line."""
         kind = line.get("type")
         if kind == "session_start":
@@ -64,7 +64,7 @@ class DroidReader(EventReader):
         elif kind not in _STATE_LINES:
             self.unknown(kind)
 
-    def _begin_session(self, line: dict[str, Any]) -> None:
+    def _begin_session(self, line: PlainData) -> None:
         self.version = line.get("version")
         caller = text_in(line, "callingSessionId")
         self.where = LineSpan(
@@ -75,7 +75,7 @@ class DroidReader(EventReader):
             agent=bool(caller),
         )
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _take(self, line: PlainData) -> None:
         if line["type"] == "compaction_state":
             self.seen.compacted()
         elif member(line, "message", "role") == "assistant":
@@ -83,7 +83,7 @@ class DroidReader(EventReader):
         else:
             self._take_user_message(line)
 
-    def _take_response(self, line: dict[str, Any]) -> None:
+    def _take_response(self, line: PlainData) -> None:
         self.response(text_in(line, "id"))
         self._response_count += 1
         self.seen.said(text_in(line, "message", "content"))
@@ -94,7 +94,7 @@ class DroidReader(EventReader):
             if text_in(part, "name") in TOOLS.shells:
                 self._shell_calls.add(text_in(part, "id"))
 
-    def _take_user_message(self, line: dict[str, Any]) -> None:
+    def _take_user_message(self, line: PlainData) -> None:
         """Take results of calls, and a prompt without what the harness adds to it."""
         content = member(line, "message", "content")
         if not isinstance(content, list):
@@ -115,7 +115,7 @@ class DroidReader(EventReader):
         else:
             self.prompt("\n".join(texts))
 
-    def _take_result(self, part: dict[str, Any]) -> None:
+    def _take_result(self, part: PlainData) -> None:
         """Note how a call ended.
 
         A shell states that in words. Without these, and for any other call, an error says it.

@@ -30,6 +30,7 @@ from scoring.evidence.transcripts.path_texts import AddedLines
 from scoring.evidence.transcripts.transcript_files import UNKNOWN_KIND
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER, SPELLED_FOLDER
 from scoring.files import READ_PLAIN, refuse_special
+from scoring.frozen import PlainData
 
 PLACE = "$place"
 """The key of the line that :func:`place_line` makes."""
@@ -60,7 +61,7 @@ class EventReader(JsonReader):
         version: the version of the harness or of its format, which names unknown lines too.
     """
 
-    decoder = msgspec.json.Decoder(dict[str, Any])
+    decoder = msgspec.json.Decoder(PlainData)
     in_documents = False
     opens = True
 
@@ -89,14 +90,14 @@ class EventReader(JsonReader):
             return ""
         return self.where.cwd
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Say what a line, or a document, holds.
 
         It is well-formed JSON, and any value in it may be of another type than expected.
         """
         raise NotImplementedError
 
-    def take(self, lines: Sequence[dict[str, Any]]) -> list[int]:
+    def take(self, lines: Sequence[PlainData]) -> list[int]:
         """Take some lines. The one of :func:`place_line` has no number."""
         for position, line in enumerate(lines):
             self.place = self.number + position - self._lines_in_front

@@ -15,6 +15,7 @@ from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call, shell_answer
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.evidence.transcripts.work_trees import HASHED_FOLDER
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames("run_shell_command", "write_file replace", questions="ask_user exit_plan_mode")
 
@@ -53,10 +54,10 @@ class GeminiReader(EventReader):
         self._positions: dict[str, int] = {}  # of messages, by their ids
         self._active_ids: dict[str, None] = {}  # those of the conversation now, in its order
         self._summary_ids: set[str] = set()  # those of messages that replaced others
-        self._about: dict[str, Any] = {}
+        self._about: PlainData = {}
         self._is_in_lines = False
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take the next line of a chat, or the whole of one."""
         if "messages" not in line:
             self._is_in_lines = True
@@ -177,7 +178,7 @@ class GeminiReader(EventReader):
         parent = text_in(self.shown, "parent") if is_agent else ""
         return LineSpan(folder, text_in(self._about, "sessionId"), parent=parent, agent=is_agent)
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _take(self, message: PlainData) -> None:
         """Take a message."""
         if not _has_plain_counts(message.get("tokens")):
             self.skip(OTHER_TYPE)
@@ -204,7 +205,7 @@ class GeminiReader(EventReader):
         elif kind == "info" and text.strip() == CANCELLED_BY_USER:
             self.seen.interrupted()
 
-    def _take_response(self, message: dict[str, Any], name: str, text: str) -> None:
+    def _take_response(self, message: PlainData, name: str, text: str) -> None:
         self.seen.responds(name or None)
         self.seen.said(text)
 
@@ -232,7 +233,7 @@ class GeminiReader(EventReader):
         else:
             self.prompt(text.partition(FILES)[0])
 
-    def _take_call(self, call: dict[str, Any]) -> None:
+    def _take_call(self, call: PlainData) -> None:
         """Take a call, which has its result in it."""
         call_id = call.get("id")
         tool = call.get("name")

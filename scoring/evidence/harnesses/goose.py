@@ -24,6 +24,7 @@ from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_o
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.files import expanded
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
 
@@ -44,11 +45,11 @@ class GooseReader(EventReader):
     def __init__(self, tools: TestTools | None) -> None:
         super().__init__(tools)
         self._has_usage = False
-        self._totals: dict[str, Any] = {}
+        self._totals: PlainData = {}
         self._begins_at = 0
         self._last_response = -1
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take the head of a session, a message, or what a response used."""
         if "head" in line:
             self._begin_session(line["head"], has_usage=line.get("has_usage") is True)
@@ -232,7 +233,7 @@ class Goose(Harness):
         return (Path(f"{path}-wal"),)
 
 
-def _lines_of_session(ask: Ask, session: dict[str, Any], has_ledger: bool) -> Iterator[Any]:
+def _lines_of_session(ask: Ask, session: PlainData, has_ledger: bool) -> Iterator[Any]:
     """Yield the head of a session, and then its messages and what responses used, by time."""
     name = (session["id"],)
     usage = list(rows_of(ask(_OF_SESSION.format("usage_ledger"), name))) if has_ledger else []
@@ -244,7 +245,7 @@ def _lines_of_session(ask: Ask, session: dict[str, Any], has_ledger: bool) -> It
     yield from lines
 
 
-def _time_of(line: dict[str, Any]) -> int:
+def _time_of(line: PlainData) -> int:
     (row,) = line.values()
     time = row.get("created_timestamp")
     return time if type(time) is int else 0

@@ -22,6 +22,7 @@ from scoring.evidence.harnesses.fields import (
 from scoring.evidence.harnesses.harness import FileNames, Harness
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames("Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent")
 
@@ -50,7 +51,7 @@ class KimiReader(EventReader):
         super().__init__(tools)
         self._begun: dict[str, tuple[int, int]] = {}  # the span and line of steps, by their ids
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a line."""
         kind = text_in(line, "type")
         if kind == "metadata":
@@ -77,7 +78,7 @@ class KimiReader(EventReader):
             agent_id=agent if is_agent else "",
         )
 
-    def _take(self, kind: str, line: dict[str, Any]) -> None:
+    def _take(self, kind: str, line: PlainData) -> None:
         if kind in ("turn.prompt", "turn.steer"):
             self._take_prompt(line)
         elif kind == "turn.cancel":
@@ -92,7 +93,7 @@ class KimiReader(EventReader):
         elif not kind.startswith(_WITHOUT_INTEREST) and kind not in ("config.update", "forked"):
             self.unknown(kind)
 
-    def _take_prompt(self, line: dict[str, Any]) -> None:
+    def _take_prompt(self, line: PlainData) -> None:
         if member(line, "origin", "kind") == "user":
             self.prompt(text_in(line, "input"))
         else:

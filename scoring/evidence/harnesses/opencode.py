@@ -28,6 +28,7 @@ from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_o
 from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.files import expanded
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
     shells="bash",
@@ -77,7 +78,7 @@ class OpenCodeReader(EventReader):
     _is_compaction = False
     _is_run_by_user = False
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a session, the head of one, or the next of its messages."""
         if _NEWER_TABLE in line:
             self.unknown(f"table {_NEWER_TABLE}")
@@ -135,7 +136,7 @@ class OpenCodeReader(EventReader):
         else:
             self.unknown(info.get("role"))
 
-    def _take_prompt(self, began: int | None, parts: Sequence[dict[str, Any]]) -> None:
+    def _take_prompt(self, began: int | None, parts: Sequence[PlainData]) -> None:
         """Take a message of the user."""
         self._is_compaction = any(part.get("type") == "compaction" for part in parts)
         self._is_run_by_user = any(
@@ -154,7 +155,7 @@ class OpenCodeReader(EventReader):
             self.seen.asked()
 
     def _take_response(
-        self, began: int | None, info: dict[str, Any], parts: Sequence[dict[str, Any]]
+        self, began: int | None, info: PlainData, parts: Sequence[PlainData]
     ) -> None:
         """Take a response of the model, and its calls."""
         folder = text_in(info, "path", "cwd") or self._session.cwd
@@ -174,7 +175,7 @@ class OpenCodeReader(EventReader):
         self._take_calls(began, parts)
         self._note_stop(began, info)
 
-    def _take_calls(self, began: int | None, parts: Sequence[dict[str, Any]]) -> None:
+    def _take_calls(self, began: int | None, parts: Sequence[PlainData]) -> None:
         """Take the calls of a response, which are known by their time, tool and number."""
         equal_calls: Counter[str] = Counter()
         for part in parts:
@@ -184,7 +185,7 @@ class OpenCodeReader(EventReader):
             equal_calls[call] += 1
             self._take_call(part, f"{call} {equal_calls[call]}", began)
 
-    def _take_call(self, part: dict[str, Any], call: str, began: int | None) -> None:
+    def _take_call(self, part: PlainData, call: str, began: int | None) -> None:
         """Take a call, and how it ended.
 
         Args:
@@ -209,7 +210,7 @@ class OpenCodeReader(EventReader):
         elif status == "completed":
             self.result(call, _has_failed(tool, state), text_in(state, "output"))
 
-    def _note_stop(self, began: int | None, info: dict[str, Any]) -> None:
+    def _note_stop(self, began: int | None, info: PlainData) -> None:
         """Note that the user stopped the agent.
 
         What stops a sub-agent is the stop of the session that started it.
@@ -223,14 +224,14 @@ class OpenCodeReader(EventReader):
             self.seen.interrupted()
 
 
-def _text_of(parts: Sequence[dict[str, Any]]) -> str:
+def _text_of(parts: Sequence[PlainData]) -> str:
     """Return what a person, or the model, wrote in a message."""
     return text_in(
         [part for part in parts if part.get("type") == "text" and not part.get("synthetic")]
     )
 
 
-def _tokens_of_steps(info: dict[str, Any], parts: Sequence[dict[str, Any]]) -> list[_Tokens]:
+def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[_Tokens]:
     """Return the tokens of each step of a response.
 
     The message states those of a single step.

@@ -22,6 +22,7 @@ from scoring.evidence.harnesses.harness import Harness, Home
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
 from scoring.files import expanded
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames("bash", "edit write", agents="subagent")
 
@@ -50,7 +51,7 @@ _STOPPED = "aborted"
 class PiReader(EventReader):
     """Reads a session, of any version of the format."""
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a line."""
         kind = line.get("type")
         if kind == "session":
@@ -74,7 +75,7 @@ class PiReader(EventReader):
         else:
             self._take_message(line, message)
 
-    def _begin_session(self, line: dict[str, Any]) -> None:
+    def _begin_session(self, line: PlainData) -> None:
         self.version = line.get("version")
         # The session that it goes on from is stated as the path of a file, <time>_<id>.jsonl.
         before = text_in(line, "parentSession") or text_in(line, "branchedFrom")
@@ -92,13 +93,13 @@ class PiReader(EventReader):
         if role == "assistant":
             self.where = self.where._replace(model=text_in(message, "model"))
 
-    def _take_summary(self, line: dict[str, Any]) -> None:
+    def _take_summary(self, line: PlainData) -> None:
         if line["type"] == "compaction":
             self.seen.compacted()
         if member(line, "usage") is not None:
             self._note_response(line, line)
 
-    def _take_message(self, line: dict[str, Any], message: Any) -> None:
+    def _take_message(self, line: PlainData, message: Any) -> None:
         role = member(message, "role")
         text = text_in(message, "content")
         if role == "assistant":
@@ -110,7 +111,7 @@ class PiReader(EventReader):
         elif role not in _OTHER_ROLES:
             self.unknown(role)
 
-    def _take_response(self, line: dict[str, Any], message: dict[str, Any]) -> None:
+    def _take_response(self, line: PlainData, message: PlainData) -> None:
         """Take a response of the model.
 
         One that was stopped before it began does not count.
@@ -127,7 +128,7 @@ class PiReader(EventReader):
         if stopped:
             self.seen.interrupted()
 
-    def _note_response(self, line: dict[str, Any], measured: dict[str, Any]) -> None:
+    def _note_response(self, line: PlainData, measured: PlainData) -> None:
         """Note a response, with the tokens that a line or its message states."""
         self.response(
             text_in(line, "id"),

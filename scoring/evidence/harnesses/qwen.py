@@ -5,7 +5,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import document_of, identity, lines_behind
@@ -28,6 +27,7 @@ from scoring.evidence.harnesses.gemini import (
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
 from scoring.evidence.transcripts.events import LineSpan
+from scoring.frozen import PlainData
 
 TOOLS = ToolNames(
     "run_shell_command",
@@ -52,7 +52,7 @@ class QwenReader(GeminiReader):
         super().__init__(tools)
         self._line_numbers: dict[str, int] = {}  # by the uuid of the line
 
-    def entry(self, line: dict[str, Any]) -> None:
+    def entry(self, line: PlainData) -> None:
         """Take a line."""
         if "uuid" not in line:
             super().entry(line)
@@ -75,7 +75,7 @@ class QwenReader(GeminiReader):
         if self.event(time, *identity(name, self.where.session, kind, self.place, time)):
             self._take_line(line)
 
-    def _take_line(self, line: dict[str, Any]) -> None:
+    def _take_line(self, line: PlainData) -> None:
         kind = line.get("type")
         if kind == "user" and not holds_results(member(line, "message", "parts")):
             self._take_user_line(line)
@@ -90,13 +90,13 @@ class QwenReader(GeminiReader):
             if last_kept is not None:
                 self.seen.taken_back(last_kept + 1)
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _take(self, message: PlainData) -> None:
         """Take a message in the form of Gemini CLI."""
         if message.get("type") == "qwen":
             message = message | {"type": "gemini"}
         super()._take(message)
 
-    def _take_user_line(self, line: dict[str, Any]) -> None:
+    def _take_user_line(self, line: PlainData) -> None:
         """Take a text of a person, or of the harness in the name of one."""
         is_by_person = line.get("provenance", "real_user") == "real_user"
         is_typed = is_by_person and line.get("subtype") in _TYPED_SUBTYPES
@@ -107,7 +107,7 @@ class QwenReader(GeminiReader):
         else:
             self.seen.asked()
 
-    def _take_response_line(self, line: dict[str, Any]) -> None:
+    def _take_response_line(self, line: PlainData) -> None:
         """Take a response of the model."""
         self._note_response(line)
 
@@ -120,7 +120,7 @@ class QwenReader(GeminiReader):
             if isinstance(call, dict):
                 note_call(self, TOOLS, call.get("id"), call.get("name"), call.get("args"))
 
-    def _note_response(self, line: dict[str, Any]) -> None:
+    def _note_response(self, line: PlainData) -> None:
         """Note the tokens of a response.
 
         Its thoughts are part of its output, unless the total shows that they are not.
@@ -137,7 +137,7 @@ class QwenReader(GeminiReader):
                 output += count_in(usage, "thoughtsTokenCount") or 0
         self.response(text_in(line, "uuid"), output, uncached, reads)
 
-    def _take_results(self, line: dict[str, Any]) -> None:
+    def _take_results(self, line: PlainData) -> None:
         """Take the results of calls. How one of them ended may be stated for the whole line."""
         stated = line.get("toolCallResult")
         for part in items_in(line, "message", "parts"):

@@ -36,6 +36,7 @@ from scoring.evidence.transcripts.events import Event, LineSpan, TranscriptEvent
 from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.tally import TurnTokens
+from scoring.frozen import PlainData
 from scoring.text import wrap64
 
 _CLAUDE_COUNTS = (
@@ -147,7 +148,7 @@ def _measured_content(value: Any) -> LineContent | None:
     return None
 
 
-def _claude_content(time: int, line: dict[str, Any]) -> LineContent:
+def _claude_content(time: int, line: PlainData) -> LineContent:
     message = line.get("message") or {}
     items = message.get("content") or ()
     results = [item for item in items if item.get("type") == "tool_result"]
@@ -160,7 +161,7 @@ def _claude_content(time: int, line: dict[str, Any]) -> LineContent:
     return LineContent(time, tool_calls=len(results), tool_errors=len(errors), turn=turn)
 
 
-def _codex_content(time: int, line: dict[str, Any]) -> LineContent:
+def _codex_content(time: int, line: PlainData) -> LineContent:
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:

@@ -5,8 +5,8 @@ docs/DIMINISHING_RETURNS.md describes both.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from scoring.frozen import PlainData
 from scoring.meters import rounded
 from scoring.meters.dr.composite import (
     CompositeRule,
@@ -97,12 +97,12 @@ class DRResult:
         """How far the transcript has converged: 1 minus the novelty rate, not rounded."""
         return 1.0 - self.novelty[-1].rate
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> PlainData:
         """Return the result as JSON, with numbers to 4 places.
 
         Its keys have the order of docs/DIMINISHING_RETURNS.md.
         """
-        data: dict[str, Any] = {
+        data: PlainData = {
             "score": rounded(self.score),
             "components": self._components(),
             "novelty_by_round": [_novelty_row(novelty) for novelty in self.novelty],
@@ -118,9 +118,9 @@ class DRResult:
             data["claims_from_text"] = {"rounds": list(self.rough_rounds), "note": ROUGH}
         return data
 
-    def _components(self) -> dict[str, Any]:
+    def _components(self) -> PlainData:
         readiness = self.readiness[-1]
-        components: dict[str, Any] = {
+        components: PlainData = {
             **_rates(self.novelty[-1]),
             "action_readiness": rounded(readiness.value),
             "action_readiness_detail": _part_scores(readiness),
@@ -132,7 +132,7 @@ class DRResult:
         components["structural_agreement"] = None
         return components
 
-    def _stop_recommendation(self) -> dict[str, Any]:
+    def _stop_recommendation(self) -> PlainData:
         novelty = self.novelty[-1]
         recommended = self.recommendations[-1]
         return {
@@ -143,7 +143,7 @@ class DRResult:
             "rationale": recommended.rationale,
         }
 
-    def advice(self, transcript: Transcript) -> dict[str, Any]:
+    def advice(self, transcript: Transcript) -> PlainData:
         """Return what to do with the transcript, why, and what is not claimed, as plain values.
 
         Args:
@@ -167,7 +167,7 @@ class DRResult:
             "does_not_claim": self._not_claimed(),
         }
 
-    def _rounds_by_flag(self) -> list[dict[str, Any]]:
+    def _rounds_by_flag(self) -> list[PlainData]:
         rounds: dict[str, list[int]] = {}
         for flag in self.flags:
             rounds.setdefault(flag.flag, []).append(flag.round)
@@ -193,8 +193,8 @@ def _next_action(recommended: RoundSignal, outputs: Outputs) -> str:
     return action
 
 
-def _novelty_row(novelty: RoundNovelty) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _novelty_row(novelty: RoundNovelty) -> PlainData:
+    row: PlainData = {
         "round": novelty.round,
         "claims": novelty.claims,
         "new_claims": novelty.new_claims,
@@ -204,7 +204,7 @@ def _novelty_row(novelty: RoundNovelty) -> dict[str, Any]:
     return {**row, **_rates(novelty), "classification": novelty.level}
 
 
-def _readiness_row(readiness: RoundReadiness) -> dict[str, Any]:
+def _readiness_row(readiness: RoundReadiness) -> PlainData:
     return {
         "round": readiness.round,
         "action_readiness": rounded(readiness.value),

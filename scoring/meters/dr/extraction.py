@@ -6,7 +6,9 @@ docs/DIMINISHING_RETURNS.md, "Claims from text", describes the rules.
 import copy
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from scoring.frozen import PlainData
 
 FROM_TEXT = "text"
 """What ``claims_from`` says of claims that were cut out of text."""
@@ -110,7 +112,7 @@ def _only_abbreviates(paragraph: str, end: re.Match[str]) -> bool:
     return is_initial or word.lower() in _ABBREVIATIONS
 
 
-def with_claims(outputs: dict[str, Any]) -> dict[str, Any]:
+def with_claims(outputs: PlainData) -> PlainData:
     """Return the outputs of a round with claims and questions cut out of its ``text``.
 
     Outputs that have claims, or no text, are returned as they are. Questions that they have stay.
@@ -127,7 +129,7 @@ def with_claims(outputs: dict[str, Any]) -> dict[str, Any]:
     return extended
 
 
-def transcript_of(text: str) -> dict[str, Any]:
+def transcript_of(text: str) -> PlainData:
     """Return a transcript of running text, as plain data.
 
     A line such as "Round 2" begins a round. Text without any such line is one round.
@@ -148,6 +150,6 @@ def transcript_of(text: str) -> dict[str, Any]:
     return {"rounds": [_round_of(number, lines) for number, lines in rounds.items()]}
 
 
-def _round_of(number: int, lines: list[str]) -> dict[str, Any]:
+def _round_of(number: int, lines: list[str]) -> PlainData:
     text = "\n".join(lines).strip()
     return {"round": number, "outputs": with_claims({"text": text})}

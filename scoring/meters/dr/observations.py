@@ -6,9 +6,10 @@ docs/DIMINISHING_RETURNS.md, "Observations", describes it.
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from scoring.errors import InputError
+from scoring.frozen import PlainData
 from scoring.meters import rounded
 from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.novelty import classify, normalize
@@ -186,7 +187,7 @@ def observations(
     profile: Profile = DEFAULT,
     words: Words = BUILT_IN,
     embed: Embed | None = None,
-) -> dict[str, Any]:
+) -> PlainData:
     """Return observations on a scored transcript as plain values, numbers to 4 places.
 
     Args:
@@ -202,7 +203,7 @@ def observations(
     """
     agreement = [row._asdict() for row in agreement_by_round(transcript, profile)]
     confidence = confidence_in(transcript, result, profile, words, embed)
-    observed: dict[str, Any] = {
+    observed: PlainData = {
         "structural_agreement_by_round": agreement,
         "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},
     }

@@ -12,6 +12,7 @@ import pydantic
 from pydantic import BaseModel, Field
 
 from scoring.errors import TranscriptError
+from scoring.frozen import PlainData
 from scoring.meters.dr.extraction import transcript_of, with_claims
 from scoring.meters.plaindata import (
     checked,
@@ -163,12 +164,12 @@ class RoundLine(Round):
     type: Literal["round"]
 
 
-def transcript_schema() -> dict[str, Any]:
+def transcript_schema() -> PlainData:
     """Return the JSON schema of a transcript."""
     return json_schema(Transcript.model_json_schema())
 
 
-def line_schema() -> dict[str, Any]:
+def line_schema() -> PlainData:
     """Return the JSON schema of a line of a transcript in JSONL.
 
     Lines of other types are ignored.
@@ -262,7 +263,7 @@ def _checked_rounds(items: Iterable[_RoundItem], source: str) -> list[Round]:
     return rounds
 
 
-def _parse_document(text: str, source: str) -> tuple[dict[str, Any], list[_RoundItem]]:
+def _parse_document(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
     """Return the head and the rounds of a transcript that is one JSON object."""
     document = read_json(text, source)
     if not isinstance(document, dict):
@@ -283,9 +284,9 @@ def _parse_document(text: str, source: str) -> tuple[dict[str, Any], list[_Round
     return document, items
 
 
-def _parse_lines(text: str, source: str) -> tuple[dict[str, Any], list[_RoundItem]]:
+def _parse_lines(text: str, source: str) -> tuple[PlainData, list[_RoundItem]]:
     """Return the head and the rounds of a transcript in JSONL."""
-    headers: list[dict[str, Any]] = []
+    headers: list[PlainData] = []
     items = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -332,7 +333,7 @@ def _is_lines(text: str, source: str) -> bool:
     return "type" in first and "rounds" not in first
 
 
-def extracted(data: bytes, source: str) -> dict[str, Any]:
+def extracted(data: bytes, source: str) -> PlainData:
     """Return a transcript with claims as plain data.
 
     Args:

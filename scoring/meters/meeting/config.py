@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, model_serializer, model_validator
 
 from scoring.errors import InputError, MeetingError
+from scoring.frozen import PlainData
 from scoring.meters import TOLERANCE
 from scoring.meters.meeting.records import Amount, Block, Name, RoundNumber, Share
 from scoring.meters.plaindata import CONFIG_SUFFIXES, checked, dotted, json_schema, read_config
@@ -161,8 +162,8 @@ class MeetingConfig(Block):
 
     @model_serializer(mode="wrap")
     def _without_unset_budgets(
-        self, serialize: Callable[["MeetingConfig"], dict[str, Any]]
-    ) -> dict[str, Any]:
+        self, serialize: Callable[["MeetingConfig"], PlainData]
+    ) -> PlainData:
         data = serialize(self)
         for key in ("cost_per_step", "cost_limit", "time_budget_minutes"):
             if data[key] is None:
@@ -240,7 +241,7 @@ def unknown_keys(block: BaseModel, path: tuple[str, ...] = ()) -> Iterator[str]:
             yield from unknown_keys(value, (*path, name))
 
 
-def config_schema() -> dict[str, Any]:
+def config_schema() -> PlainData:
     """Return the JSON schema of a config file, which may leave out any key."""
     return json_schema(_without_required(MeetingConfig.model_json_schema()))
 
@@ -253,14 +254,14 @@ def _without_required(value: Any) -> Any:
     return {key: _without_required(item) for key, item in value.items() if key != "required"}
 
 
-def _preset_data(name: str) -> dict[str, Any]:
+def _preset_data(name: str) -> PlainData:
     data = tomllib.loads((PRESETS_DIR / f"{name}.toml").read_text("utf-8"))
     if name == DEFAULT_PRESET:
         return data
     return _merged(_preset_data(DEFAULT_PRESET), data)
 
 
-def _merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> PlainData:
     """Return the keys of both, with tables that both have merged in turn."""
     merged = dict(base)
     for key, value in overrides.items():

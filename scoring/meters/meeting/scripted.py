@@ -5,8 +5,9 @@ They hold four rounds, and then a decision is ready.
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from scoring.frozen import PlainData
 from scoring.meters.meeting.autopilot import Ask
 from scoring.meters.meeting.round_scores import CHECKLIST
 
@@ -70,7 +71,7 @@ def scripted_judge(question: str) -> str:
     """Answer a question to the judge with a record of the round."""
     number: int = json.loads(question)["next_round"]
     script = _script_of(number)
-    record: dict[str, Any] = {
+    record: PlainData = {
         "round_index": number,
         "exploration": {"aspects": _aspects(script.deep)},
         "convergence": {"expert_positions": _positions(script.votes)},
@@ -96,7 +97,7 @@ def _aspects(deep: int) -> list[dict[str, str]]:
     return aspects
 
 
-def _positions(votes: tuple[_Vote, ...]) -> list[dict[str, Any]]:
+def _positions(votes: tuple[_Vote, ...]) -> list[PlainData]:
     return [
         {"expert_id": name, "preferred_option": vote.option, "confidence": vote.confidence}
         for name, vote in zip(EXPERTS, votes, strict=True)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from scoring.errors import InputError, MeetingError
 from scoring.files import exclusive_lock, read_file, write_atomically
+from scoring.frozen import PlainData
 from scoring.meters.meeting.config import MeetingConfig, meeting_config
 from scoring.meters.meeting.verdicts import MeetingVerdict, score_meeting
 from scoring.meters.plaindata import checked, decode, read_json
@@ -38,13 +39,13 @@ class MeetingState(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    config: dict[str, Any]
-    records: list[dict[str, Any]]
+    config: PlainData
+    records: list[PlainData]
     phase: Phase
     decision: str | None = None
     topic: str | None = None
     experts: list[str] = []
-    messages: list[dict[str, Any]] = []
+    messages: list[PlainData] = []
     doubts: bool = False
     wished: bool = False
     parked: bool = False
@@ -72,7 +73,7 @@ class MeetingState(BaseModel):
         return score_meeting(self.records, meeting_config(self.config))
 
     @property
-    def last_messages(self) -> list[dict[str, Any]]:
+    def last_messages(self) -> list[PlainData]:
         """What experts said in the last round that is over."""
         if not self.records:
             return []

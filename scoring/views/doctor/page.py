@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, structs
 
 from scoring.evidence.transcripts.facts import FileFound, TranscriptSurvey
+from scoring.frozen import PlainData
 from scoring.text import counted, short, some_spans, spans
 from scoring.views.doctor import AttributionSurvey, Examination
 from scoring.views.doctor.findings import Finding
@@ -242,7 +243,7 @@ def _unclaimed_text(count: int) -> str:
     return f"{count} that worked in this repository {verb} to no iteration"
 
 
-def doctor_payload(examination: Examination, found: Sequence[Finding]) -> dict[str, Any]:
+def doctor_payload(examination: Examination, found: Sequence[Finding]) -> PlainData:
     """Return everything as data for JSON.
 
     Args:
@@ -283,7 +284,7 @@ def doctor_payload(examination: Examination, found: Sequence[Finding]) -> dict[s
     }
 
 
-def _repository_payload(examination: Examination) -> dict[str, Any]:
+def _repository_payload(examination: Examination) -> PlainData:
     repository = examination.repository
     git_version = ".".join(str(number) for number in repository.git_version)
     return {
@@ -299,7 +300,7 @@ def _repository_payload(examination: Examination) -> dict[str, Any]:
     }
 
 
-def _transcripts_payload(examination: Examination) -> dict[str, Any]:
+def _transcripts_payload(examination: Examination) -> PlainData:
     survey = examination.transcripts
     harnesses = []
     for harness in survey.harnesses:
@@ -320,15 +321,13 @@ def _transcripts_payload(examination: Examination) -> dict[str, Any]:
     }
 
 
-def _file_payload(file: FileFound) -> dict[str, Any]:
+def _file_payload(file: FileFound) -> PlainData:
     data = _plain(file)
     left_out = data.pop("left_out")
     return data | {"counts": not left_out, "left_out": left_out}
 
 
-def _attribution_payload(
-    attribution: AttributionSurvey, survey: TranscriptSurvey
-) -> dict[str, Any]:
+def _attribution_payload(attribution: AttributionSurvey, survey: TranscriptSurvey) -> PlainData:
     checkpoints = survey.checkpoints
     return {
         "methods": {method: count._asdict() for method, count in attribution.methods.items()},
@@ -354,10 +353,10 @@ def _attribution_payload(
     }
 
 
-def _plain(value: Any) -> dict[str, Any]:
+def _plain(value: Any) -> PlainData:
     """Return the fields of a struct or dataclass as plain data, with None for an empty text."""
     fields = structs.asdict(value) if isinstance(value, Struct) else asdict(value)
-    plain: dict[str, Any] = {}
+    plain: PlainData = {}
     for name, item in fields.items():
         if isinstance(item, Path):
             plain[name] = str(item)

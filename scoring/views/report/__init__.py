@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.files import read_file
+from scoring.frozen import PlainData
 from scoring.outcomes.spending import together
 from scoring.outcomes.validity import Validity
 from scoring.text import SHORT_LENGTH, counted, shortened, some_spans, visible
@@ -70,7 +71,7 @@ def _without_hidden(value: Any) -> Any:
     return value
 
 
-def _contents(digest: Digest) -> dict[str, Any]:
+def _contents(digest: Digest) -> PlainData:
     """Return what the template shows, by its names for it."""
     work = digest.work
     pieces = answers.pieces(digest)
@@ -101,7 +102,7 @@ def _contents(digest: Digest) -> dict[str, Any]:
     }
 
 
-def _functions(digest: Digest) -> dict[str, Any]:
+def _functions(digest: Digest) -> PlainData:
     """Return the functions that the template calls, by its names for them."""
     return {
         "number": lambda value: number(value or 0, value is not None),
@@ -134,7 +135,7 @@ def _price_notes(work: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
-def _foretold(validity: Validity) -> dict[str, Any]:
+def _foretold(validity: Validity) -> PlainData:
     parts = {}
     for title, part in validity_parts(validity).items():
         parts[title] = [validity_row(validity, *figure) for figure in part.items()]

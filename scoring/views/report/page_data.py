@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from scoring.frozen import PlainData
 from scoring.text import json_escaped, short, show_hidden
 from scoring.views.comparisons import months
 from scoring.views.cost import cost_sums, expenses
@@ -70,7 +71,7 @@ def page_data(digest: Digest, pieces: Sequence[Piece]) -> Iterator[str]:
     yield "]}"
 
 
-def _work(digest: Digest, pieces: Sequence[Piece]) -> dict[str, Any]:
+def _work(digest: Digest, pieces: Sequence[Piece]) -> PlainData:
     counts_by_month = []
     for month in months(digest.work):
         if month.name:
@@ -94,7 +95,7 @@ def _work(digest: Digest, pieces: Sequence[Piece]) -> dict[str, Any]:
     }
 
 
-def days_of(work: Sequence[WorkRow]) -> list[dict[str, Any]]:
+def days_of(work: Sequence[WorkRow]) -> list[PlainData]:
     """Return what work cost on each day of this machine's time zone, from :func:`cost_sums`."""
     dated = [expense for expense in expenses(work) if expense.day]
     return [day for day in cost_sums(dated, "day") if day["cost"] is not None]
