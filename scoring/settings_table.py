@@ -107,13 +107,7 @@ def checked_table(
         kind = kinds[key]
         full_name = f"{name}.{key}" if name else key
         if isinstance(kind, Mapping):
-            settings[key] = checked_table(
-                value,
-                kind,
-                where,
-                name=full_name,
-                whole=whole,
-            )
+            settings[key] = checked_table(value, kind, where, name=full_name, whole=whole)
         else:
             settings[key] = _checked_value(value, kind, where, full_name)
 
@@ -125,15 +119,9 @@ def checked_table(
 
 def _names_for_people(kinds: Kinds, elsewhere: Collection[str]) -> str:
     """Return the keys of a table, with the tables inside of it at the end and in brackets."""
-    keys = []
-    tables = []
-    for key, kind in kinds.items():
-        if isinstance(kind, Mapping):
-            tables.append(key)
-        elif key not in elsewhere:
-            keys.append(key)
-    tables += elsewhere
-    return ", ".join([*keys, *(f"[{table}]" for table in tables)])
+    tables = [key for key, kind in kinds.items() if isinstance(kind, Mapping)]
+    keys = [key for key in kinds if key not in (*tables, *elsewhere)]
+    return ", ".join([*keys, *(f"[{table}]" for table in (*tables, *elsewhere))])
 
 
 def _checked_value(

@@ -81,12 +81,7 @@ class Reader:
 
         The result has 64 bits, signed.
         """
-        value = self._scalar(node, "a whole number").resolved().value
-        if value is None:
-            return 0
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._misfit(node, "a whole number")
-
+        value = self._numeric(node, "a whole number")
         if isinstance(value, float):
             if not value <= 2.0**63:  # too large, or not a number
                 raise self._misfit(node, "a whole number")
@@ -98,12 +93,15 @@ class Reader:
 
     def number(self, node: nodes.Node) -> float:
         """Return a number, which may be infinite or not a number, or 0 for null."""
-        value = self._scalar(node, "a number").resolved().value
+        return float(self._numeric(node, "a number"))
+
+    def _numeric(self, node: nodes.Node, wanted: str) -> int | float:
+        value = self._scalar(node, wanted).resolved().value
         if value is None:
-            return 0.0
+            return 0
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._misfit(node, "a number")
-        return float(value)
+            raise self._misfit(node, wanted)
+        return value
 
     def boolean(self, node: nodes.Node) -> bool:
         """Return true or false, which may be words of YAML 1.1, or false for null."""
@@ -310,10 +308,9 @@ class Reader:
             actual = "a list"
         elif isinstance(target, nodes.MappingNode):
             actual = "a mapping"
-        elif target.quoted:
-            actual = f"quoted {nodes.shown_scalar(target.value)}"
         else:
-            actual = nodes.shown_scalar(target.value)
+            quoted = "quoted " if target.quoted else ""
+            actual = f"{quoted}{nodes.shown_scalar(target.value)}"
         return YamlError(f"{place}{actual} where {wanted} belongs")
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -103,13 +103,7 @@ def command(
         processes=settings.processes if processes == 1 else 1,
         **flags,
     )
-    reports = _backfill(
-        logs,
-        plan,
-        processes,
-        options,
-        prints_progress=not settings.json,
-    )
+    reports = _backfill(logs, plan, processes, options, prints_progress=not settings.json)
 
     value = {
         "rubric_version": rubric.version,
@@ -168,13 +162,7 @@ def _with_bar(reports: Iterable[LogReport], count: int) -> Iterable[LogReport]:
     from rich.console import Console
     from rich.progress import track
 
-    return track(
-        reports,
-        "backfill",
-        count,
-        console=Console(stderr=True),
-        transient=True,
-    )
+    return track(reports, "backfill", count, console=Console(stderr=True), transient=True)
 
 
 def _report_problems(report: LogReport) -> None:
@@ -272,33 +260,28 @@ def _totals(reports: Sequence[LogReport]) -> PlainData:
     }
 
 
-def _list_of(title: str, texts: Sequence[tuple[LogReport, str | None]]) -> Page:
+def _list_of(title: str, texts: Iterable[tuple[LogReport, str | None]]) -> Page:
     """Yield a title with a list of texts about logs, if there are any."""
-    if not texts:
-        return
-    yield Line()
-    yield Line(f"{title}:")
-    for report, text in texts:
-        yield Line(f"  {report.iter_log_dir}: {text}")
+    lines = [Line(f"  {report.iter_log_dir}: {text}") for report, text in texts]
+    if lines:
+        yield Line()
+        yield Line(f"{title}:")
+        yield from lines
 
 
-def _reasons_to_score(reports: Sequence[LogReport]) -> list[tuple[LogReport, str]]:
-    texts = []
+def _reasons_to_score(reports: Sequence[LogReport]) -> Iterator[tuple[LogReport, str]]:
     for report in reports:
         iterations_by_reason: dict[str, list[int]] = {}
         for iteration, reason in report.scored.items():
             iterations_by_reason.setdefault(reason, []).append(iteration)
         for reason, iterations in iterations_by_reason.items():
-            texts.append((report, f"{spans(iterations)}: {reason}"))
-    return texts
+            yield report, f"{spans(iterations)}: {reason}"
 
 
-def _lost_evidence(reports: Sequence[LogReport]) -> list[tuple[LogReport, str]]:
-    texts = []
+def _lost_evidence(reports: Sequence[LogReport]) -> Iterator[tuple[LogReport, str]]:
     for report in reports:
         for iteration, signals in report.kept.items():
-            texts.append((report, f"{iteration}: {' and '.join(signals)}"))
-    return texts
+            yield report, f"{iteration}: {' and '.join(signals)}"
 
 
 def _absent_signals(reports: Sequence[LogReport]) -> Page:

@@ -83,13 +83,7 @@ def run(
             "--workers starts processes here, and --scheduler names some that run; give one."
         )
 
-    require(
-        "fleet",
-        "distributed",
-        "fsspec",
-        "pyarrow",
-        "deltalake",
-    )
+    require("fleet", "distributed", "fsspec", "pyarrow", "deltalake")
     config = read_fleet(fleet)
     if rubric:
         config = replace(config, rubric=rubric)
@@ -144,14 +138,11 @@ def _failures(failed: "Sequence[Failed | RepositoryState]") -> Page:
     if not failed:
         return
 
-    rows = []
-    for failure in failed[:_MOST_FAILURES_SHOWN]:
-        rows.append((failure.repository, str(failure.attempts), failure.reason))
+    shown = failed[:_MOST_FAILURES_SHOWN]
     yield Line()
-    yield Table(_FAILURE_COLUMNS, rows)
-
-    if len(failed) > _MOST_FAILURES_SHOWN:
-        yield Line(f"and {len(failed) - _MOST_FAILURES_SHOWN} more; --json lists all")
+    yield Table(_FAILURE_COLUMNS, [(each.repository, each.attempts, each.reason) for each in shown])
+    if len(failed) > len(shown):
+        yield Line(f"and {len(failed) - len(shown)} more; --json lists all")
 
 
 def open_dataset(place: str) -> "DataSet":
@@ -214,15 +205,8 @@ def _status_under(
     rubric: str, states: "Sequence[RepositoryState]", failed: "Sequence[RepositoryState]"
 ) -> PlainData:
     scored = [state for state in states if state.scored]
-    failures = []
-    for state in failed:
-        failures.append(
-            {
-                "repository": state.repository,
-                "attempts": state.attempts,
-                "reason": state.reason,
-            }
-        )
+    keys = ("repository", "attempts", "reason")
+    failures = [{key: getattr(state, key) for key in keys} for state in failed]
     return {
         "rubric": rubric,
         "repositories": len(scored),
@@ -352,13 +336,7 @@ def _progress_bar() -> "Iterator[Say]":
         transient=True,
     )
     with bar:
-        task = bar.add_task(
-            "fleet",
-            total=None,
-            running=0,
-            failed=0,
-            rate="-",
-        )
+        task = bar.add_task("fleet", total=None, running=0, failed=0, rate="-")
 
         def update(event: "FleetEvent", report: "FleetReport") -> None:
             if event.kind == "begun":

@@ -98,10 +98,7 @@ def uninstall(harness: str, scope: str, options: PlainData) -> None:
 
 
 def _settings_files_of(
-    harness: str,
-    scope: str,
-    settings: Settings,
-    options: PlainData,
+    harness: str, scope: str, settings: Settings, options: PlainData
 ) -> list[Path]:
     """Return the settings files of a harness that may hold the hook.
 
@@ -160,12 +157,13 @@ def _report(
     not_done: str,
 ) -> None:
     path = str(change.path)
-    backup = str(change.backup) if change.backup else None
+    backup = str(change.backup or "")
 
     text = f"{printable(path)}: {done if change.changed else not_done}"
     if backup:
         text += f" (the former file is {printable(backup)})"
-    reply(settings.json, {"path": path, "changed": change.changed, "backup": backup}, text + "\n")
+    value = {"path": path, "changed": change.changed, "backup": backup or None}
+    reply(settings.json, value, f"{text}\n")
 
 
 @command.command(
@@ -253,7 +251,7 @@ def record(
         "is_scored": is_scored,
         "is_recorded": is_new,
     }
-    reply(settings.json, value, text + "\n")
+    reply(settings.json, value, f"{text}\n")
 
 
 @command.command("show", epilog="Example:  da-score hook show --json")

@@ -1,6 +1,7 @@
 """``da-score query``: SQL over one log or many."""
 
 import contextlib
+import itertools
 import json
 import math
 import sys
@@ -122,23 +123,16 @@ def _ask_fleet(dataset: "DataSet", sql: str) -> Iterator[Answer]:
 
 def _print_json(answer: Answer) -> None:
     names = _unique_names(answer.columns)
-    rows = []
-    for row in answer.rows:
-        values = [_json_value(value) for value in row]
-        rows.append(dict(zip(names, values, strict=True)))
-    write_json(rows)
+    write_json([dict(zip(names, map(_json_value, row), strict=True)) for row in answer.rows])
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:
     """Return the names of columns, with a number after a name that came before: ``n``, ``n_1``."""
     unique: list[str] = []
     for name in names:
-        candidate = name
-        number = 0
-        while candidate in unique:
-            number += 1
-            candidate = f"{name}_{number}"
-        unique.append(candidate)
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        candidates = itertools.chain([name], numbered)
+        unique.append(next(each for each in candidates if each not in unique))
     return unique
 
 

@@ -163,24 +163,23 @@ NESTED_IMPL = _BLOCKS[model.ImplBlock]._replace(
 """The block ``impl`` of schema 2, without a claim that the reference does not read."""
 
 
-def _flat_entry() -> EntryBlock:
-    fields = {**_COMMON, "schema_version": _version_field(model.SCHEMA_FLAT)}
-    for name, name_in_impl in FLAT_IMPL.items():
-        fields[name] = _IMPL_FIELDS[name_in_impl]
-    return EntryBlock("FlatEntry", model.IterationRecord, fields)
-
-
-def _nested_entry() -> EntryBlock:
-    fields = {**_COMMON, "schema_version": _version_field(model.SCHEMA_NESTED)}
-    for name in _ONLY_NESTED:
-        fields[name] = _RECORD_FIELDS[name]
-    fields["impl"] = fields["impl"]._replace(holds=NESTED_IMPL)
-    return EntryBlock("NestedEntry", model.IterationRecord, fields)
+def _entry(name: str, version: int, fields: Fields) -> EntryBlock:
+    all_fields = {**_COMMON, "schema_version": _version_field(version), **fields}
+    return EntryBlock(name, model.IterationRecord, all_fields)
 
 
 ENTRIES: dict[int, EntryBlock] = {
-    model.SCHEMA_FLAT: _flat_entry(),
-    model.SCHEMA_NESTED: _nested_entry(),
+    model.SCHEMA_FLAT: _entry(
+        "FlatEntry",
+        model.SCHEMA_FLAT,
+        {name: _IMPL_FIELDS[name_in_impl] for name, name_in_impl in FLAT_IMPL.items()},
+    ),
+    model.SCHEMA_NESTED: _entry(
+        "NestedEntry",
+        model.SCHEMA_NESTED,
+        {name: _RECORD_FIELDS[name] for name in _ONLY_NESTED}
+        | {"impl": _RECORD_FIELDS["impl"]._replace(holds=NESTED_IMPL)},
+    ),
 }
 """What an entry of each schema may hold."""
 
@@ -239,26 +238,20 @@ def described_fields(entry: EntryBlock, prefix: str = "") -> Iterator[DescribedF
         entry: the block.
         prefix: the path of the block, with a dot at its end.
     """
-    names = list(entry.fields)
-    if "schema_version" in names:
-        names.remove("schema_version")
-        names.insert(0, "schema_version")
-
+    names = sorted(entry.fields, key=lambda name: name != "schema_version")
     for name in names:
         field = entry.fields[name]
         path = prefix + name
+        is_block = isinstance(field.holds, EntryBlock)
+        if is_block and field.is_list:
+            path += "[]"
 
-        if not isinstance(field.holds, EntryBlock):
-            kind = "list" if field.is_list else field.holds.name
-            yield DescribedField(path, kind, field.required, field.description)
-            continue
-
-        kind = "block"
+        kind = "block" if is_block else field.holds.name
         if field.is_list:
             kind = "list"
-            path += "[]"
         yield DescribedField(path, kind, field.required, field.description)
-        yield from described_fields(field.holds, f"{path}.")
+        if isinstance(field.holds, EntryBlock):
+            yield from described_fields(field.holds, f"{path}.")
 
 
 def _take_retries(reader: Reader, node: Node) -> int | None:
@@ -402,4 +395,4 @@ def parse_archive(
 
     fields = {"iterations": items_of(record_or_none)}
     records = Reader(true_flags).struct(document, fields).get("iterations", [])
-    return [record for record in records if record is not None]
+    return list(filter(None, records))

@@ -1,5 +1,6 @@
 """Checks entries against ``ENTRIES`` of :mod:`scoring.log.parse`, and prints it as JSON Schema."""
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import NamedTuple, TypeVar
@@ -16,7 +17,7 @@ from scoring.log.parse import (
     described_fields,
 )
 from scoring.text import shown
-from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, target_of
+from scoring.yamlnodes import NULL, MappingNode, Node, Scalar, Sequence, is_merge, target_of
 from scoring.yamlread import Reader
 
 _Item = TypeVar("_Item")
@@ -259,7 +260,7 @@ class _EntryCheck:
             if not isinstance(name, Scalar):
                 continue
 
-            if name.value == "<<" and not name.quoted:
+            if is_merge(name):
                 sources.extend(target.items if isinstance(target, Sequence) else [value])
             elif name.value not in known or not _READER.is_null(target):
                 values[name.value] = _Value(target, key.line)
@@ -291,16 +292,16 @@ def _faults_of_scalar(
     line: int,
 ) -> Iterator[EntryFault]:
     words = _words_for(node)
-
+    misfit = EntryFault(path, line, f"{path}: {words} where {kind.wanted} belongs")
     if not isinstance(node, Scalar):
-        yield EntryFault(path, line, f"{path}: {words} where {kind.wanted} belongs")
+        yield misfit
         return
 
     try:
         value = kind.take(_READER, node)
         tag, plain_value = node.resolved()
     except YamlError:
-        yield EntryFault(path, line, f"{path}: {words} where {kind.wanted} belongs")
+        yield misfit
         return
 
     if kind.tags and tag not in (*kind.tags, NULL):
@@ -326,20 +327,17 @@ def _suggestion(path: str, version: int) -> str:
     if numberless in _paths_in_schema(other):
         return f", which is a field of schema {other}"
 
-    # The same name in another block, then a similar path, then a similar name.
     paths = _paths_in_schema(version)
     by_name: dict[str, str] = {}
     for field in paths:
         by_name.setdefault(field.rpartition(".")[2], field)
 
-    if name in by_name:
-        return f"; did you mean {by_name[name]}?"
-    similar_paths = get_close_matches(numberless, paths, 1, _SIMILAR)
-    if similar_paths:
-        return f"; did you mean {similar_paths[0]}?"
-    similar_names = get_close_matches(name, by_name, 1, _SIMILAR)
-    if similar_names:
-        return f"; did you mean {by_name[similar_names[0]]}?"
+    # The same name in another block, then a similar path, then a similar name.
+    meant = [by_name[name]] if name in by_name else []
+    meant += get_close_matches(numberless, paths, 1, _SIMILAR)
+    meant += [by_name[each] for each in get_close_matches(name, by_name, 1, _SIMILAR)]
+    if meant:
+        return f"; did you mean {meant[0]}?"
     return ""
 
 
@@ -349,7 +347,4 @@ def _paths_in_schema(version: int) -> list[str]:
 
 def numberless_path(path: str) -> str:
     """Return the path of a field with ``[]`` for each number: ``verifiers[].status``."""
-    parts = []
-    for part in path.split("."):
-        parts.append("[]" if part.isdigit() else f".{part}")
-    return "".join(parts).removeprefix(".")
+    return re.sub(r"(^|\.)\d+(?=\.|$)", "[]", path)

@@ -166,10 +166,8 @@ def _period_of_date(text: str) -> Period | None:
     if date is None:
         return None
 
-    if date[3]:
-        day = datetime.date(int(date[1]), int(date[2]), int(date[3]))
-        return Period(day, day)
-    return _month_of(datetime.date(int(date[1]), int(date[2]), 1))
+    day = datetime.date(int(date[1]), int(date[2]), int(date[3] or 1))
+    return Period(day, day) if date[3] else _month_of(day)
 
 
 def _month_of(day: datetime.date) -> Period:

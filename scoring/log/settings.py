@@ -104,12 +104,8 @@ def _settings_among(options: Mapping[str, Any]) -> PlainData:
 
 def _settings_in(environment: Mapping[str, str]) -> PlainData:
     """Return the settings that variables give. A variable that is empty gives none."""
-    values: PlainData = {}
-    for key in SETTINGS:
-        text = environment.get(variable_of(key), "")
-        if text:
-            values[key] = _value_of_variable(key, text)
-    return values
+    texts = {key: environment.get(variable_of(key)) for key in SETTINGS}
+    return {key: _value_of_variable(key, text) for key, text in texts.items() if text}
 
 
 def _value_of_variable(key: str, text: str) -> Any:
@@ -149,17 +145,14 @@ def _repository_around(folder: Path) -> Path:
     repository = None
 
     for candidate in (start, *start.parents):
-        if repository is None and _has_log_or_settings(candidate):
-            repository = candidate
+        if _has_log_or_settings(candidate):
+            repository = repository or candidate
         if os.path.lexists(candidate / ".git"):
             repository = repository or candidate
-            break
-    else:
-        return folder
-
-    if repository == start:
-        return folder
-    return Path(os.path.relpath(repository, start))
+            if repository == start:
+                return folder
+            return Path(os.path.relpath(repository, start))
+    return folder
 
 
 def _has_log_or_settings(folder: Path) -> bool:
@@ -237,13 +230,15 @@ def tables_of(repository: Path, name: str = "") -> list[SettingsTable]:
             SettingsTable(str(own_file), own),
         ]
 
-    tables = []
-    if isinstance(project, dict) and name in project:
-        source = f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]"
-        tables.append(SettingsTable(source, project[name]))
-    if name in own:
-        tables.append(SettingsTable(f"{own_file}: [{name}]", own[name]))
-    return tables
+    sources = {
+        f"{project_file}: [tool.{PYPROJECT_TABLE}.{name}]": project,
+        f"{own_file}: [{name}]": own,
+    }
+    return [
+        SettingsTable(source, table[name])
+        for source, table in sources.items()
+        if isinstance(table, dict) and name in table
+    ]
 
 
 def _read_toml_file(path: Path, repository: Path, only_if: str = "") -> PlainData:

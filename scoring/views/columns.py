@@ -5,7 +5,6 @@ A new column is one line in ``columns.toml``, and one in ``docs/TABLES.md``.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -14,7 +13,15 @@ from msgspec.structs import replace
 from rubric import BAND_INSUFFICIENT, Rubric, SignalContribution
 from scoring.errors import silent
 from scoring.examine import ExaminedIteration, LogView, PreloadedEvidence
-from scoring.outcomes.spending import KINDS, PaidWork, Purchase, purchase, without_claimed_cost
+from scoring.frozen import PlainData
+from scoring.outcomes.spending import (
+    KINDS,
+    PaidWork,
+    Purchase,
+    Spending,
+    purchase,
+    without_claimed_cost,
+)
 from scoring.sessions import SessionIterRef, SessionScore, session_score
 from scoring.settings_table import read_toml
 from scoring.views.work_rows import work_of
@@ -40,8 +47,7 @@ class RowSource(NamedTuple, Generic[T]):
     content: T
 
 
-@dataclass(frozen=True, slots=True)
-class DataColumn(Generic[T]):
+class DataColumn(NamedTuple, Generic[T]):
     """A column of a table.
 
     Attributes:
@@ -60,15 +66,11 @@ class DataColumn(Generic[T]):
     take: Callable[[RowSource[T]], Any]
     may_miss: bool = False
 
-    def as_dict(self) -> dict[str, str | bool]:
+    def as_dict(self) -> PlainData:
         """Return what is known of the column as plain data."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "unit": self.unit,
-            "meaning": self.meaning,
-            "may_miss": self.may_miss,
-        }
+        known = self._asdict()
+        del known["take"]
+        return known
 
 
 class GroupScore(NamedTuple):
@@ -102,6 +104,9 @@ class _Type(NamedTuple):
 _TYPES: dict[str, _Type] = {
     "text": _Type("text"),
     "word": _Type("text"),
+    "models": _Type("text"),
+    "numbers": _Type("text"),
+    "json": _Type("text"),
     "flag": _Type("yes/no"),
     "check": _Type("yes/no"),
     "count": _Type("integer"),
@@ -117,30 +122,30 @@ _TYPES: dict[str, _Type] = {
 """The types that ``columns.toml`` names. Any other word there is the unit of an integer."""
 
 
-def _score_on_enough_evidence(score: Any) -> float | None:
-    if not score.scored or score.band == BAND_INSUFFICIENT:
+def _score_on_enough_evidence(score: Any) -> Any:
+    if score.band == BAND_INSUFFICIENT:
         return None
-    value: float = score.value
-    return value
+    return _score_value(score)
 
 
-def _score_value(score: Any) -> float | None:
-    if not score.scored:
-        return None
-    value: float = score.value
-    return value
+def _score_value(score: Any) -> Any:
+    return score.value if score.scored else None
 
 
 def _vote(signal: Any) -> float | None:
-    if not signal.present:
-        return None
-    return float(signal.sub_score)
+    return float(signal.sub_score) if signal.present else None
 
 
 def _check(signal: Any) -> bool | None:
-    if not signal.present:
-        return None
-    return bool(signal.sub_score)
+    return bool(signal.sub_score) if signal.present else None
+
+
+def _joined_models(models: Iterable[str]) -> str | None:
+    return ", ".join(model or "unknown" for model in models) or None
+
+
+def _joined_numbers(numbers: Iterable[int]) -> str | None:
+    return ", ".join(map(str, numbers)) or None
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
@@ -149,6 +154,9 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "any score?": _score_value,
     "vote?": _vote,
     "check?": _check,
+    "models?": _joined_models,
+    "numbers?": _joined_numbers,
+    "json?": lambda value: json.dumps(value) if value else None,
     "word": str,
     "sum": float,
 }
@@ -189,71 +197,36 @@ def _tokens_at(path: str, kind: str) -> Callable[[RowSource[Any]], int | None]:
     spending_at = _value_at(path, None)
 
     def take(source: RowSource[Any]) -> int | None:
-        spending = spending_at(source)
+        spending: Spending | None = spending_at(source)
         if not spending or not spending.spent:
             return None
-        tokens: int = spending.tokens[kind]
-        return tokens
+        return spending.tokens[kind]
 
     return take
 
 
-def _used_models(source: RowSource[Any]) -> str | None:
-    spending = source.content.spending
-    if not spending:
-        return None
-    return _joined(spending.models)
-
-
-def _unpriced_models(source: RowSource[Any]) -> str | None:
-    spending = source.content.spending
-    if not spending:
-        return None
-    return _joined(spending.unpriced)
-
-
-def _joined(models: Iterable[str]) -> str | None:
-    return ", ".join(model or "unknown" for model in models) or None
-
-
 def _cost(source: RowSource[Any]) -> float | None:
     spending = without_claimed_cost(source.content.spending)
-    if not spending:
-        return None
-    return spending.cost
+    return spending.cost if spending else None
 
 
 def _delta(source: RowSource[Any]) -> float | None:
     pair = source.content
-    if not pair.comparable:
-        return None
-    return float(pair.delta)
+    return float(pair.delta) if pair.comparable else None
 
 
 def _scored_iterations(source: RowSource[Any]) -> int:
     return sum(ref.scored for ref in source.content.score.per_iteration)
 
 
-def _unit_iterations(source: RowSource[Any]) -> str | None:
-    iterations = source.content.values["iterations"]
-    return ", ".join(str(iteration) for iteration in iterations) or None
-
-
-def _cost_by_model(source: RowSource[Any]) -> str | None:
-    costs = source.content.values["cost_by_model"]
-    return json.dumps(costs) if costs else None
-
-
 _COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
-    ("iterations", "used_models"): _used_models,
+    ("log", "log"): lambda source: source.log,
+    ("iteration", "iteration"): lambda source: source.iteration,
     ("iterations", "cost"): _cost,
-    ("iterations", "unpriced_models"): _unpriced_models,
     ("integrity", "delta"): _delta,
     ("integrity", "over_claim"): lambda source: source.content.delta < 0,
     ("group", "iterations"): lambda source: len(source.content.score.iterations),
     ("group", "scored_iterations"): _scored_iterations,
-    ("work", "iterations"): _unit_iterations,
-    ("work", "cost_by_model"): _cost_by_model,
 }
 """The columns that ``columns.toml`` calls computed, by table and name."""
 
@@ -289,20 +262,8 @@ def _columns(table: str, what: str = "") -> Iterator[DataColumn[Any]]:
         )
 
 
-_LOG: DataColumn[Any] = DataColumn(
-    name="log",
-    kind="text",
-    unit="",
-    meaning="the log directory, as it was named",
-    take=lambda source: source.log,
-)
-_ITERATION: DataColumn[Any] = DataColumn(
-    name="iteration",
-    kind="integer",
-    unit="",
-    meaning="the number of the iteration",
-    take=lambda source: source.iteration,
-)
+(_LOG,) = _columns("log")
+(_ITERATION,) = _columns("iteration")
 _TASK, *_OF_TASK = _columns("task")
 _TASK_RUBRIC, *_OF_TASK_GROUP = _columns("group", "task")
 

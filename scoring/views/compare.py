@@ -22,6 +22,11 @@ DATA = ("evidence", "claims_vote", "minimum_coverage", "loading", "text", "sidec
 Change: TypeAlias = Literal["added", "removed", "changed", "same"]
 Cause: TypeAlias = Literal["presence", "sub-score", "weight"]
 
+_Row: TypeAlias = SignalContribution | None
+"""The row of a signal in a score, if the rubric has the signal."""
+
+_Rows: TypeAlias = Mapping[str, SignalContribution]
+
 
 class SpecChange(NamedTuple):
     """One signal in two rubrics.
@@ -78,7 +83,7 @@ class RubricDiff(NamedTuple):
         for spec in self.signals:
             if spec.before and spec.after:
                 ratios.append(spec.after.weight / spec.before.weight)
-        return not ratios or max(ratios) - min(ratios) <= EQUAL_WITHIN
+        return max(ratios, default=0.0) - min(ratios, default=0.0) <= EQUAL_WITHIN
 
     @property
     def changed_data(self) -> dict[str, tuple[Any, Any]]:
@@ -103,8 +108,7 @@ class RubricDiff(NamedTuple):
 
 def diff_rubrics(before: Rubric, after: Rubric) -> RubricDiff:
     """Compare two rubrics, signal by signal."""
-    specs = (*after.signals, *before.signals)
-    names = dict.fromkeys(spec.id for spec in specs)
+    names = dict.fromkeys(spec.id for spec in (*after.signals, *before.signals))
     changes = [SpecChange(name, before.signal(name), after.signal(name)) for name in names]
     return RubricDiff(before, after, tuple(changes))
 
@@ -121,8 +125,8 @@ class SignalMove(NamedTuple):
     """
 
     signal: str
-    before: SignalContribution | None
-    after: SignalContribution | None
+    before: _Row
+    after: _Row
     effect: float
     causes: tuple[Cause, ...]
 
@@ -211,37 +215,28 @@ class LogDiff(NamedTuple):
 
     def totals(self) -> Totals:
         """Return what the step does to the whole log."""
-        sure = [diff for diff in self.iterations if diff.suffices]
-        changes = [diff.after.value - diff.before.value for diff in sure]
-        moves = [change for change in changes if abs(change) > EQUAL_WITHIN]
-
+        changes = []
         band_changes: Counter[tuple[str, str]] = Counter()
+        effects: dict[str, list[float]] = {}
         for diff in self.iterations:
+            if diff.change is not None and diff.suffices:
+                changes.append(diff.change)
             if diff.band_changed:
                 band_changes[diff.before.band, diff.after.band] += 1
-
-        signals = {}
-        for signal, effects in self._effects().items():
-            signals[signal] = (len(effects), math.fsum(effects) / len(effects))
+            for move in diff.signals:
+                if move.moved:
+                    effects.setdefault(move.signal, []).append(move.effect)
 
         return Totals(
             iterations=len(self.iterations),
             moved=sum(diff.moved for diff in self.iterations),
             mean_change=_mean(changes),
-            mean_move=_mean(moves),
+            mean_move=_mean([change for change in changes if abs(change) > EQUAL_WITHIN]),
             band_changes=band_changes,
-            signals=signals,
+            signals={name: (len(each), _mean(each) or 0.0) for name, each in effects.items()},
             interval=bootstrap_interval(changes),
             insufficient=sum(diff.insufficient for diff in self.iterations),
         )
-
-    def _effects(self) -> dict[str, list[float]]:
-        effects: dict[str, list[float]] = {}
-        for diff in self.iterations:
-            for move in diff.signals:
-                if move.moved:
-                    effects.setdefault(move.signal, []).append(move.effect)
-        return effects
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -300,9 +295,7 @@ class _Step(NamedTuple):
     shifted_value: float
 
     @classmethod
-    def between(
-        cls, old_rows: Mapping[str, SignalContribution], new_rows: Mapping[str, SignalContribution]
-    ) -> "_Step":
+    def between(cls, old_rows: _Rows, new_rows: _Rows) -> "_Step":
         both = [
             name for name, row in old_rows.items() if row.present and _votes(new_rows.get(name))
         ]
@@ -321,16 +314,10 @@ class _Step(NamedTuple):
             shifted_value=old_value + sum(shifts.values()),
         )
 
-    def effect(
-        self, name: str, old: SignalContribution | None, new: SignalContribution | None
-    ) -> float:
+    def effect(self, name: str, old: _Row, new: _Row) -> float:
         """Return what one signal adds to the change of the score."""
-        old_weight = 0.0
-        if old and old.present:
-            old_weight = old.effective_weight
-        new_weight = 0.0
-        if new and new.present:
-            new_weight = new.effective_weight
+        old_weight = old.effective_weight if old and old.present else 0.0
+        new_weight = new.effective_weight if new and new.present else 0.0
 
         sub_score = 0.0
         if new and new_weight:
@@ -342,9 +329,7 @@ class _Step(NamedTuple):
         return self.shifts.get(name, 0.0) + by_weight
 
 
-def _causes(
-    before: SignalContribution | None, after: SignalContribution | None, scale: float
-) -> Iterator[Cause]:
+def _causes(before: _Row, after: _Row, scale: float) -> Iterator[Cause]:
     if _votes(before) != _votes(after):
         yield "presence"
     elif before and after and before.present:
@@ -354,5 +339,5 @@ def _causes(
             yield "weight"
 
 
-def _votes(row: SignalContribution | None) -> bool:
+def _votes(row: _Row) -> bool:
     return row is not None and row.present

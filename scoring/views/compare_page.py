@@ -131,13 +131,9 @@ def _iterations_table(
         cells = _iteration_cells(iteration, tasks)
         rows.append(table.TableRow(cells, list(_moves(diff, iteration))))
 
-    return table.Table(
-        columns=(table.ITER, table.TASK, *sides, change, table.BAND),
-        rows=rows,
-        notes="MOVED BY",
-        notes_indent=8,
-        full=FULL_TEXT in (diff.before.text, diff.after.text),
-    )
+    columns = (table.ITER, table.TASK, *sides, change, table.BAND)
+    full = FULL_TEXT in (diff.before.text, diff.after.text)
+    return table.Table(columns, rows, notes="MOVED BY", notes_indent=8, full=full)
 
 
 def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> table.Cells:
@@ -151,7 +147,7 @@ def _iteration_cells(iteration: IterationDiff, tasks: Mapping[int, str]) -> tabl
     band = table.band_cell(new.band)
     if iteration.band_changed:
         text = f"{table.band_text(old.band)} → {band.text}"
-        band = table.Cell(band.value, text, band.style)
+        band = band._replace(text=text, brief=None)
 
     return (
         iteration.iteration,
@@ -264,14 +260,14 @@ def comparison_payload(
     """
     first = diff.before
     second = diff.after
-    changed = diff.changed_data.items()
+    changed = {name: {"a": old, "b": new} for name, (old, new) in diff.changed_data.items()}
     return {
         "a": _rubric_payload(first),
         "b": _rubric_payload(second),
         "same_combination": first.combination == second.combination,
         "same_evidence": first.evidence == second.evidence,
         "same_bands": first.bands == second.bands,
-        "changed_data": {name: {"a": old, "b": new} for name, (old, new) in changed},
+        "changed_data": changed,
         "same_proportions": diff.same_proportions,
         "signals": [_spec_payload(spec) for spec in diff.signals],
         "iter_log_dir": None if log is None else str(source),
@@ -310,24 +306,23 @@ def _both(spec: SpecChange, field: str) -> PlainData:
 def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> PlainData:
     signals = []
     for move in iteration.signals:
-        payload = {
-            "signal": move.signal,
-            "effect": None if iteration.change is None else move.effect,
-            "moved": move.moved,
-            "causes": list(move.causes),
-            "a": move.before and _fields_of(move.before, *_ROW_FIELDS),
-            "b": move.after and _fields_of(move.after, *_ROW_FIELDS),
-        }
-        signals.append(payload)
+        signals.append(
+            {
+                "signal": move.signal,
+                "effect": None if iteration.change is None else move.effect,
+                "moved": move.moved,
+                "causes": move.causes,
+                "a": move.before and _fields_of(move.before, *_ROW_FIELDS),
+                "b": move.after and _fields_of(move.after, *_ROW_FIELDS),
+            }
+        )
 
     return {
         "iteration": iteration.iteration,
         "task_id": tasks.get(iteration.iteration, ""),
         "a": _fields_of(iteration.before, "scored", "value", "band"),
         "b": _fields_of(iteration.after, "scored", "value", "band"),
-        "change": iteration.change,
-        "moved": iteration.moved,
-        "band_changed": iteration.band_changed,
+        **_fields_of(iteration, "change", "moved", "band_changed"),
         "signals": signals,
     }
 

@@ -21,6 +21,7 @@ from scoring.views.table import (
     Table,
     TableRow,
     columns_of,
+    number,
     numeric,
 )
 
@@ -51,8 +52,8 @@ def advice_view(advice: Mapping[str, Any]) -> list[Block]:
 
 
 def _advice_parts(advice: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for number, reason in enumerate(advice["reasons"], 1):
-        yield str(number), reason
+    for position, reason in enumerate(advice["reasons"], 1):
+        yield str(position), reason
 
     next_action = advice["next_action"]
     if advice["first_next_action"]:
@@ -143,11 +144,10 @@ def calibration_lines(
 def _setting_cells(calibration: Calibration) -> Sequence[str]:
     agreement = calibration.agreement
     low, high = agreement.interval
-    share = "-" if agreement.share is None else f"{agreement.share:.3f}"
     return (
         str(calibration.setting),
         _agreed_text(agreement),
-        share,
+        number(agreement.share or 0, agreement.share is not None),
         f"{low:.3f} to {high:.3f}",
         _agreed_text(calibration.agreement_on("novelty")),
         _agreed_text(calibration.agreement_on("readiness")),
