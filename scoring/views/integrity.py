@@ -47,7 +47,8 @@ class IntegritySummary(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON."""
-        return self._asdict()
+        lists = {"iterations": list(self.iterations), "over_claimed": list(self.over_claimed)}
+        return self._asdict() | lists
 
 
 class _Pair(NamedTuple):
