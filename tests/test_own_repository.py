@@ -1,6 +1,7 @@
 """The caller's own repository: read in Python, as the caller's settings say, and no git started."""
 
 import ast
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -137,6 +138,12 @@ def test_commands_use_it_and_start_no_git_by_it(
     assert da_score(*command).status == 0
     assert read
     assert here.repo_dir.is_dir()
+
+
+def test_it_is_installed_with_the_command() -> None:
+    required = importlib.metadata.requires("da-score") or []
+    (requirement,) = (text for text in required if text.lower().startswith("gitpython"))
+    assert "extra" not in requirement
 
 
 def test_evidence_and_what_only_scores_never_load_it() -> None:

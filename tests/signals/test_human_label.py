@@ -164,6 +164,13 @@ class TestVote:
         assert [row["value"] for row in json.loads(printed.out)["iterations"]] == [
             score.value for score in scores
         ]
+        for score, row in zip(scores, json.loads(printed.out)["iterations"], strict=True):
+            shown = [(one["signal"], one["present"], one["detail"]) for one in row["breakdown"]]
+            assert shown == [(one.signal, one.present, one.detail) for one in score.breakdown]
+            if score.iteration != 5:
+                absent = extract_human_label_signals(demo.iter_log_dir, score.iteration)
+                assert absent.detail == f"no labels for iter-{score.iteration}"
+                assert (HUMAN_LABEL, False, absent.detail) in shown
         by_number = {score.iteration: score for score in scores}
         (row,) = (row for row in by_number[5].breakdown if row.signal == HUMAN_LABEL)
         assert row.present
