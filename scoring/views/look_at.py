@@ -237,12 +237,19 @@ _COLUMNS = (
 )
 
 
+_NOTHING_WITHOUT_ENTRIES = (
+    "Nothing that is known of this work needs a look. What its tests said, and what people "
+    "corrected, is known where entries name it: da-score derive writes them."
+)
+
+
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
     others = list(_kinds(rows, Counter(unit["reason"] for unit in worst)))
     if not worst and not others:
-        yield Line("Nothing needs a look.")
+        names_none = all(row.values["iteration"] is None for row in rows)
+        yield Line(_NOTHING_WITHOUT_ENTRIES if rows and names_none else "Nothing needs a look.")
         return
 
     if worst:

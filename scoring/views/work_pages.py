@@ -117,10 +117,13 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     harness, session = unit.session
     model = f", {row.values['model']}" if row.values["model"] else ""
     yield Line(f"Session {session} of {harness}{model}")
+    if unit.kind == "rest" and unit.commit:
+        yield Line("The session wrote it, and shows no commit of it: a person may have made that.")
     used = [cost_text(row.cost), duration_text((unit.minutes or 0) * 60)]
     if unit.lines_written is not None:
         used.append(f"{counted(unit.lines_written, 'line')} written")
     yield Line(f"It took {', '.join(used)}.")
+    yield Line("With an entry, as da-score derive writes it, tests and corrections are known too.")
 
 
 def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:

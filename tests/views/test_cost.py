@@ -157,6 +157,19 @@ def test_without_a_log_the_sessions_count(history: History, cost: Any, da_score:
     assert value["total"]["cost"] == pytest.approx(cost("--json").json["total"]["cost"])
 
 
+def test_without_a_log_nothing_known_needs_a_look(da_score: Any, tmp_path: Path) -> None:
+    made = History(tmp_path)
+    writes(made.session("s1"), DAY, 700, "src/by_hand.py")
+    made.commit(DAY + 500, "Commit by hand", files={"src/by_hand.py": TEXT})
+    made.write()
+    places = "--repo-dir", str(made.repo), "--transcript-dir", str(made.home), "--no-cache"
+    looked_at = da_score("work", *places).out.splitlines()[-1]
+    assert looked_at.startswith("Nothing that is known of this work needs a look.")
+    unit = da_score("explain", "last", *places).out.splitlines()
+    assert "The session wrote it, and shows no commit of it: a person may have made that." in unit
+    assert unit[-1].startswith("With an entry, as da-score derive writes it, tests and")
+
+
 def test_without_any_work_sessions_that_are_not_read_are_named(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, da_score: Any
 ) -> None:
