@@ -120,9 +120,8 @@ def within(
         return share, None
 
     source = random_source(SEED)
-    shares = []
-    for _ in range(DRAWS):
-        shares.append(_share_of_right(source.choices(compared, k=len(compared))))
+    count = len(compared)
+    shares = [_share_of_right(source.choices(compared, k=count)) for _ in range(DRAWS)]
     return share, middle_interval(shares)
 
 
@@ -210,13 +209,9 @@ class GroupedDraws:
         Args:
             figures: the figure of each case; a case with None does not count.
         """
-        cases = []
-        values = []
-        for case, figure in enumerate(figures):
-            if figure is not None:
-                cases.append(case)
-                values.append(figure)
-
+        known = {case: figure for case, figure in enumerate(figures) if figure is not None}
+        cases = list(known)
+        values = list(known.values())
         result = self._statistic(values, [self.truths[case] for case in cases])
         interval = None
         if result is not None:
@@ -268,11 +263,7 @@ class GroupedDraws:
         return self._drawn_by_numpy(numpy, values, truths, groups)
 
     def _drawn_by_numpy(
-        self,
-        np: Any,
-        values: Sequence[float],
-        truths: Sequence[float],
-        groups: Sequence[int],
+        self, np: Any, values: Sequence[float], truths: Sequence[float], groups: Sequence[int]
     ) -> list[float | None]:
         if not self._draws:
             return []
@@ -292,12 +283,7 @@ class GroupedDraws:
 # The same with numpy, for many draws together: a row of weights for each draw
 
 
-def _aucs(
-    np: Any,
-    values: Any,
-    truths: Any,
-    weights: Any,
-) -> list[float | None]:
+def _aucs(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
     """Return what :func:`auc` returns for each row of weights."""
     is_positive = truths.astype(bool)
     positive, _ = _counts_by_level(np, weights * is_positive, values)
@@ -307,18 +293,11 @@ def _aucs(
     twice_above = (positive * (2 * below + negative)).sum(axis=1)
     pairs = positive.sum(axis=1) * negative.sum(axis=1)
 
-    figures: list[float | None] = []
-    for above, count in zip(twice_above, pairs, strict=True):
-        figures.append(float(above) / 2 / float(count) if count else None)
-    return figures
+    ratios = zip(twice_above, pairs, strict=True)
+    return [float(above) / 2 / float(count) if count else None for above, count in ratios]
 
 
-def _spearmans(
-    np: Any,
-    values: Any,
-    truths: Any,
-    weights: Any,
-) -> list[float | None]:
+def _spearmans(np: Any, values: Any, truths: Any, weights: Any) -> list[float | None]:
     """Return what :func:`spearman` returns for each row of weights."""
 
     def centred_ranks(figures: Any) -> Any:
@@ -326,18 +305,17 @@ def _spearmans(
         ranks = np.cumsum(counts, axis=1) - counts + (counts + 1) / 2
         return ranks[:, level_of_case] - (weights.sum(axis=1, keepdims=True) + 1) / 2
 
+    def weighted_sums(first: Any, second: Any) -> Any:
+        return (weights * first * second).sum(axis=1)
+
     value_ranks = centred_ranks(values)
     truth_ranks = centred_ranks(truths)
-    covariances = (weights * value_ranks * truth_ranks).sum(axis=1)
-    value_variances = (weights * value_ranks * value_ranks).sum(axis=1)
-    truth_variances = (weights * truth_ranks * truth_ranks).sum(axis=1)
+    covariances = weighted_sums(value_ranks, truth_ranks)
+    variances = weighted_sums(value_ranks, value_ranks) * weighted_sums(truth_ranks, truth_ranks)
 
     figures: list[float | None] = []
-    for covariance, variance in zip(covariances, value_variances * truth_variances, strict=True):
-        if variance > 0:
-            figures.append(float(covariance) / math.sqrt(float(variance)))
-        else:
-            figures.append(None)
+    for covariance, variance in zip(covariances, variances, strict=True):
+        figures.append(float(covariance) / math.sqrt(float(variance)) if variance > 0 else None)
     return figures
 
 

@@ -139,14 +139,11 @@ def mean_differences(first: Sequence[Cluster], second: Sequence[Cluster]) -> lis
         second: those of the other side.
     """
     source = random_source(SEED)
-    differences = []
-    for _ in range(DRAWS):
-        means = []
-        for clusters in (first, second):
-            drawn = source.choices(clusters, k=len(clusters))
-            means.append(mean_of(drawn) or 0.0)
-        differences.append(means[0] - means[1])
-    return differences
+
+    def drawn_mean(clusters: Sequence[Cluster]) -> float:
+        return mean_of(source.choices(clusters, k=len(clusters))) or 0.0
+
+    return [drawn_mean(first) - drawn_mean(second) for _ in range(DRAWS)]
 
 
 def bootstrap_interval(
@@ -178,12 +175,8 @@ def resampled(values: Sequence[T], statistic: Callable[[list[T]], float | None])
         return None
 
     source = random_source(SEED)
-    figures = []
-    for _ in range(DRAWS):
-        figure = statistic(source.choices(values, k=len(values)))
-        if figure is not None:
-            figures.append(figure)
-
+    drawn = [statistic(source.choices(values, k=len(values))) for _ in range(DRAWS)]
+    figures = [figure for figure in drawn if figure is not None]
     if 2 * len(figures) <= DRAWS:
         return None
     return middle_interval(figures)
@@ -209,11 +202,8 @@ def _kept_pickers(
 ) -> list[Callable[[Sequence[float]], Sequence[float]]]:
     """Return a function for each draw, which picks what was drawn from so many values."""
     source = random_source(seed)
-    pickers: list[Callable[[Sequence[float]], Sequence[float]]] = []
-    for _ in range(draws):
-        indices = source.choices(range(count), k=count)
-        pickers.append(operator.itemgetter(*indices))
-    return pickers
+    indices = range(count)
+    return [operator.itemgetter(*source.choices(indices, k=count)) for _ in range(draws)]
 
 
 def random_source(seed: int) -> "random.Random":

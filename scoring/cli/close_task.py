@@ -89,14 +89,10 @@ def command(
             if count and score_recompute == "current":
                 score_recompute = f"recent-{count}"
 
-        closed = close_task(
-            settings.iter_log_dir,
-            sources(settings, warn=warnings.append, hinted=hinted),
-            find_rubric(settings.rubric),
-            iteration,
-            score_recompute,
-            broken.append,
-        )
+        evidence = sources(settings, warn=warnings.append, hinted=hinted)
+        rubric = find_rubric(settings.rubric)
+        log_dir = settings.iter_log_dir
+        closed = close_task(log_dir, evidence, rubric, iteration, score_recompute, broken.append)
 
     reply(settings.json, closed.as_dict(), _text(closed, settings))
     problems = [*warnings, *map(str, broken)]
@@ -201,13 +197,15 @@ def _derive_entries(
 
 def _text(closed: ClosedTask, settings: Settings) -> str:
     """Return the score in one line. Its band is a grade, so it waits until scores are measured."""
-    score = f"score {number(closed.value, closed.scored)}  {band_text(closed.band)}"
+    value = number(closed.value, closed.scored)
+    band = f"  {band_text(closed.band)}"
+    score = f"score {value}{band}"
     if pipe_shows_everything(closed.rubric_version, settings.rubric):
         meaning = meaning_of(settings, closed.rubric_version)
         if not meaning.means_something:
-            score = f"{meaning.name.lower()} {number(closed.value, closed.scored)}"
+            score = f"{meaning.name.lower()} {value}"
             if closed.band == BAND_INSUFFICIENT:
-                score += f"  {band_text(closed.band)}"
+                score += band
 
     path = printable(str(closed.sidecar_path))
     return f"iteration {closed.iteration}  {score}  → {path}\n"

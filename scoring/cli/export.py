@@ -143,10 +143,7 @@ def _describe(names: Sequence[str], as_json: bool) -> None:
     for name in names:
         rows = []
         for column in TABLES[name]:
-            meaning = column.meaning
-            if column.unit:
-                meaning += f" ({column.unit})"
-            if column.may_miss:
-                meaning += ", may be missing"
-            rows.append((column.name, column.kind, meaning))
+            unit = f" ({column.unit})" if column.unit else ""
+            may_miss = ", may be missing" if column.may_miss else ""
+            rows.append((column.name, column.kind, f"{column.meaning}{unit}{may_miss}"))
         show([Line(name), Table(_DESCRIPTION_COLUMNS, rows, heads=False, indent=2), Line()])

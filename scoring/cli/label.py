@@ -29,7 +29,6 @@ from scoring.cli.output import (
     show,
     warn,
     write,
-    write_json,
 )
 from scoring.cli.reading import log_view
 from scoring.errors import GitError, InputError
@@ -105,7 +104,7 @@ def label_one(
             "--override was removed; write admin_override: true into the label by hand."
         )
     asks = _has_no_answer(answers)
-    if asks and not _is_interactive():
+    if asks and not (on_terminal() and sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError(
             "Nothing to say: give --correctness, --scope, --hallucination or --note; "
             "on a terminal it asks."
@@ -128,13 +127,11 @@ def label_one(
         raise InputError(problem)
     (path,) = add_labels(settings.iter_log_dir, [label])
 
-    if settings.json:
-        facts = label_facts(settings.iter_log_dir, iteration)
-        rows = labelled.label_rows(iteration, facts.labels or ())
-        newest = [row for row in rows if row["actor"] == actor][-1]
-        write_json(newest | {"path": str(path)})
-    else:
-        say(f"{printable(str(path))}: labelled by {printable(actor)}\n")
+    facts = label_facts(settings.iter_log_dir, iteration)
+    rows = labelled.label_rows(iteration, facts.labels or ())
+    newest = [row for row in rows if row["actor"] == actor][-1]
+    text = f"{printable(str(path))}: labelled by {printable(actor)}\n"
+    reply(settings.json, newest | {"path": str(path)}, text)
 
 
 @click.group(
@@ -264,18 +261,14 @@ def _actor_or_default(actor: str | None, settings: Settings) -> str:
     with suppress(GitError):
         name = own_name(settings.repo_dir)
     name = name or os.environ.get("USER", "").strip()
-    if not name:
-        raise click.UsageError(
-            "There is no name to label under: give --as NAME, or set git's user.name."
-        )
-    return name
+    if name:
+        return name
+    raise click.UsageError(
+        "There is no name to label under: give --as NAME, or set git's user.name."
+    )
 
 
 # Asking on a terminal
-
-
-def _is_interactive() -> bool:
-    return on_terminal() and sys.stdin is not None and sys.stdin.isatty()
 
 
 def _has_no_answer(answers: PlainData) -> bool:

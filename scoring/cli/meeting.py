@@ -51,12 +51,10 @@ def score(
     embed = open_embedder(cache_dir_of(settings)) if semantic else None
     verdicts = score_meeting(records, meeting_config, embed)
 
+    ids = [record.meeting_id for record in records if record.meeting_id]
     title = "standard input" if file == "-" else file
-    for record in records:
-        if record.meeting_id:
-            title = record.meeting_id
-            break
-
+    if ids:
+        title = ids[0]
     page = meeting_view(verdicts, meeting_config, title, config or meeting_config.meeting_type)
     reply(settings.json, [verdict.as_dict() for verdict in verdicts], page)
 
@@ -196,13 +194,7 @@ def run(
         # SIGTERM acts like Ctrl-C, so that the commands end with this one.
         previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            state = run_rounds(
-                path,
-                state,
-                commands_of_experts,
-                command_of_judge,
-                rounds,
-            )
+            state = run_rounds(path, state, commands_of_experts, command_of_judge, rounds)
         finally:
             signal.signal(signal.SIGTERM, previous_handler)
     elif answer is None and sys.stdin and not sys.stdin.isatty():

@@ -292,16 +292,10 @@ def _as_one_warning(texts: Sequence[str]) -> str:
     if len(texts) == 1:
         return texts[0]
 
-    iterations: set[int] = set()
-    reasons: set[str] = set()
-    for text in texts:
-        if match := _WARNING_ABOUT_ITERATION.fullmatch(text):
-            iterations.add(int(match[1]))
-            reasons.add(match[2])
-        else:
-            reasons.add(text)
-
-    if iterations and len(reasons) == 1:
+    matches = [match for text in texts if (match := _WARNING_ABOUT_ITERATION.fullmatch(text))]
+    reasons = {match[2] for match in matches}
+    if len(matches) == len(texts) and len(reasons) == 1:
+        iterations = {int(match[1]) for match in matches}
         return f"iteration {spans(sorted(iterations))}: {reasons.pop()}"
     if len(set(texts)) == 1:
         return f"{texts[0]} ({len(texts)} times)"

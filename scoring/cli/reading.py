@@ -195,13 +195,7 @@ def sources(
     if rules is None:
         rules = rules_of(find_rubric(settings.rubric))
     options = library_options(settings, rules, warn)
-    return Sources.under(
-        rules,
-        settings.repo_dir,
-        settings.transcript_dirs,
-        options,
-        hinted,
-    )
+    return Sources.under(rules, settings.repo_dir, settings.transcript_dirs, options, hinted)
 
 
 def sources_by_rules(rubrics: Sequence[Rubric], settings: Settings) -> dict[str, Sources]:
@@ -364,12 +358,11 @@ def rows_of_logs(
     """
     from scoring.views.columns import rows_of_view
 
-    if roots:
-        all_settings = []
-        for log in find_logs(roots):
-            settings = settings_of_log(log, options)
-            all_settings.append(replace(settings, iter_log_dir=log.iter_log_dir))
-    else:
+    all_settings = []
+    for log in find_logs(roots):
+        settings = settings_of_log(log, options)
+        all_settings.append(replace(settings, iter_log_dir=log.iter_log_dir))
+    if not roots:
         all_settings = [prepared_settings(options)]
 
     views = [log_view(each, recompute, selection, outcomes=True) for each in all_settings]

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -31,8 +30,9 @@ from scoring.errors import InputError
 from scoring.frozen import PlainData
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.score import score_log_under
+from scoring.scored import ScoredLog
 from scoring.text import printable
-from scoring.views.compare import LogDiff, diff_logs, diff_rubrics
+from scoring.views.compare import diff_logs, diff_rubrics
 from scoring.views.compare_page import comparison_page, comparison_payload
 from scoring.views.table import Cell, Column, Line, Page, Table, TableRow
 
@@ -126,18 +126,6 @@ def validate(file: Path, settings: Settings) -> None:
     reply(settings.json, value, text)
 
 
-class _ComparedLog(NamedTuple):
-    """How the scores of a log move between two rubrics.
-
-    Attributes:
-        diff: what moves.
-        tasks: the task of each iteration.
-    """
-
-    diff: LogDiff
-    tasks: dict[int, str]
-
-
 @command.command("diff", epilog="Example:  da-score rubric diff 2.1.0 2.2.0")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
@@ -159,18 +147,15 @@ def diff(
     rubric_b = find_rubric(b)
     rubric_diff = diff_rubrics(rubric_a, rubric_b)
 
-    compared = None
+    log_diff = None
+    tasks: dict[int, str] = {}
     if not no_log and _has_log(settings, options):
-        compared = _compare_scores(rubric_a, rubric_b, settings)
+        log_a, log_b = _scores_under([rubric_a, rubric_b], settings)
+        log_diff = diff_logs(log_a, log_b)
+        tasks = {each.record.iteration: each.record.task_id for each in log_a.iterations}
 
-    log_diff = compared.diff if compared else None
-    tasks = compared.tasks if compared else {}
-    place = None if no_log else settings.iter_log_dir
-    reply(
-        settings.json,
-        comparison_payload(rubric_diff, log_diff, place, tasks),
-        comparison_page(rubric_diff, log_diff, place, tasks),
-    )
+    compared = (rubric_diff, log_diff, None if no_log else settings.iter_log_dir, tasks)
+    reply(settings.json, comparison_payload(*compared), comparison_page(*compared))
 
 
 def _has_log(settings: Settings, options: PlainData) -> bool:
@@ -181,14 +166,12 @@ def _has_log(settings: Settings, options: PlainData) -> bool:
     return os.path.exists(settings.iter_log_dir)
 
 
-def _compare_scores(rubric_a: Rubric, rubric_b: Rubric, settings: Settings) -> _ComparedLog:
-    rubrics = [rubric_a, rubric_b]
+def _scores_under(rubrics: list[Rubric], settings: Settings) -> list[ScoredLog]:
     evidence = sources_by_rules(rubrics, settings)
-    log_a, log_b = score_log_under(rubrics, settings.iter_log_dir, evidence)
-    report_broken_entries(*log_a.broken, *log_b.broken)
-
-    tasks = {each.record.iteration: each.record.task_id for each in log_a.iterations}
-    return _ComparedLog(diff_logs(log_a, log_b), tasks)
+    logs = score_log_under(rubrics, settings.iter_log_dir, evidence)
+    for log in logs:
+        report_broken_entries(*log.broken)
+    return logs
 
 
 @command.command(

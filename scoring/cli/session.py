@@ -76,15 +76,8 @@ def command(session_id: str, settings: Settings) -> None:
         spending = None
         if shown.examined is not None:
             spending = together(each.spending for each in shown.examined)
-        write_json(
-            session_payload(
-                shown.session,
-                shown.members,
-                spending,
-                shown.states,
-                shown.state,
-            )
-        )
+        session = shown.session
+        write_json(session_payload(session, shown.members, spending, shown.states, shown.state))
     else:
         _print_page(shown, settings, version=sidecar.rubric_version)
 
@@ -171,9 +164,9 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
         spending = together(each.spending for each in shown.examined)
         became = landings_text([each.facts.landing for each in shown.examined])
         names = {each.record.iteration: _name_of(each) for each in shown.examined}
-    if shown.examined is not None and has_room:
         scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
-        meaning = meaning_of(settings, version, scores)
+        if has_room:
+            meaning = meaning_of(settings, version, scores)
 
     page = session_page(
         shown.session,
@@ -191,10 +184,8 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
 
 
 def _warn_of_states(shown: SessionToShow) -> None:
-    texts = []
-    for iteration, state in shown.states.items():
-        if state.name != "current":
-            texts.append(f"iteration {iteration} {state}")
+    states = shown.states.items()
+    texts = [f"iteration {number} {state}" for number, state in states if state.name != "current"]
     if texts:
         warn(f"session {shown.session.session_id}: {'; '.join(texts)}")
 

@@ -93,7 +93,6 @@ def _print_json(results: Sequence[Validity], gains: Sequence[PlainData]) -> None
     values = [result.as_dict() for result in results]
     for value, gain in zip(values[1:], gains, strict=True):
         value["against"] = {"rubric": results[0].rubric, **gain}
-
     write_json(values[0] if len(values) == 1 else values)
 
 

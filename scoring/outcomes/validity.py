@@ -217,30 +217,20 @@ class _Measure:
         if self._is_reward:
             return self._within_tasks(values)
 
-        kinds: Counter[bool] = Counter()
-        for case, value in zip(self._cases, values, strict=True):
-            if value is not None:
-                kinds[case.truth == 0] += 1
-
         rarer = LEAST_OF_A_KIND
         if self._is_binary:
+            known = zip(self._cases, values, strict=True)
+            kinds = Counter(case.truth == 0 for case, value in known if value is not None)
             rarer = min(kinds[True], kinds[False])
         return Foretold(*self._draws.measured(values), rarer)
 
     def _within_tasks(self, values: Sequence[float | None]) -> Foretold:
         """Compare runs of one task only."""
-        tasks: list[str] = []
-        known: list[float] = []
-        truths: list[float] = []
-        for case, value in zip(self._cases, values, strict=True):
-            if value is not None:
-                tasks.append(case.task)
-                known.append(value)
-                truths.append(case.truth)
-
+        pairs = zip(self._cases, values, strict=True)
+        known = [(case.task, value, case.truth) for case, value in pairs if value is not None]
         if not known:
             return Foretold(0, None, None)
-        return Foretold(len(known), *within(tasks, known, truths))
+        return Foretold(len(known), *within(*zip(*known, strict=True)))
 
 
 def _chance_of(figure: Foretold, of_a_coin: float) -> float | None:

@@ -47,9 +47,9 @@ def chain_lines(facts: IterationFacts, kept: OwnLines | None) -> Iterator[str]:
 
     yield from _session_lines(observed)
     yield from _transcript_lines(observed)
-    parts = list(_work_parts(observed))
-    if parts:
-        yield "; ".join(parts)
+    work = "; ".join(_work_parts(observed))
+    if work:
+        yield work
     yield from _authorship_lines(facts, observed)
 
 
@@ -101,9 +101,7 @@ def _session_lines(observed: Observed) -> Iterator[str]:
 def _transcript_lines(observed: Observed) -> Iterator[str]:
     """Yield which lines of transcripts belong to the iteration, and where things are in them."""
     for lines in observed.lines[:_MOST_LISTED]:
-        to_last = ""
-        if lines.total > 1:
-            to_last = f" to {lines.last}"
+        to_last = f" to {lines.last}" if lines.total > 1 else ""
         yield f"{counted(lines.total, 'line')}, {lines.path}:{lines.first}{to_last}"
 
     more = observed.lines[_MOST_LISTED:]
@@ -154,9 +152,7 @@ def _authorship_lines(facts: IterationFacts, observed: Observed) -> Iterator[str
 
 
 def _minutes_before_commit(facts: IterationFacts) -> int:
-    ended = None
-    if facts.transcripts:
-        ended = facts.transcripts.ended
+    ended = facts.transcripts and facts.transcripts.ended
     if not facts.window or not ended:
         return 0
     return (facts.window.end - ended) // (60 * NS)

@@ -98,10 +98,7 @@ def _heads(table: Table) -> list[Text]:
 
 def _texts(table: Table) -> list[list[Text]]:
     """Return the whole texts of all rows."""
-    texts = []
-    for row in table.table_rows():
-        texts.append([_text(cell, row.style) for cell in row.cells])
-    return texts
+    return [[_text(cell, row.style) for cell in row.cells] for row in table.table_rows()]
 
 
 def _with_notes(
@@ -109,20 +106,15 @@ def _with_notes(
 ) -> list[list[Text]]:
     """Return the lines of a table, with the notes of its rows as the last column."""
     rows = table.table_rows()
+    lines = [list(row_texts) for row_texts in texts]
     has_notes = any(row.notes for row in rows)
+    if has_notes:
+        for row, line in zip(rows, lines, strict=True):
+            line.append(Text("\n".join(map(visible, row.notes)), row.style))
 
-    lines = []
     if table.heads:
-        lines.append(list(heads))
-        if has_notes:
-            lines[0].append(Text(table.notes, "bold"))
-
-    for row, row_texts in zip(rows, texts, strict=True):
-        line = list(row_texts)
-        if has_notes:
-            notes = "\n".join(visible(note) for note in row.notes)
-            line.append(Text(notes, row.style))
-        lines.append(line)
+        head_of_notes = [Text(table.notes, "bold")] if has_notes else []
+        lines.insert(0, [*heads, *head_of_notes])
     return lines
 
 
@@ -130,8 +122,7 @@ def _aligned(table: Table, lines: Sequence[Sequence[Text]]) -> Iterator[Renderab
     if not lines:
         return
 
-    right = [column.right for column in table.columns]
-    right.append(False)  # of the notes
+    right = [*(column.right for column in table.columns), False]  # the last are the notes
     aligned = RichTable.grid(padding=(0, _GAP, 0, 0))
     for width, is_right in zip(_widths(lines), right, strict=False):
         aligned.add_column(justify=_justify(is_right), width=width, no_wrap=True)
@@ -172,16 +163,11 @@ def _columns_with_room(table: Table, widths: Sequence[int], width: int) -> list[
     The widest ones go first, and the first column never goes.
     """
     shown = list(range(len(widths)))
-    while len(shown) > 1 and not table.records and not _fits(widths, shown, width):
-        widest = max(shown[1:], key=lambda index: (widths[index], index))
-        shown.remove(widest)
-    if _fits(widths, shown, width):
-        return shown
-    return []
-
-
-def _fits(widths: Sequence[int], shown: Sequence[int], width: int) -> bool:
-    return _total(_picked(widths, shown)) <= width
+    while _total(_picked(widths, shown)) > width:
+        if len(shown) == 1 or table.records:
+            return []
+        shown.remove(max(shown[1:], key=lambda index: (widths[index], index)))
+    return shown
 
 
 def _picked(items: Sequence[T], indices: Sequence[int]) -> list[T]:
@@ -303,9 +289,7 @@ def _words_fit(text: Text, width: int) -> bool:
 def _hanging(text: Text, width: int) -> RenderableType:
     """Return a line that is folded below its text, and not below the mark or name before it."""
     match = _LINE_START.match(text.plain)
-    start = 0
-    if match:
-        start = match.end()
+    start = match.end() if match else 0
     if text.cell_len <= width or not start:
         return text
 

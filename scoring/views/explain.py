@@ -140,9 +140,7 @@ def explain(
     breakdown = examined.score.breakdown
     voting_weight = sum(row.nominal_weight for row in breakdown if row.present)
     signals = tuple(_explained(row, voting_weight, examined, entry) for row in breakdown)
-    path = None
-    if entry:
-        path = str(entry.path)
+    path = str(entry.path) if entry else None
     return Explanation(examined, signals, path, kept, days, subject)
 
 

@@ -1,6 +1,6 @@
 """An explained score in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rubric import BAND_INSUFFICIENT
 from scoring.sidecars.meaning import Meaning
@@ -38,9 +38,8 @@ def _lines(
     explanation: Explanation, landing: str, terminal: bool, meaning: Meaning | None
 ) -> Iterator[str]:
     examined = explanation.examined
-    became = ""
-    if examined.outcome:
-        became = outcome_text(examined.outcome, explanation.horizon_days)
+    outcome = examined.outcome
+    became = outcome_text(outcome, explanation.horizon_days) if outcome else ""
 
     if meaning:
         yield from _head(explanation, landing, became, meaning)
@@ -48,21 +47,21 @@ def _lines(
         yield from _old_head(explanation)
     yield from _about_evidence(explanation)
 
-    chain = list(chain_lines(examined.facts, explanation.kept))
-    if chain:
-        yield ""
-        yield "Whose work it is"
-        yield from (f"  {line}" for line in chain)
-
+    yield from _listed("Whose work it is", chain_lines(examined.facts, explanation.kept))
     yield from _votes(explanation, terminal)
     yield from _silent_signals(explanation)
     yield from _what_would_have_raised(explanation)
     yield from _claims(explanation, "observed" if meaning else "seen")
 
     if became and not meaning:
-        yield ""
-        yield "What became of it (this does not change the score)"
-        yield f"  {became}"
+        yield from _listed("What became of it (this does not change the score)", [became])
+
+
+def _listed(title: str, texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts under a title, with an empty line before it, or nothing without texts."""
+    lines = [f"  {text}" for text in texts]
+    if lines:
+        yield from ("", title, *lines)
 
 
 def _head(explanation: Explanation, landing: str, became: str, meaning: Meaning) -> Iterator[str]:
@@ -102,9 +101,7 @@ def _old_head(explanation: Explanation) -> Iterator[str]:
 
 def _name(explanation: Explanation) -> str:
     record = explanation.examined.record
-    task = ""
-    if record.task_id:
-        task = f" ({cut(record.task_id, LONGEST_NAME)})"
+    task = f" ({cut(record.task_id, LONGEST_NAME)})" if record.task_id else ""
     return f"Iteration {record.iteration}{task}"
 
 
@@ -128,9 +125,7 @@ def _about_evidence(explanation: Explanation) -> Iterator[str]:
 
     if examined.differs:
         computed = examined.computed
-        value = "no score"
-        if computed.scored:
-            value = f"{computed.value:.3f}"
+        value = f"{computed.value:.3f}" if computed.scored else "no score"
         now = f"The evidence gives {value} today"
         if examined.state.lost:
             now = f"Without the lost evidence it would be {value}"
@@ -144,19 +139,14 @@ def _about_evidence(explanation: Explanation) -> Iterator[str]:
 
 
 def _votes(explanation: Explanation, terminal: bool) -> Iterator[str]:
-    if not explanation.voted:
-        return
-
-    yield ""
-    yield "What the score is made of"
+    lines: list[str] = []
     for signal in explanation.voted:
-        yield f"  {_part_of_score(signal)}"
-        fact = ""
-        if signal.fact and terminal:
-            fact = f"{signal.fact} · "
+        lines.append(_part_of_score(signal))
+        fact = f"{signal.fact} · " if signal.fact and terminal else ""
         claimed = ", as claimed" if signal.source == "claimed" else ""
-        yield f"    {fact}{signal.detail}{claimed}"
-        yield from (f"    from {source}" for source in signal.sources)
+        lines.append(f"  {fact}{signal.detail}{claimed}")
+        lines += [f"  from {source}" for source in signal.sources]
+    return _listed("What the score is made of", lines)
 
 
 def _part_of_score(signal: ExplainedSignal) -> str:
@@ -168,46 +158,38 @@ def _part_of_score(signal: ExplainedSignal) -> str:
 
 
 def _silent_signals(explanation: Explanation) -> Iterator[str]:
-    if not explanation.silent:
-        return
-
-    yield ""
-    yield "What has no evidence, and is left out of the score"
+    lines = []
     for signal in explanation.silent:
-        no_part = ""
-        if not signal.applicable:
-            no_part = "; it does not apply to this iteration"
-        yield f"  {signal.label}: {signal.detail}{no_part}"
+        no_part = "" if signal.applicable else "; it does not apply to this iteration"
+        lines.append(f"{signal.label}: {signal.detail}{no_part}")
         if signal.advice and signal.applicable:
-            yield f"    to change that: {signal.advice}"
+            lines.append(f"  to change that: {signal.advice}")
+    return _listed("What has no evidence, and is left out of the score", lines)
 
 
 def _what_would_have_raised(explanation: Explanation) -> Iterator[str]:
-    yield ""
-    yield "What would have raised the score"
+    lines = []
     for signal in explanation.raises:
         how = ""
         if not signal.present:
             how = ": at most, if there were evidence"
         elif signal.advice:
             how = f": {signal.advice}"
-        yield f"  +{signal.could_add:.3f}  {signal.label}{how}"
+        lines.append(f"+{signal.could_add:.3f}  {signal.label}{how}")
 
-    if not explanation.raises:
+    if not lines:
         others = "none is without evidence"
         if any(signal.applicable for signal in explanation.silent):
             others = "the others could only lower the score"
-        yield f"  nothing: every signal with evidence is at 1, and {others}"
+        lines = [f"nothing: every signal with evidence is at 1, and {others}"]
+    return _listed("What would have raised the score", lines)
 
 
 def _claims(explanation: Explanation, observed_word: str) -> Iterator[str]:
     integrity = explanation.examined.signals.integrity
     lines = [_compared_claim(pair, observed_word) for pair in integrity]
     lines += claim_lines(explanation.examined.facts)
-    if lines:
-        yield ""
-        yield f"What was claimed, and what was {observed_word}"
-        yield from (f"  {line}" for line in lines)
+    return _listed(f"What was claimed, and what was {observed_word}", lines)
 
 
 def _compared_claim(pair: IntegrityObservation, observed_word: str) -> str:

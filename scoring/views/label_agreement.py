@@ -8,7 +8,7 @@ and 0 for chance.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -61,9 +61,8 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
 
     observed = sum(count * distance(*pair) for pair, count in coincidences.items())
     expected = 0.0
-    for first in values:
-        for second in values:
-            expected += totals[first] * totals[second] * distance(first, second)
+    for first, second in product(values, repeat=2):
+        expected += totals[first] * totals[second] * distance(first, second)
     if not expected:
         return None
     return 1 - (sum(totals.values()) - 1) * observed / expected
@@ -92,14 +91,12 @@ def weighted_kappa(pairs: Sequence[Sequence[float]]) -> float | None:
     Args:
         pairs: the two ratings of each unit.
     """
-    first_ratings = Counter(first for first, _ in pairs)
-    second_ratings = Counter(second for _, second in pairs)
-
     observed = sum((first - second) ** 2 for first, second in pairs)
     expected = 0.0
-    for first, first_count in first_ratings.items():
-        for second, second_count in second_ratings.items():
-            expected += first_count * second_count * (first - second) ** 2
+    first_ratings = Counter(first for first, _ in pairs)
+    second_ratings = Counter(second for _, second in pairs)
+    for first, second in product(first_ratings, second_ratings):
+        expected += first_ratings[first] * second_ratings[second] * (first - second) ** 2
     if not expected:
         return None
     return 1 - len(pairs) * observed / expected
@@ -173,10 +170,9 @@ def agreement(
     actors = sorted({actor for by_actor in judgements.values() for actor in by_actor})
     iterations = list(judgements.values())
 
-    alpha = {}
-    for name in SCALES:
-        alpha[name] = _measured(_ratings(iterations, name, actors), krippendorff_alpha)
-
+    alpha = {
+        name: _measured(_ratings(iterations, name, actors), krippendorff_alpha) for name in SCALES
+    }
     kappa = {}
     for pair in combinations(actors, 2):
         if any(by_actor.keys() >= set(pair) for by_actor in iterations):
@@ -199,14 +195,8 @@ def _ratings(
     """Return the ratings of one judgement by iteration, where two or more people gave one."""
     units = []
     for by_actor in iterations:
-        ratings = []
-        for person in people:
-            judgement = by_actor.get(person)
-            value = None
-            if judgement is not None:
-                value = getattr(judgement, name)
-            if value is not None:
-                ratings.append(float(SCALES[name].index(value)))
+        values = [getattr(by_actor[person], name) for person in people if person in by_actor]
+        ratings = [float(SCALES[name].index(value)) for value in values if value is not None]
         if len(ratings) > 1:
             units.append(ratings)
     return units

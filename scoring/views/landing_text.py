@@ -22,14 +22,11 @@ _FATES_BY_LINES = {"landed": _LANDED, "open": "Open", "lost": "Lost"}
 
 def named_commit(sha: str | None, subject: str) -> str:
     """Return a line that names a commit by short SHA and subject, or "" where neither is known."""
+    name = f"Commit {short(sha)}" if sha else "Work"
     text = cut(as_utf8(subject), _SUBJECT_LENGTH)
-    if sha:
-        if text:
-            return f"Commit {short(sha)}: {text}"
-        return f"Commit {short(sha)}"
-    if not text:
-        return ""
-    return f"Work: {text}"
+    if text:
+        return f"{name}: {text}"
+    return name if sha else ""
 
 
 def landing_text(landing: Landing) -> str:
@@ -55,17 +52,15 @@ def unit_text(unit: Unit) -> str:
 
 def landings_text(landings: Sequence[Landing]) -> str:
     """Return a line that says how many of some iterations landed."""
-    count = Counter(_fate(landing) for landing in landings)
-    taken_back = []
-    if count[_TAKEN_BACK]:
-        taken_back.append(counted(count[_TAKEN_BACK], "was taken back", "were taken back"))
+    count = Counter(map(_fate, landings))
     fates = [
         f"{count[_LANDED]} landed",
         counted(count[_REVERTED], "was reverted", "were reverted"),
-        *taken_back,
-        f"{count[_MISSING]} did not land",
-        counted(count[_UNKNOWN], "is unclear", "are unclear"),
     ]
+    if count[_TAKEN_BACK]:
+        fates.append(counted(count[_TAKEN_BACK], "was taken back", "were taken back"))
+    fates.append(f"{count[_MISSING]} did not land")
+    fates.append(counted(count[_UNKNOWN], "is unclear", "are unclear"))
     return f"Of {counted(len(landings), 'iteration')} {', '.join(fates)}."
 
 

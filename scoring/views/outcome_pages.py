@@ -67,11 +67,7 @@ def outcomes_page(
 def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Cells:
     commit = outcome.commit or record.commit
     survival = "-" if outcome.survival is None else f"{outcome.survival * 100:.0f} %"
-
-    defective = "-"
-    if outcome.defective is not None:
-        defective = "yes" if outcome.defective else "no"
-
+    defective = {None: "-", True: "yes", False: "no"}[outcome.defective]
     return (
         *named_cells(outcome.iteration, record.task_id, subject, commit),
         outcome.status.replace("_", " "),
@@ -151,7 +147,6 @@ def _facts(outcome: Outcome) -> list[str]:
         facts.append(f"{short(part.by)} reverted {part.lines} of its {part.of} lines")
     back = outcome.came_back
     if back:
-        facts.append(
-            f"it was taken back by {short(back.by)} and came back in {short(back.back_in)}"
-        )
+        came_back = f"came back in {short(back.back_in)}"
+        facts.append(f"it was taken back by {short(back.by)} and {came_back}")
     return facts

@@ -188,9 +188,7 @@ def _sessions_table(scored: LogSummary, score: Column, more: RunShown) -> Page:
 
 def _iteration_row(line: ScoredLine, more: RunShown) -> table.Cells:
     subject = more.subjects.get(line.commit) or line.summary
-    lost = ""
-    if line.lost:
-        lost = f"lost: {', '.join(in_words(line.lost))}"
+    lost = f"lost: {', '.join(in_words(line.lost))}" if line.lost else ""
     return (
         *table.named_cells(line.iteration, line.task_id, subject, line.commit),
         table.number(line.value, line.scored),

@@ -15,7 +15,7 @@ from scoring.scored import ScoredIteration
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import OwnLines
 from scoring.sidecars.scores import PersistedScore
-from scoring.sidecars.states import State
+from scoring.sidecars.states import CURRENT, State
 from scoring.signals.values import Deliberation, IterationObjectives, deliberation_dict
 from scoring.views.session_pages import score_text, spending_section
 from scoring.views.table import (
@@ -142,10 +142,8 @@ def _section(title: str, table: Table) -> Page:
 
 
 def _hooks_table(hooks: Sequence[HookOutcome], full: bool) -> Table:
-    rows = []
-    for hook in hooks:
-        gate = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
-        rows.append((*gate, hook.result, hook.intervention_class))
+    fields = ("rule_id", "sentinel_id", "lifecycle_point", "result", "intervention_class")
+    rows = [[getattr(hook, field) for field in fields] for hook in hooks]
     return Table(_HOOKS, rows, full=full)
 
 
@@ -181,11 +179,11 @@ def _meter_rows(meter: Mapping[str, Any], sub_score: float) -> list[tuple[str, s
         ("NEXT", meter["hint"]),
     ]
 
-    if meter["flags"]:
-        flags = []
-        for flag in meter["flags"]:
-            where = "" if flag["round"] is None else f" (round {flag['round']})"
-            flags.append(f"{flag['flag']}{where}")
+    flags = []
+    for flag in meter["flags"]:
+        where = "" if flag["round"] is None else f" (round {flag['round']})"
+        flags.append(f"{flag['flag']}{where}")
+    if flags:
         rows.append(("FLAGS", ", ".join(flags)))
     return rows
 
@@ -219,10 +217,11 @@ def score_payload(
         state: how far the sidecar can be trusted; None for a score that is computed now.
         spending: what the iteration used.
     """
+    state = state or CURRENT
     payload = {
         **score.payload(),
-        "state": state.name if state else "current",
-        "state_reason": (state.reason or None) if state else None,
+        "state": state.name,
+        "state_reason": state.reason or None,
         **deliberation_dict(deliberation),
     }
     if attribution:
@@ -278,11 +277,9 @@ def claims_payload(facts: IterationFacts) -> PlainData:
     if facts.observed is None:
         return {}
 
-    claims = [
-        {"kind": claim.kind, "result": claim.result, "where": claim.where}
-        for claim in facts.observed.claims
-    ]
-    return {"claims": claims}
+    names = ("kind", "result", "where")
+    claims = facts.observed.claims
+    return {"claims": [{name: getattr(claim, name) for name in names} for claim in claims]}
 
 
 def kept_payload(kept: OwnLines | None) -> PlainData | None:

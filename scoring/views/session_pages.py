@@ -173,13 +173,10 @@ def _member_columns(meaning: Meaning, graded: bool) -> list[table.Column]:
 def _member_cells(
     ref: SessionIterRef, member: Rested | None, state: State | None, graded: bool
 ) -> table.Cells:
-    bounds = ""
-    coverage = table.Cell(None, "-")
-    if member:
-        bounds = table.bounds_text(member.bounds, ref.scored)
-        coverage = table.coverage_cell(member.coverage)
+    bounds = table.bounds_text(member.bounds, ref.scored) if member else ""
+    coverage = table.coverage_cell(member.coverage) if member else "-"
 
-    state_cell = table.Cell(None, "")
+    state_cell: table.AnyCell = ""
     if state is not None:
         style = "dim" if state.name == "current" else "bold yellow"
         state_cell = table.Cell(state.name, str(state), style, brief=state.name)
@@ -272,17 +269,17 @@ def _coverage_cell(
         average: words after the share of the weight.
     """
     coverage = _coverage(session, members)
-    text = [f"{coverage.scored} of {coverage.total}{what}"]
+    texts = [f"{coverage.scored} of {coverage.total}{what}"]
     brief = [f"{coverage.scored}/{coverage.total}"]
 
     if coverage.weight is not None:
-        text.append(f"{coverage.weight * 100:.1f} % of the weight{average}")
+        texts.append(f"{coverage.weight * 100:.1f} % of the weight{average}")
         brief.append(f"{coverage.weight * 100:.0f} %")
     if coverage.insufficient:
-        text.append(f"{coverage.insufficient} without enough evidence")
+        texts.append(f"{coverage.insufficient} without enough evidence")
         brief.append(f"{coverage.insufficient} not enough")
 
-    return table.Cell(None, ", ".join(text), brief=" · ".join(brief))
+    return table.Cell(None, ", ".join(texts), brief=" · ".join(brief))
 
 
 def session_payload(
