@@ -18,6 +18,7 @@ from scoring.cli.options import (
     flag,
     prepared_settings,
     shared_options,
+    valued,
 )
 from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import (
@@ -48,19 +49,13 @@ _ABSENT_COLUMNS = (
 @click.command(epilog="Example:  da-score backfill . --dry-run")
 @click.argument("roots", nargs=-1, type=PATH, metavar="[ROOT]...")
 @shared_options(*_ALL_BUT_LOG)
-@click.option(
-    "--from-file", type=PATH, metavar="LIST", help="Read roots from a file, one on each line."
-)
+@valued("--from-file", "LIST", "Read roots from a file, one on each line.", type=PATH)
 @flag("--dry-run", "Say what would be scored and why, and write nothing.")
 @flag("--force", "Score what is up to date too.")
 @flag("--refresh-git", "Also score where only git says something else now.")
 @flag("--allow-evidence-loss", "Replace sidecars even if their transcripts are gone.")
-@click.option("--since", metavar="DAYS", help="Only iterations from the first of these days on.")
-@click.option(
-    "--only",
-    metavar="SIGNAL",
-    help="Only iterations without a sidecar, or where this signal is absent.",
-)
+@valued("--since", "DAYS", "Only iterations from the first of these days on.")
+@valued("--only", "SIGNAL", "Only iterations without a sidecar, or where this signal is absent.")
 @click.option(
     "--jobs",
     "at_once",

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from rubric import BAND_INSUFFICIENT, find_rubric
-from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options
+from scoring.cli.options import SCORING_OPTIONS, Number, flag, shared_options, valued
 from scoring.cli.output import pipe_shows_everything, reply, warn
 from scoring.cli.reading import meaning_of, sources
 from scoring.errors import InputError, LogError, SettingsError, Warn
@@ -47,13 +47,13 @@ class _GaveUp(BaseException):
     metavar="current|recent-K|all",
     help="Which iterations to score again, in addition to those of the session without a score.",
 )
-@click.option(
+@valued(
     "--timeout",
+    "SECONDS",
+    "When to give up.",
     type=Number(0, 86400, min_open=True),
     default=20.0,
     show_default=True,
-    metavar="SECONDS",
-    help="When to give up.",
 )
 @flag("--strict", "Exit 1 when the task could not be scored.")
 def command(

@@ -52,14 +52,16 @@ def command(shell: str | None, install: bool) -> None:
 def _install(shell: str, script: str) -> str:
     """Write the script where the shell finds it, and return what was done, for people."""
     if shell == "fish":  # it reads all scripts in its folder
-        path = _fish_script_path()
+        config_home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        path = config_home / "fish" / "completions" / f"{PROGRAM}.fish"
         _write_script(path, script)
         return (
             f"wrote {path}\n"
             "Completion begins in the next fish that you start; to undo it, remove the file.\n"
         )
 
-    path = _data_home() / PROGRAM / f"completion.{shell}"
+    data_home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    path = data_home / PROGRAM / f"completion.{shell}"
     if shell == "zsh":
         script = _LOAD_COMPDEF + script
     _write_script(path, script)
@@ -71,15 +73,6 @@ def _install(shell: str, script: str) -> str:
         f"Completion begins in the next {shell} that you start; to undo it, remove the file and "
         "the line.\n"
     )
-
-
-def _fish_script_path() -> Path:
-    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return config_home / "fish" / "completions" / f"{PROGRAM}.fish"
-
-
-def _data_home() -> Path:
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def _start_up_file(shell: str) -> Path:

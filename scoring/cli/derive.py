@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from scoring.cli.init import write_settings_as_found
-from scoring.cli.options import EVIDENCE_OPTIONS, PATH, flag, shared_options
+from scoring.cli.options import EVIDENCE_OPTIONS, PATH, flag, shared_options, valued
 from scoring.cli.output import reply, say, warn
 from scoring.cli.reading import settings_of_whole_repository, sources
 from scoring.evidence.rules import ATTRIBUTED
@@ -42,7 +42,7 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 
 @click.command(epilog="Example:  da-score derive --since 2026-06-01 --dry-run")
 @shared_options(*EVIDENCE_OPTIONS)
-@click.option("--since", metavar="DAYS", help="Only commits from the first of these days on.")
+@valued("--since", "DAYS", "Only commits from the first of these days on.")
 @flag("--mine", "Only your work, by your name and address in git.")
 @click.option(
     "--author",
@@ -55,11 +55,8 @@ _SKIPPED_COLUMNS = (Column("SKIPPED", width=12), Column("REASON", width=0, prose
 @flag(
     "--assisted", "Also commits that only say that an agent assisted: Assisted-by, Generated with."
 )
-@click.option(
-    "--jobs",
-    type=PATH,
-    metavar="DIR",
-    help="Entries of graded runs alone: Harbor jobs, or runs of da eval.",
+@valued(
+    "--jobs", "DIR", "Entries of graded runs alone: Harbor jobs, or runs of da eval.", type=PATH
 )
 @flag("--dry-run", "Say what would be written, and write nothing.")
 def command(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import LOG_OPTIONS, PATH, Command, Whole, flag, settings_options
+from scoring.cli.options import LOG_OPTIONS, PATH, Command, Whole, flag, settings_options, valued
 from scoring.cli.output import reply, warn, write_json
 from scoring.errors import InputError
 from scoring.files import write_atomically
@@ -41,11 +41,11 @@ def command() -> None:
 
 
 def _thresholds_option(content: str) -> Command:
-    return click.option(
+    return valued(
         "--thresholds",
+        "FILE",
+        f"A TOML, JSON or YAML file with {content}; it overrides the settings.",
         type=PATH,
-        metavar="FILE",
-        help=f"A TOML, JSON or YAML file with {content}; it overrides the settings.",
     )
 
 
@@ -123,11 +123,11 @@ def _tuning_tables(settings: Settings, thresholds: Path | None) -> list[tuple[st
 @_FILE
 @meter_options
 @_OBSERVE_OPTION
-@click.option(
+@valued(
     "--agents",
+    "NAME NAME",
+    "Also print how similar the latest responses of these two are.",
     nargs=2,
-    metavar="NAME NAME",
-    help="Also print how similar the latest responses of these two are.",
 )
 @settings_options(*METER_SETTINGS)
 def score(
@@ -207,12 +207,7 @@ def extract(
 
 @command.command("from-session", epilog="Example:  da-score dr from-session 0a1b2c3d --iteration 7")
 @click.argument("session", metavar="SESSION")
-@click.option(
-    "--iteration",
-    metavar="N",
-    type=Whole(0, 10**9),
-    help="Save it next to the entry of iteration N.",
-)
+@valued("--iteration", "N", "Save it next to the entry of iteration N.", type=Whole(0, 10**9))
 @settings_options(*LOG_OPTIONS, "transcript-dir", "transcripts")
 def from_session(session: str, iteration: int | None, settings: Settings) -> None:
     """Write the rounds of a deliberation that a session holds.
@@ -257,7 +252,7 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
 )
 @click.option("--novelty", type=click.Choice(LEVELS), help="How much was new in the last round.")
 @click.option("--readiness", type=click.Choice(LEVELS), help="How ready it was to act.")
-@click.option("--notes", metavar="TEXT", help="Why.")
+@valued("--notes", "TEXT", "Why.")
 @settings_options()
 def judge(
     file: Path,

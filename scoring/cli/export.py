@@ -14,6 +14,7 @@ from scoring.cli.options import (
     flag,
     selection_options,
     shared_options,
+    valued,
 )
 from scoring.cli.output import on_terminal, reply, show, write_json
 from scoring.cli.reading import rows_of_logs
@@ -40,10 +41,10 @@ _DESCRIPTION_COLUMNS = (Column("", width=24), Column("", width=7), Column("", wi
     show_default=True,
     help="The format.",
 )
-@click.option(
+@valued(
     "--tables",
-    metavar="NAMES",
-    help=f"Names of tables, separated by commas.  [default: all: {', '.join(TABLES)}]",
+    "NAMES",
+    f"Names of tables, separated by commas.  [default: all: {', '.join(TABLES)}]",
 )
 @click.option(
     "-o",

@@ -12,7 +12,7 @@ import click
 
 from scoring.cli.default_command import DefaultCommand, GroupWithDefault
 from scoring.cli.group import loudness_options
-from scoring.cli.options import PATH, Whole, flag, json_before_command
+from scoring.cli.options import PATH, Whole, flag, json_before_command, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
@@ -52,16 +52,14 @@ def _json_option(command: Any) -> Any:
 
 @click.command("fleet", cls=DefaultCommand)
 @click.argument("fleet", metavar="FLEET.toml", type=PATH)
-@click.option(
-    "--scheduler", metavar="tcp://…", help="The address of a Dask scheduler that is running."
-)
-@click.option(
+@valued("--scheduler", "tcp://…", "The address of a Dask scheduler that is running.")
+@valued(
     "--workers",
+    "N",
+    "How many processes to start on this machine.  [one per core]",
     type=Whole(1, 1000),
-    metavar="N",
-    help="How many processes to start on this machine.  [one per core]",
 )
-@click.option("--rubric", metavar="VERSION|FILE", help="Use this rubric, not that of the file.")
+@valued("--rubric", "VERSION|FILE", "Use this rubric, not that of the file.")
 @flag("--force", "Score what did not change too.")
 @_json_option
 def run(
@@ -218,7 +216,7 @@ def _status_under(
 
 @command.command("rescore", epilog="Example:  da-score fleet rescore FLEET.toml --rubric 3.1.0")
 @_PLACE
-@click.option("--rubric", metavar="VERSION|FILE", required=True, help="The rubric to score under.")
+@valued("--rubric", "VERSION|FILE", "The rubric to score under.", required=True)
 @click.option(
     "--from",
     "source",

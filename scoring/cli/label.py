@@ -19,6 +19,7 @@ from scoring.cli.options import (
     Whole,
     selection_options,
     settings_options,
+    valued,
 )
 from scoring.cli.output import (
     complain,
@@ -74,12 +75,7 @@ _AS_OPTION = click.option(
 @click.command("label", cls=DefaultCommand)
 @click.argument("name", metavar="N", shell_complete=complete_iterations)
 @_AS_OPTION
-@click.option(
-    "--correctness",
-    type=Whole(0, 3),
-    metavar="0..3",
-    help="How correct the work is; 3 is best.",
-)
+@valued("--correctness", "0..3", "How correct the work is; 3 is best.", type=Whole(0, 3))
 @click.option(
     "--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that."
 )
@@ -88,7 +84,7 @@ _AS_OPTION = click.option(
     type=click.Choice(HALLUCINATIONS[::-1]),
     help="How much of it is made up.",
 )
-@click.option("--note", metavar="TEXT", help="Why, in at most 4,000 bytes.")
+@valued("--note", "TEXT", "Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, hidden=True)
 @settings_options(*SCORING_OPTIONS)
 def label_one(

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from scoring.cli.completion import complete_iterations
-from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_options
+from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_options, valued
 from scoring.cli.output import reply, warn
 from scoring.cli.reading import settings_of_whole_repository
 from scoring.log.settings import Settings
@@ -20,13 +20,7 @@ def command() -> None:
 
 @command.command("new", epilog="Example:  da-score log entry new 12 --commit HEAD~1")
 @click.argument("iteration", metavar="[N]", type=Whole(0, 10**9), required=False)
-@click.option(
-    "--commit",
-    default="HEAD",
-    metavar="REF",
-    show_default=True,
-    help="The commit that holds the work.",
-)
+@valued("--commit", "REF", "The commit that holds the work.", default="HEAD", show_default=True)
 @shared_options(*LOG_OPTIONS)
 def new(iteration: int | None, commit: str, options: dict[str, Any]) -> None:
     """Write the entry of iteration N, by default the next, with what git knows of a commit.

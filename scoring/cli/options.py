@@ -75,6 +75,11 @@ def flag(name: str, summary: str) -> Callable[[Command], Command]:
     return click.option(name, is_flag=True, help=summary)
 
 
+def valued(name: str, metavar: str, summary: str, **more: Any) -> Callable[[Command], Command]:
+    """Return the decorator of an option with a value; ``more`` is as for ``click.option``."""
+    return click.option(name, metavar=metavar, help=summary, **more)
+
+
 def _option_of_setting(setting: SettingRow) -> PlainData:
     """Return how ``click.option`` declares the option of a setting."""
     if setting.kind == FLAG:

@@ -134,16 +134,11 @@ def _json(value: Any, indent: int | None = 1) -> bytes:
 def _encoded(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except (UnicodeEncodeError, TypeError):
-        return _encoded_by_python(value)
+    except (UnicodeEncodeError, TypeError):  # text that is not UTF-8, or keys that are not texts
+        import json
 
-
-def _encoded_by_python(value: Any) -> bytes:
-    """Encode what msgspec refuses: text that is not UTF-8, and keys of other types."""
-    import json
-
-    text = as_utf8(json.dumps(value, ensure_ascii=False))
-    return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
+        text = as_utf8(json.dumps(value, ensure_ascii=False))
+        return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 
 def show(page: "Iterable[Block]", bound_to_reference: bool = False) -> None:

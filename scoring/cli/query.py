@@ -20,6 +20,7 @@ from scoring.cli.options import (
     flag,
     selection_options,
     shared_options,
+    valued,
 )
 from scoring.cli.output import show, write_json
 from scoring.cli.reading import rows_of_logs
@@ -44,10 +45,8 @@ if TYPE_CHECKING:  # help does not need it
 @shared_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 @selection_options
 @flag("--recompute", "Take no score from a sidecar.")
-@click.option(
-    "--fleet",
-    metavar="URL",
-    help="Ask the data set of a fleet instead: its folder, its URL, or a FLEET.toml.",
+@valued(
+    "--fleet", "URL", "Ask the data set of a fleet instead: its folder, its URL, or a FLEET.toml."
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(

@@ -14,6 +14,7 @@ from scoring.cli.options import (
     flag,
     selection_options,
     settings_options,
+    valued,
 )
 from scoring.cli.output import on_terminal, progress, reply, show, write_bytes
 from scoring.cli.reading import log_view, meaning_key, outcome_rules
@@ -50,11 +51,7 @@ _STANDARD_OUTPUT = Path("-")
     help="Where the page goes; - is standard output.  [default: report.html]",
 )
 @selection_options
-@click.option(
-    "--fleet",
-    metavar="URL",
-    help="Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.",
-)
+@valued("--fleet", "URL", "Show the work of a fleet instead: its folder, its URL, or a FLEET.toml.")
 @flag("--terminal", "Show the essentials here, and write no page.")
 @flag("--recompute", "Take no score from a sidecar.")
 def command(

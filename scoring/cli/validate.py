@@ -6,7 +6,7 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric
-from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
+from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options, valued
 from scoring.cli.output import progress, show, write_json
 from scoring.cli.reading import meaning_key, outcome_rules, report_broken_entries, sources_by_rules
 from scoring.frozen import PlainData
@@ -29,14 +29,13 @@ _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
     metavar="VERSION|FILE",
     help="A rubric to measure; give it again to compare several.  [default: the one that scores]",
 )
-@click.option(
+@valued(
     "--outcome",
+    "OUTCOME",
+    "What the score should predict: defective, survival, reverted, label, landed, yield or reward.",
     type=click.Choice(OUTCOMES),
     default="defective",
     show_default=True,
-    metavar="OUTCOME",
-    help="What the score should predict: defective, survival, reverted, label, landed, yield or "
-    "reward.",
 )
 def command(settings: Settings, rubrics: tuple[str, ...], outcome: OutcomeName) -> None:
     """Measure whether the scores predict what becomes of the work.

@@ -3,7 +3,7 @@
 import click
 
 from rubric import find_rubric
-from scoring.cli.options import SCORING_OPTIONS, Number, Whole, flag, settings_options
+from scoring.cli.options import SCORING_OPTIONS, Number, Whole, flag, settings_options, valued
 from scoring.cli.output import WARNINGS, reply, warn
 from scoring.cli.reading import sources
 from scoring.errors import DaScoreError, LogError
@@ -19,21 +19,21 @@ _TASK_WIDTH = 60
 
 @click.command(epilog="Example:  da-score watch --json")
 @settings_options(*SCORING_OPTIONS)
-@click.option(
+@valued(
     "--last",
+    "K",
+    "Begin with the K newest iterations.",
     type=Whole(0),
     default=1,
     show_default=True,
-    metavar="K",
-    help="Begin with the K newest iterations.",
 )
-@click.option(
+@valued(
     "--interval",
+    "SECONDS",
+    "How long to wait between two looks at the log.",
     type=Number(0.05, 3600),
     default=1.0,
     show_default=True,
-    metavar="SECONDS",
-    help="How long to wait between two looks at the log.",
 )
 @click.option("--write", "writes", is_flag=True, help="Write the sidecars of what is scored.")
 @flag("--once", "Look once, then end.")

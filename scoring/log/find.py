@@ -133,7 +133,7 @@ def missing_log_message(directory: Path, problem: str) -> str:
         problem: what is wrong with it; the message adds what to do.
     """
     repository = repository_of_log(directory)
-    if repository is not None and not _is_in_work_tree(repository):
+    if repository and not any(os.path.lexists(f / ".git") for f in _folder_and_parents(repository)):
         # Outside of git the user is in the wrong folder, and a log made here would be refused.
         return (
             f"{repository}: not a git work tree; run da-score in a repository, or name it with"
@@ -178,10 +178,6 @@ def repository_of_log(log: Path) -> Path | None:
     if absolute.parts[-len(usual_place) :] != usual_place:
         return None
     return absolute.parents[len(usual_place) - 1]
-
-
-def _is_in_work_tree(folder: Path) -> bool:
-    return any(os.path.lexists(parent / ".git") for parent in _folder_and_parents(folder))
 
 
 def _folder_and_parents(folder: Path) -> tuple[Path, ...]:

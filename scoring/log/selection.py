@@ -58,16 +58,13 @@ class Selection(Frozen, frozen=True):
             return False
         if self.session is not None and record.agent.session_id != self.session:
             return False
-        if self.task is not None and not self._names_task(record.task_id):
+        if self.task not in (None, record.task_id) and not fnmatchcase(record.task_id, self.task):
             return False
         if self.since is None:
             return True
 
         date = day_or_none(record.date[:10])
         return date is None or date >= self.since
-
-    def _names_task(self, task_id: str) -> bool:
-        return self.task is not None and (task_id == self.task or fnmatchcase(task_id, self.task))
 
 
 def day_or_none(text: str) -> datetime.date | None:

@@ -132,30 +132,14 @@ def _score_value(score: Any) -> Any:
     return score.value if score.scored else None
 
 
-def _vote(signal: Any) -> float | None:
-    return float(signal.sub_score) if signal.present else None
-
-
-def _check(signal: Any) -> bool | None:
-    return bool(signal.sub_score) if signal.present else None
-
-
-def _joined_models(models: Iterable[str]) -> str | None:
-    return ", ".join(model or "unknown" for model in models) or None
-
-
-def _joined_numbers(numbers: Iterable[int]) -> str | None:
-    return ", ".join(map(str, numbers)) or None
-
-
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "text?": lambda text: text or None,
     "score?": _score_on_enough_evidence,
     "any score?": _score_value,
-    "vote?": _vote,
-    "check?": _check,
-    "models?": _joined_models,
-    "numbers?": _joined_numbers,
+    "vote?": lambda signal: float(signal.sub_score) if signal.present else None,
+    "check?": lambda signal: bool(signal.sub_score) if signal.present else None,
+    "models?": lambda models: ", ".join(model or "unknown" for model in models) or None,
+    "numbers?": lambda numbers: ", ".join(map(str, numbers)) or None,
     "json?": lambda value: json.dumps(value) if value else None,
     "word": str,
     "sum": float,
@@ -215,10 +199,6 @@ def _delta(source: RowSource[Any]) -> float | None:
     return float(pair.delta) if pair.comparable else None
 
 
-def _scored_iterations(source: RowSource[Any]) -> int:
-    return sum(ref.scored for ref in source.content.score.per_iteration)
-
-
 _COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
     ("log", "log"): lambda source: source.log,
     ("iteration", "iteration"): lambda source: source.iteration,
@@ -226,7 +206,9 @@ _COMPUTED: dict[tuple[str, str], Callable[[RowSource[Any]], Any]] = {
     ("integrity", "delta"): _delta,
     ("integrity", "over_claim"): lambda source: source.content.delta < 0,
     ("group", "iterations"): lambda source: len(source.content.score.iterations),
-    ("group", "scored_iterations"): _scored_iterations,
+    ("group", "scored_iterations"): lambda source: sum(
+        ref.scored for ref in source.content.score.per_iteration
+    ),
 }
 """The columns that ``columns.toml`` calls computed, by table and name."""
 

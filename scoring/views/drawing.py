@@ -71,8 +71,10 @@ def _text(cell: AnyCell, style: str = "", brief: bool = False) -> Text:
 
 def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table in the first form that has room."""
-    heads = _heads(table)
-    texts = _texts(table)
+    heads = []
+    if table.heads:
+        heads = [Text(visible(column.head), "bold") for column in table.columns]
+    texts = [[_text(cell, row.style) for cell in row.cells] for row in table.table_rows()]
 
     whole = _with_notes(table, heads, texts)
     if _total(_widths(whole)) <= width:
@@ -88,17 +90,6 @@ def _fitted(table: Table, width: int) -> Iterator[RenderableType]:
         yield from _with_columns_below(table, heads, texts, shown, width)
     else:
         yield from _blocks(table, heads, width)
-
-
-def _heads(table: Table) -> list[Text]:
-    if not table.heads:
-        return []
-    return [Text(visible(column.head), "bold") for column in table.columns]
-
-
-def _texts(table: Table) -> list[list[Text]]:
-    """Return the whole texts of all rows."""
-    return [[_text(cell, row.style) for cell in row.cells] for row in table.table_rows()]
 
 
 def _with_notes(
@@ -227,11 +218,11 @@ def _notes_below(row: TableRow, width: int) -> Iterator[RenderableType]:
 
 def _widths(lines: Sequence[Sequence[Text]]) -> list[int]:
     """Return the width of each column, in cells of the terminal."""
-    return [max(map(_text_width, column)) for column in zip(*lines, strict=True)]
-
-
-def _text_width(text: Text) -> int:
-    return max(cell_len(line) for line in text.plain.split("\n"))
+    widths = []
+    for column in zip(*lines, strict=True):
+        texts = "\n".join(text.plain for text in column)
+        widths.append(max(map(cell_len, texts.split("\n"))))
+    return widths
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -88,9 +88,8 @@ def spending_lines(spending: Spending | None) -> list[str]:
 
 
 def _tokens_line(spending: Spending) -> str:
-    by_kind = []
-    for kind, count in spending.tokens.items():
-        by_kind.append(f"{kind.replace('_', ' ')} {tokens_text(count)}")
+    counts = spending.tokens.items()
+    by_kind = [f"{kind.replace('_', ' ')} {tokens_text(count)}" for kind, count in counts]
     return f"tokens {tokens_text(spending.total_tokens)}: {', '.join(by_kind)}"
 
 

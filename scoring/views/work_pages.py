@@ -164,16 +164,13 @@ def _states_sentence(work: Group) -> str:
     states = [
         f"{summary['landed']} landed",
         counted(summary["reverted"], "was reverted", "were reverted"),
-        *_if_any(summary["taken_back"], "was taken back", "were taken back"),
-        counted(summary["open"], "is open", "are open"),
-        counted(summary["lost"], "was lost", "were lost"),
-        counted(summary["unclear"], "is unclear", "are unclear"),
     ]
+    if summary["taken_back"]:
+        states.append(counted(summary["taken_back"], "was taken back", "were taken back"))
+    states.append(counted(summary["open"], "is open", "are open"))
+    states.append(counted(summary["lost"], "was lost", "were lost"))
+    states.append(counted(summary["unclear"], "is unclear", "are unclear"))
     return f"Of {counted(summary['units'], 'unit')} of work {', '.join(states)}."
-
-
-def _if_any(count: int, singular: str, plural: str) -> list[str]:
-    return [counted(count, singular, plural)] if count else []
 
 
 def _fixed_sentence(work: Group, horizon_days: float) -> str:
