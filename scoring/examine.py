@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent, shown_or_stated
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
@@ -67,21 +68,26 @@ class ExaminedIteration(Frozen, frozen=True):
 
     @property
     def harness(self) -> str | None:
-        """What ran the agent: what the entry says, else the harness with the most output."""
+        """What ran the agent: what the entry says, else the harness with the most output.
+
+        Where no transcript shows it, it is what the commit or its checkpoint states.
+        """
         if self.record.agent.harness:
             return self.record.agent.harness
-        if self.facts.transcripts:
-            return self.facts.transcripts.harness or None
-        return None
+        shown = self.facts.transcripts.harness if self.facts.transcripts else ""
+        return shown_or_stated(shown, self._stated.harness)
 
     @property
     def model(self) -> str | None:
-        """The model that it ran: what the entry says, else the model with the most output."""
+        """The model that it ran, found in the same way as the harness."""
         if self.record.agent.model:
             return self.record.agent.model
-        if self.facts.transcripts:
-            return self.facts.transcripts.model or None
-        return None
+        shown = self.facts.transcripts.model if self.facts.transcripts else ""
+        return shown_or_stated(shown, self._stated.model)
+
+    @property
+    def _stated(self) -> StatedAgent:
+        return self.facts.observed.stated if self.facts.observed else NOTHING_STATED
 
     @property
     def spending(self) -> Spending | None:

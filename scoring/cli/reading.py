@@ -127,23 +127,19 @@ def has_no_log(settings: Settings) -> bool:
     return settings.iter_log_dir == usual and not usual.exists()
 
 
-def notes_on_sources(
-    settings: Settings, places: "TranscriptPlaces", *, has_units: bool
-) -> list[str]:
-    """Return what the work that was found leaves out: a log, or sessions that are not read.
+def notes_on_sources(places: "TranscriptPlaces", *, has_units: bool) -> list[str]:
+    """Return, where no work was found, which sessions are in a form that is not read.
 
     Args:
-        settings: the settings of the command.
         places: where transcripts were looked for.
         has_units: whether any work was found.
     """
-    if not has_units:
-        from scoring.evidence.harnesses.unread import sessions_not_read
-
-        return [f"{unread}." for unread in sessions_not_read(places)]
-    if not has_no_log(settings):
+    if has_units:
         return []
-    return ["There is no log here; with the entries that da-score derive writes, more is known."]
+
+    from scoring.evidence.harnesses.unread import sessions_not_read
+
+    return [f"{unread}." for unread in sessions_not_read(places)]
 
 
 def landing_line(settings: Settings, facts: "IterationFacts") -> str:

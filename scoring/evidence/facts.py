@@ -33,9 +33,10 @@ from scoring.log.model import IterationRecord, Records
 from scoring.text import trim
 
 if TYPE_CHECKING:
-    from scoring.evidence.attribution.observing_iterations import AttributedFacts
     from scoring.evidence.labels import LabelFacts
+    from scoring.evidence.questions import TranscriptAnswers
     from scoring.evidence.transcripts.scan import Scan
+    from scoring.evidence.unlogged import Unlogged
 
 _ENTRIES_BEFORE = 16
 """How many entries before one are looked at first for the commit at which its window begins."""
@@ -274,17 +275,23 @@ class Evidence:
         if not self.sources.rules.as_observed:
             return self._transcripts.get(iteration)
 
-        answer = self._answers.get(iteration)
+        answer = self._answers.entries.get(iteration)
         if answer:
             return answer.transcripts
         return None
 
     def observed(self, iteration: int) -> Observed | None:
         """Return what was observed in an iteration's own lines, or None where it has none."""
-        answer = self._answers.get(iteration)
+        if not self.sources.rules.as_observed:
+            return None
+        answer = self._answers.entries.get(iteration)
         if answer:
             return answer.observed
         return None
+
+    def unlogged(self) -> "Sequence[Unlogged]":
+        """Return the commits of agents that no entry names, under the rules that observe."""
+        return self._answers.unlogged
 
     @cached_property
     def scopes(self) -> dict[str, DeclaredScope]:
@@ -309,11 +316,8 @@ class Evidence:
         return windows
 
     @cached_property
-    def _answers(self) -> "dict[int, AttributedFacts]":
+    def _answers(self) -> "TranscriptAnswers":
         """What transcripts show in the own lines of each iteration."""
-        if not self.sources.rules.as_observed:
-            return {}
-
         from scoring.evidence.questions import ask_transcripts  # takes long to load
 
         return ask_transcripts(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from scoring.errors import silent
 from scoring.evidence.artifacts import artifact_place
 from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.checkpoint_commits import commits_of_unnamed
 from scoring.evidence.attribution.makers import in_order, place_of
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
@@ -14,19 +15,36 @@ from scoring.evidence.attribution.observing_iterations import (
     Question,
     Verification,
 )
+from scoring.evidence.attribution.quiet_commits import add_quiet_commits
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
-from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
+from scoring.evidence.git.agents import StatedAgent, stated_as
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
+from scoring.evidence.transcripts.streams import Session, commits_shown
 from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.evidence.unlogged import Unlogged, unlogged_commits
 from scoring.log.model import IterationRecord, VerifierRecord
 from scoring.text import trim
 
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
+
+
+class TranscriptAnswers(NamedTuple):
+    """What transcripts show.
+
+    Attributes:
+        entries: what they show of each iteration.
+        unlogged: the commits of agents that no entry names, the oldest first.
+    """
+
+    entries: Mapping[int, AttributedFacts]
+    unlogged: Sequence[Unlogged]
 
 
 def ask_transcripts(
@@ -37,8 +55,8 @@ def ask_transcripts(
     sources: Sources,
     only: Collection[int] = (),
     folders: Callable[[list[str]], object] = silent,
-) -> dict[int, AttributedFacts]:
-    """Return what transcripts show of every iteration.
+) -> TranscriptAnswers:
+    """Return what transcripts show of every iteration, and of commits that no entry names.
 
     Args:
         scan: the reading of transcripts that has begun.
@@ -52,16 +70,22 @@ def ask_transcripts(
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
 
-    commits = _commits_of_log(scan, git, records, sources.trusted)
-    questions = [_question(record, commits, scan, windows, sources, only) for record in records]
-
-    in_log = in_order(question.asked.commits + question.asked.landed for question in questions)
+    landings = {record.iteration: git.landing(record) for record in records}
+    commits = _commits_of_log(git, landings, sources.trusted)
+    names = []
+    for record in records:
+        own = _commit_names(record, landings[record.iteration])
+        names.append((*own, *commits.names[record.iteration]))
+    in_log = in_order(names)
     resolved: dict[str, str] = {}
     opened: list[WorkTrees] = []
+    unlogged: list[Unlogged] = []
 
-    def neighbourhood(work_trees: WorkTrees, made: Collection[str]) -> Neighbourhood:
+    def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
         """Tell the repository's folders and commits from those of others."""
-        resolved.update(git.resolved(made))
+        if not sources.trusted:
+            add_quiet_commits(sessions, git)
+        resolved.update(git.resolved(commits_shown(sessions)))
         opened.append(work_trees)
 
         def is_its_commit(sha: str) -> bool:
@@ -69,18 +93,43 @@ def ask_transcripts(
 
         return Neighbourhood(work_trees, sources.worktrees, git.remotes, is_its_commit)
 
+    def questions_for(sessions: Collection[Session]) -> Sequence[Question]:
+        """Return what is asked about iterations, and about commits that no entry names."""
+        unnamed: Mapping[str, str] = {}
+        if not sources.trusted:
+            unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
+            start = windows[max(windows)].end if windows else None
+            unlogged.extend(
+                unlogged_commits(sessions, scan, git, records, resolved, unnamed, start)
+            )
+
+        of_log = commits.with_checkpoints(unnamed)
+        questions = [_question(record, of_log, scan, windows, sources, only) for record in records]
+
+        landings_of = {item.record.iteration: item.landing for item in unlogged}
+        further = _commits_of_log(git, landings_of, sources.trusted).with_checkpoints(unnamed)
+        for item in unlogged:
+            window = {item.record.iteration: item.window} if item.window else {}
+            questions.append(_question(item.record, further, scan, window, sources, ()))
+        return questions
+
     def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Return what commits became, by the names that sessions saw."""
         ours = {name: resolved[name] for name in names if name in resolved}
         return git.landed_as(ours, rewritten=not sources.trusted)
 
-    answers = scan.observe(questions, neighbourhood, landed_as, git.lines_added)
+    answers = scan.observe(
+        questions_for, neighbourhood, landed_as, git.lines_added, entries=len(records)
+    )
     for work_trees in opened:
         folders(work_trees.asked)
-    return {
-        question.asked.iteration: answer
-        for question, answer in zip(questions, answers, strict=True)
-    }
+
+    entries = {}
+    for record, answer in zip(records, answers, strict=False):
+        entries[record.iteration] = answer
+    for index, answer in enumerate(answers[len(records) :]):
+        unlogged[index] = unlogged[index]._replace(observed=answer.observed)
+    return TranscriptAnswers(entries, unlogged)
 
 
 class _LogCommits(NamedTuple):
@@ -98,14 +147,25 @@ class _LogCommits(NamedTuple):
     by_sha: Mapping[str, WrittenCommit]
     files: Mapping[str, frozenset[str]]
 
+    def of(self, iteration: int) -> list[WrittenCommit]:
+        """Return the commits of an iteration that git has."""
+        return [self.by_sha[sha] for sha in self.names[iteration] if sha in self.by_sha]
+
+    def with_checkpoints(self, unnamed: Mapping[str, str]) -> "_LogCommits":
+        """Return the same with checkpoints that no message names, by their commits."""
+        by_sha = dict(self.by_sha)
+        for checkpoint, sha in unnamed.items():
+            if sha in by_sha:
+                commit = by_sha[sha]
+                by_sha[sha] = commit._replace(checkpoints=(*commit.checkpoints, checkpoint))
+        return self._replace(by_sha=by_sha)
+
 
 def _commits_of_log(
-    scan: AttributedScan,
     git: AttributedHistory,
-    records: Sequence[IterationRecord],
+    landings: Mapping[int, Landing],
     trusted: bool,
 ) -> _LogCommits:
-    landings = {record.iteration: git.landing(record) for record in records}
     rewritten = git.rewritten(landing.sha for landing in landings.values() if landing.sha)
 
     names: dict[int, list[str]] = {}
@@ -116,10 +176,6 @@ def _commits_of_log(
             del names[iteration][1:]
 
     by_sha = git.written([sha for shas in names.values() for sha in shas])
-    if not trusted:
-        for checkpoint, sha in scan.unnamed_commits(git).items():
-            if sha in by_sha and not by_sha[sha].checkpoints:
-                by_sha[sha] = by_sha[sha]._replace(checkpoints=(checkpoint,))
     return _LogCommits(landings, names, by_sha, git.files(by_sha.values()))
 
 
@@ -145,12 +201,20 @@ def _question(
     landing = commits.landings[iteration]
     own_commit = landing.sha or landing.commit or ""
     own_files = commits.files.get(own_commit, frozenset())
+    asked = _asked(record, commits, scan, windows, sources.trusted)
+
+    stated = [commit.agents.stated for commit in commits.of(iteration)]
+    for name in asked.checkpoints:
+        if name in scan.checkpoints:
+            sessions = scan.checkpoints[name].sessions
+            stated += [stated_as(session.agent, session.model) for session in sessions]
 
     return Question(
-        asked=_asked(record, commits, scan, windows, sources.trusted),
+        asked=asked,
         verifiers=tuple(_verification(verifier, sources) for verifier in record.verifiers),
         written=own_commit if iteration in only else "",
         documents=bool(own_files) and all(map(is_document, own_files)),
+        stated=StatedAgent.only(stated),
     )
 
 
@@ -169,7 +233,7 @@ def _asked(
     """Return what is known of an iteration by which its lines may be found."""
     iteration = record.iteration
     names = commits.names[iteration]
-    own_commits = [commits.by_sha[sha] for sha in names if sha in commits.by_sha]
+    own_commits = commits.of(iteration)
     window = windows.get(iteration)
 
     authored = _author_time(own_commits)

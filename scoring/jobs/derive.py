@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import WriteError
+from scoring.evidence.agent_commits import AgentCommits, FoundBy
 from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.git.authorship import AttributedHistory, ChangeSize, WrittenCommit
+from scoring.evidence.commit_makers import agent_commits, authors_of
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, Sources
+from scoring.evidence.unlogged import named_by_entries, shas_in_entries
 from scoring.files import exclusive_lock, make_folder, write_together
-from scoring.jobs.agent_commits import AgentCommits, FoundBy
-from scoring.jobs.commit_makers import agent_commits, authors_of
 from scoring.jobs.entry_fields import ENTRY_MODE, entry_text, git_fields, quoted
 from scoring.jobs.existing_log import PATIENCE, ExistingLog, read_existing_log
 from scoring.text import trim
@@ -140,7 +142,7 @@ def derive(
                 f" {history.trunk.how}"
             )
 
-        shas = _shas_in_entries(log, history)
+        shas = shas_in_entries(log.records, history)
         agents = agent_commits(scan, history, sources, list(shas.values()), landed_only, assisted)
 
         names = _in_time_of_choice(agents, since, session)
@@ -165,17 +167,6 @@ def derive(
             _write_entries(log_dir, written)
 
     return Derivation(written, tuple(skipped), tuple(log.broken))
-
-
-def _shas_in_entries(log: ExistingLog, history: AttributedHistory) -> dict[str, str]:
-    """Return the SHAs of the commits that entries name, by their names."""
-    shas: dict[str, str] = {}
-    for record in log.records:
-        name = trim(record.commit)
-        sha = history.resolve(name) if name else None
-        if sha:
-            shas[name] = sha
-    return shas
 
 
 def _in_time_of_choice(
@@ -214,65 +205,11 @@ def _reasons_to_skip(
         agents: the commits that agents made.
         shas: the SHAs of the commits that entries name, by their names.
     """
-    reasons: dict[str, str] = {}
-
-    for record in log.records:
-        names_it = f"iteration {record.iteration} names"
-
-        if record.checkpoint:
-            reason = f"{names_it} its checkpoint"
-            name = agents.same.get(record.checkpoint, record.checkpoint)
-            reasons.setdefault(name, reason)
-            for name, known_from in agents.known_from.items():
-                if known_from == record.known_from:
-                    reasons.setdefault(name, reason)
-
-        written_name = trim(record.commit)
-        if not written_name:
-            continue
-
-        sha = shas.get(written_name)
-        name = sha or _name_of_lost_commit(written_name, agents)
-        became = _commit_that_it_became(name, agents, is_lost=sha is None)
-
-        if name in agents.commits:
-            reasons.setdefault(name, f"{names_it} it")
-        elif became in agents.commits:
-            reasons.setdefault(became, f"{names_it} {name[:12]}, which landed as it")
-        else:
-            landed = history.landing(record).commit
-            if landed:
-                shown_name = (sha or written_name)[:12]
-                reasons.setdefault(landed, f"{names_it} {shown_name}, which landed as it")
-
+    reasons = named_by_entries(log.records, history, agents, shas)
     for name, sha in history.resolved(log.named_by_broken).items():
         file = log.named_by_broken[name]
         reasons.setdefault(sha, f"{file}, which cannot be read, names it")
-
     return reasons
-
-
-def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
-    """Return the name of a commit that git does not have, from what an entry writes."""
-    lowered = written_name.lower()
-    for name in agents.known_from:
-        if name.startswith(lowered):
-            return name
-    return lowered
-
-
-def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
-    """Return the commit that another one became: by amending, rebasing, picking or squashing."""
-    became = agents.same.get(name)
-    if became:
-        return became
-
-    if is_lost:
-        # Transcripts show a few digits of a SHA, and entries may write all of them.
-        for digits, commit in agents.same.items():
-            if name.startswith(digits):
-                return commit
-    return name
 
 
 def _new_entries(

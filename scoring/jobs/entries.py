@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import InputError, LogError, NotFoundError, Warn, silent
-from scoring.evidence.git.authorship import AttributedHistory, ChangeSize
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import ChangeSize
 from scoring.evidence.git.repository import GitRepository
 from scoring.files import exclusive_lock, list_names, make_folder, write_atomically
 from scoring.jobs.entry_fields import ENTRY_MODE, git_fields, quoted

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from scoring.evidence.git.authorship import ChangeSize, WrittenCommit
+from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 
 ENTRY_MODE = 0o644
 

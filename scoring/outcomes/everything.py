@@ -18,6 +18,7 @@ from scoring.evidence.transcripts.streams import (
     File,
     Session,
     SessionKey,
+    commits_shown,
     count_once,
     order_lines,
 )
@@ -55,9 +56,7 @@ def used_by_sessions(sources: Sources) -> list[UsedBySession]:
 
     files = _files_of(sessions)
     owners = {id(file): [""] * len(file.numbers) for file in files}
-    shas: set[str] = set()
-    for session in sessions:
-        shas.update(commit.sha for commit in session.made)
+    shas = commits_shown(sessions)
 
     own = _repository_of(Path(sources.repo_dir))
     for repository in _repositories(files, own):

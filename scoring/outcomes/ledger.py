@@ -12,11 +12,13 @@ from scoring.evidence.facts import Evidence
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoint_files import name_of_branch
+from scoring.evidence.git.checkpoints import Checkpoint
 from scoring.evidence.git.facts import Landing, Trunk
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.facts import NS_MAX
+from scoring.evidence.transcripts.facts import NS_MAX, Observed
 from scoring.evidence.transcripts.streams import SessionKey, user_times
+from scoring.evidence.unlogged import Unlogged
 from scoring.log.model import IterationRecord
 from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
@@ -61,7 +63,8 @@ class _Commits(NamedTuple):
     """The commits that the work is about.
 
     Attributes:
-        entry_names: the commit that each entry names, in the order of the entries.
+        entry_names: the commit that each entry names, in the order of the entries, and then of
+            each commit without one.
         landings: whether these landed, in the same order.
         session_commits: the SHAs of commits that sessions made and no entry names, by the digits
             shown. A commit that was rewritten counts as what it became.
@@ -105,8 +108,9 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
     assert isinstance(scan, AttributedScan)
     assert isinstance(git, AttributedHistory)
 
-    commits = _commits_of_the_work(evidence.records, scan.work, git)
-    units = _units_of_entries(evidence, commits, scan.checkpoints)
+    unlogged = evidence.unlogged()
+    commits = _commits_of_the_work(evidence.records, unlogged, scan.work, git)
+    units = _units_of_commits(evidence, unlogged, commits, scan.checkpoints)
     recorded = _recorded_sessions(scan.work)
     if scan.work:
         _add_transcripts(units, scan, scan.work, commits)
@@ -118,6 +122,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
         follow_lines(units.values(), git, scan.repository, rules)
     name_commits_of_rests(units.values(), git, rules)
     decide_states(units.values(), git, rules)
+    _note_sessions_of_landed(units.values(), scan.checkpoints)
     if scan.work:
         first_lines(units.values(), scan.work.files)
     if scan.repository:
@@ -146,10 +151,15 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
 
 
 def _commits_of_the_work(
-    records: Sequence[IterationRecord], work: AllWork | None, git: AttributedHistory
+    records: Sequence[IterationRecord],
+    unlogged: Sequence[Unlogged],
+    work: AllWork | None,
+    git: AttributedHistory,
 ) -> _Commits:
     sha_by_digits = git.resolved(_digits_of_other_commits(work))
     landings = [git.landing(record) for record in records]
+    landings += [item.landing for item in unlogged]
+    all_records = [*records, *(item.record for item in unlogged)]
 
     in_question = set(sha_by_digits.values())
     in_question.update(landing.sha for landing in landings if landing.sha)
@@ -162,7 +172,7 @@ def _commits_of_the_work(
 
     session_commits = {digits: rewritten.get(sha, sha) for digits, sha in sha_by_digits.items()}
     return _Commits(
-        entry_names=list(map(_name_of, records, landings)),
+        entry_names=list(map(_name_of, all_records, landings)),
         landings=landings,
         session_commits=session_commits,
         session_landings=git.landings(session_commits.values()),
@@ -238,22 +248,52 @@ def unit_named(text: str, work: Ledger, repository: GitRepository) -> Unit | Non
 # Units
 
 
-def _units_of_entries(evidence: Evidence, commits: _Commits, checkpoints: Collection[str]) -> Units:
-    """Return the units of all entries. A checkpoint counts for the first that names it."""
+def _units_of_commits(
+    evidence: Evidence,
+    unlogged: Sequence[Unlogged],
+    commits: _Commits,
+    checkpoints: Collection[str],
+) -> Units:
+    """Return the units of all entries, and of commits without one."""
     units: Units = {}
-    taken: set[str] = set()
-    for index, record in enumerate(evidence.records):
-        observed = evidence.observed(record.iteration)
-        unit = _unit_of(units, commits.entry_names[index], commits.landings[index])
-        unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary, observed))
+    owners = _owners_of_checkpoints(evidence, unlogged)
 
-        if observed is None:
-            continue
-        for checkpoint in observed.checkpoints:
-            if checkpoint in checkpoints and checkpoint not in taken:
-                unit.checkpoints.append(checkpoint)
-        taken.update(observed.checkpoints)
+    def add(index: int, record: IterationRecord, observed: Observed | None) -> Unit:
+        unit = _unit_of(units, commits.entry_names[index], commits.landings[index])
+        unit.maker = unit.maker or record.agent.session_id
+        if observed is not None:
+            unit.observed.append(observed)
+            for checkpoint in observed.checkpoints:
+                if checkpoint in checkpoints and owners[checkpoint] == record.iteration:
+                    unit.checkpoints.append(checkpoint)
+        return unit
+
+    for index, record in enumerate(evidence.records):
+        unit = add(index, record, evidence.observed(record.iteration))
+        unit.entries.append(Entry(record.iteration, record.task_id, record.impl.summary))
+    for index, item in enumerate(unlogged, start=len(evidence.records)):
+        add(index, item.record, item.observed)
     return units
+
+
+def _owners_of_checkpoints(evidence: Evidence, unlogged: Iterable[Unlogged]) -> dict[str, int]:
+    """Return of each checkpoint the first iteration that names it and edited something for it.
+
+    Where none edited anything, it is the first that names it.
+    """
+    all_observed = [
+        (each.iteration, evidence.observed(each.iteration)) for each in evidence.records
+    ]
+    all_observed += [(item.record.iteration, item.observed) for item in unlogged]
+
+    first: dict[str, int] = {}
+    first_to_edit: dict[str, int] = {}
+    for iteration, observed in all_observed:
+        for checkpoint in observed.checkpoints if observed else ():
+            first.setdefault(checkpoint, iteration)
+            if observed and observed.work.edits and observed.method != "shared":
+                first_to_edit.setdefault(checkpoint, iteration)
+    return first | first_to_edit
 
 
 def _unit_of(units: Units, name: str, landing: Landing | None) -> Unit:
@@ -315,7 +355,7 @@ def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":
                 unit.lines.setdefault(tree.sessions[0], array("i")).append(line)
 
             reported = None
-            if part.cut and part.cut.made:
+            if part.is_made:
                 in_log = part.place >= 0
                 reported = units[commits.entry_names[part.place]] if in_log else own_unit
     return times
@@ -378,6 +418,26 @@ def _give_checkpoints(units: Units, scan: AttributedScan, work: AllWork) -> None
         else:
             unit = _unit_of(units, f"checkpoint:{checkpoint}", None)
         unit.checkpoints.append(checkpoint)
+
+
+def _note_sessions_of_landed(units: Iterable[Unit], checkpoints: Mapping[str, Checkpoint]) -> None:
+    """Note which talk is of a session that the checkpoints of landed work list.
+
+    It is not known for what of that where no line of the session is in the unit of a commit.
+    """
+    listed: set[str] = set()
+    with_commits: set[SessionKey] = set()
+    for unit in units:
+        if unit.kind == "commit":
+            with_commits.update(unit.lines)
+        if unit.state == "landed":
+            for name in unit.checkpoints:
+                listed.update(session.session_id for session in checkpoints[name].sessions)
+
+    for unit in units:
+        if unit.kind == "talk":
+            names = {session_id for _, session_id in unit.lines}
+            unit.of_landed = names <= listed and with_commits.isdisjoint(unit.lines)
 
 
 # Outcomes

@@ -88,7 +88,10 @@ def measure(units: Iterable[Unit], work: AllWork, times: Sequence[int]) -> None:
 
     for index, unit in enumerate(measured):
         group = parts.of_units[index]
-        main_part = max(group, key=lambda part: (outputs.get(part, 0), parts.sessions[part]))
+        of_maker = [part for part in group if parts.sessions[part][1] == unit.maker]
+        main_part = max(
+            of_maker or group, key=lambda part: (outputs.get(part, 0), parts.sessions[part])
+        )
         unit.session = parts.sessions[main_part]
 
         unit_times = sorted(times[line] for line in unit.all_lines)

@@ -15,6 +15,9 @@ from scoring.evidence.transcripts.facts import Observed, Spent, TranscriptFacts
 from scoring.evidence.transcripts.streams import SessionKey
 from scoring.outcomes.outcome import Outcome
 
+SPLIT_NOT_KNOWN = "belongs to landed work, split not known"
+"""What is said of work that is of a session of landed work."""
+
 NOBODY = Identity("", "")
 """The author of work with an unknown author."""
 
@@ -29,13 +32,11 @@ class Entry(NamedTuple):
         iteration: its number.
         task: the id of its task.
         summary: what the entry says of it.
-        observed: what was observed in its lines; None where it has none.
     """
 
     iteration: int
     task: str
     summary: str
-    observed: Observed | None
 
 
 @dataclass(eq=False, slots=True)
@@ -49,17 +50,20 @@ class Unit:
         subject: the subject of the commit, or else the summary of its first entry.
         author: who made it.
         entries: its iterations.
+        observed: what was observed in the lines of each iteration, or of a commit without an entry.
         checkpoints: the ids of its checkpoints.
         landing: whether its commit landed; None without a commit.
         lines: the numbers of its transcript lines, by the root session of their tree.
         counted: what these lines say; None without lines.
         spent: what each of its sessions used, as far as the transcripts state it.
-        session: the session that wrote most of its output.
+        maker: the id of the session that its entry names, or that made its commit; "" without.
+        session: that session, where it has lines, or else the one that wrote most of its output.
         minutes: the time between events that are at most five minutes apart.
         ended: when it ended, in nanoseconds since 1970.
         state: what became of it.
         written: the lines that its edits left in files of the repository.
         words: words that its edits left there, where git has no commit of it.
+        of_landed: whether it is of a session of landed work, and it is not known for what of that.
         is_whole: whether these are all that it wrote.
         is_young: whether the horizon after it has not ended yet.
         lines_there: how many written lines the trunk has a horizon later, or today.
@@ -77,17 +81,20 @@ class Unit:
     subject: str | None = None
     author: Identity = NOBODY
     entries: list[Entry] = field(default_factory=list)
+    observed: list[Observed] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     landing: Landing | None = None
     lines: "dict[SessionKey, array[int]]" = field(default_factory=dict)
     counted: TranscriptFacts | None = None
     spent: dict[SessionKey, tuple[Spent, ...]] = field(default_factory=dict)
+    maker: str = ""
     session: SessionKey | None = None
     minutes: float | None = None
     ended: int | None = None
     state: State = "unclear"
     written: WrittenLines = field(default_factory=dict)
     words: WrittenLines = field(default_factory=dict)
+    of_landed: bool = False
     is_whole: bool = True
     is_young: bool = True
     lines_there: int | None = None
@@ -121,9 +128,9 @@ class Unit:
     @property
     def last_passed(self) -> bool | None:
         """Whether the last run of tests before it landed passed, or None without a verdict."""
-        for entry in reversed(self.entries):
-            if entry.observed and entry.observed.tests.last_passed is not None:
-                return entry.observed.tests.last_passed
+        for observed in reversed(self.observed):
+            if observed.tests.last_passed is not None:
+                return observed.tests.last_passed
         return None
 
     @property

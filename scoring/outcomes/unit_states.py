@@ -10,7 +10,8 @@ from scoring.evidence.attribution.written import (
     least_share,
 )
 from scoring.evidence.git.agents import Identity
-from scoring.evidence.git.authorship import AttributedHistory, TrunkPaths, WrittenCommit
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import TrunkPaths, WrittenCommit
 from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, clamp_ns

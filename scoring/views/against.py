@@ -116,11 +116,7 @@ def _cost_of_landed(row: WorkRow) -> float | None:
 
 
 def _corrections(row: WorkRow) -> float | None:
-    observations = [
-        entry.observed
-        for entry in row.unit.entries
-        if entry.observed and entry.observed.method is not None
-    ]
+    observations = [seen for seen in row.unit.observed if seen.method is not None]
     if not observations:
         return None
     return float(sum(observed.corrections.corrections for observed in observations))

@@ -104,7 +104,7 @@ GROUPINGS: dict[str, Callable[[Expense], str]] = {
 
 def fate_of(unit: Unit) -> str:
     """Return which of :data:`FATES` a unit had."""
-    if unit.state == "landed":
+    if unit.state == "landed" or unit.of_landed:
         return "fixed" if unit.defective else "landed"
     return _FATE_OF_STATE.get(unit.state, "open")
 

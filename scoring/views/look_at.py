@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.collecting import STOPPED
 from scoring.evidence.git.checkpoint_files import BRANCH
-from scoring.evidence.transcripts.facts import Observed
 from scoring.outcomes.unit import State, Unit
 from scoring.text import counted, printable, short
 from scoring.views.spending_text import cost_text
@@ -202,7 +201,7 @@ def _lost(row: WorkRow) -> Reason | None:
 
 
 def _corrected(unit: Unit) -> Reason | None:
-    stops = sum(observed.corrections.stops for observed in _observations(unit))
+    stops = sum(observed.corrections.stops for observed in unit.observed)
     if stops < LEAST_STOPS:
         return None
 
@@ -212,14 +211,10 @@ def _corrected(unit: Unit) -> Reason | None:
     return Reason("corrected", text, next(iter(places), ""))
 
 
-def _observations(unit: Unit) -> list[Observed]:
-    return [entry.observed for entry in unit.entries if entry.observed]
-
-
 def _sightings(unit: Unit) -> dict[str, str]:
     """Return where things were seen, as ``path:line``, by their kind and by their words."""
     sightings: dict[str, str] = {}
-    for observed in _observations(unit):
+    for observed in unit.observed:
         for sighting in observed.seen:
             where = f"{sighting.path}:{sighting.line}"
             sightings[sighting.kind] = where

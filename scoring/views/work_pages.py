@@ -219,13 +219,19 @@ def _costs_without_landing(work: Group, rows: Sequence[WorkRow]) -> Iterator[str
         yield _cost_of_nothing(to_nothing)
 
     for state in ("open", "unclear", "talk"):
-        in_this_state = in_state(rows, state)
+        in_this_state = [row for row in in_state(rows, state) if not row.unit.of_landed]
         if not in_this_state:
             continue
         what = counted(len(in_this_state), f"unit is {state}", f"units are {state}")
         if state == "talk":
             what = "talk that led to no work"
         yield f"{what}: {_cost_or_unknown(total_cost(in_this_state))}"
+
+    of_landed = [row for row in rows if row.unit.of_landed]
+    if of_landed:
+        sessions = counted(len(of_landed), "session belongs", "sessions belong")
+        cost = _cost_or_unknown(total_cost(of_landed))
+        yield f"{sessions} to landed work, split not known: {cost}"
 
 
 def _cost_of_nothing(to_nothing: dict[str, Any]) -> str:

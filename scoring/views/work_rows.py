@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git.agents import StatedAgent, shown_or_stated
 from scoring.evidence.git.undone import STANDS
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.rules import ATTRIBUTED, Sources
@@ -18,7 +19,7 @@ from scoring.outcomes.ledger import ledger, ledger_of
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
-from scoring.outcomes.unit import State, Unit
+from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
 from scoring.views.shares import fixed_share, landed_share
 
@@ -149,7 +150,9 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         hide_cache_writes: as for :func:`tokens_of`.
     """
     counted = unit.counted
-    harness, session = unit.session or (None, None)
+    harness, session = unit.session or ("", None)
+    model = model_name(counted.model) if counted else ""
+    stated = StatedAgent.only(observed.stated for observed in unit.observed)
     name, address = unit.author
 
     spending = spending_of_unit(unit)
@@ -167,10 +170,10 @@ def work_row(unit: Unit, hide_cache_writes: Collection[str]) -> WorkRow:
         "iterations": sorted({entry.iteration for entry in unit.entries}),
         "commit": unit.commit,
         "checkpoints": unit.checkpoints,
-        "subject": unit.subject,
+        "subject": SPLIT_NOT_KNOWN if unit.of_landed else unit.subject,
         "session_id": session,
-        "harness": harness,
-        "model": model_name(counted.model) or None if counted else None,
+        "harness": shown_or_stated(harness, stated.harness),
+        "model": shown_or_stated(model, stated.model),
         "author": name or address or None,
         "began": _to_the_second(counted.began if counted else None),
         "ended": _to_the_second(unit.ended),
@@ -284,7 +287,8 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "cost_per_landed": cost_landed / len(landed_priced) if cost_landed is not None else None,
         "unpriced": dict(sorted(unpriced.items())),
         "cost_lost": total_cost(in_state(rows, "lost")),
-        "cost_talk": total_cost(in_state(rows, "talk")),
+        "cost_talk": total_cost([row for row in in_state(rows, "talk") if not row.unit.of_landed]),
+        "cost_split_not_known": total_cost([row for row in rows if row.unit.of_landed]),
         "came_to_nothing": {
             "units": len(to_nothing),
             "lost": states["lost"],

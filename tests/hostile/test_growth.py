@@ -28,7 +28,7 @@ from scoring.evidence.commands.testcommands import TestCommand as Run
 from scoring.evidence.commands.testruns import TestTools as Tools
 from scoring.evidence.entry_files import hook_records
 from scoring.evidence.git.agents import agents_of
-from scoring.evidence.git.authorship import _MERGED_BRANCH
+from scoring.evidence.git.branch_history import _MERGED_BRANCH
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Rules

@@ -109,10 +109,6 @@ def test_commands_agree_about_every_unit(history: History, da_score: DaScore) ->
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=True,
-    reason="the session of an entry is not always one whose lines the unit has: 1 of 409, 4 of 575",
-)
 @pytest.mark.skipif(not REAL.exists(), reason=f"the real repositories are not at {REAL}")
 @pytest.mark.parametrize("name", ["entire-cli", "git-sync"])
 def test_commands_agree_about_every_unit_of_real_repositories(

@@ -29,10 +29,9 @@ from scoring.evidence.attribution.observing_iterations import (
     facts_of,
     seen_in_parts,
 )
-from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked, Tree
+from scoring.evidence.attribution.session_trees import Asked, Tree
 from scoring.evidence.attribution.written import LinesAdded
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, has_own_ref, read_checkpoints
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.harnesses import readers
@@ -42,7 +41,6 @@ from scoring.evidence.transcripts import counting, streams
 from scoring.evidence.transcripts.counter import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
-    NS,
     CheckpointsFound,
     FileFound,
     IterationWindow,
@@ -51,7 +49,6 @@ from scoring.evidence.transcripts.facts import (
     TranscriptFacts,
     TranscriptPlaces,
     TranscriptSurvey,
-    timestamp_ns,
 )
 from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, file_found
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -68,12 +65,14 @@ class AllWork(NamedTuple):
     Attributes:
         files: the transcripts.
         owners: for each line the index of its iteration, or below 0.
+        entries: how many iterations the log has; an index from there on is of a commit without.
         trees: the sessions with their sub-agents.
         in_repository: returns whether a folder is in the repository.
     """
 
     files: Sequence[streams.File]
     owners: Sequence[int]
+    entries: int
     trees: Sequence[Tree]
     in_repository: InRepository
 
@@ -96,8 +95,12 @@ class _Sessions(NamedTuple):
     in_repository: InRepository
 
 
-NeighbourhoodOf: TypeAlias = Callable[[WorkTrees, Collection[str]], Neighbourhood]
-"""Returns what is the repository's, by its work trees and the names of commits in question."""
+NeighbourhoodOf: TypeAlias = Callable[[WorkTrees, Collection[streams.Session]], Neighbourhood]
+"""Returns what is the repository's, by its work trees and all sessions."""
+
+
+QuestionsFor: TypeAlias = Callable[[Collection[streams.Session]], Sequence[Question]]
+"""Returns what is asked about each iteration, by all sessions."""
 
 
 def attributed_scan(
@@ -134,24 +137,27 @@ class AttributedScan(Scan):
 
     def observe(
         self,
-        questions: Sequence[Question],
+        questions_for: QuestionsFor,
         neighbourhood: NeighbourhoodOf,
         landed_as: LandedAs,
         lines_added: LinesAdded = lambda _: {},
+        entries: int = 0,
     ) -> list[AttributedFacts]:
         """Return what the transcripts show of each iteration. It may be called once.
 
         Args:
-            questions: the iterations, in order of the log.
+            questions_for: returns what is asked about each iteration, in order of the log.
             neighbourhood: returns what is the repository's.
             landed_as: returns as what commits landed.
             lines_added: returns the lines that commits add.
+            entries: how many iterations the log has; the others are commits without an entry.
 
         Raises:
             NotARepositoryError: outside a work tree.
         """
         work = self._read_sessions(neighbourhood)
         files, sessions = work.files, work.sessions
+        questions = questions_for(sessions.values())
         streams.count_once(files, work.lines, streams.order_lines(sessions.values()))
 
         asked = [question.asked for question in questions]
@@ -167,7 +173,7 @@ class AttributedScan(Scan):
             totals,
             work.in_repository,
         )
-        self.work = AllWork(files, given.owners, given.trees, work.in_repository)
+        self.work = AllWork(files, given.owners, entries, given.trees, work.in_repository)
         self._report_unread(given.shares, asked, read)
 
         counts = self._count(files, given)
@@ -187,20 +193,6 @@ class AttributedScan(Scan):
             for index, question in enumerate(questions)
         ]
 
-    def unnamed_commits(self, git: AttributedHistory) -> dict[str, str]:
-        """Return the commits of checkpoints that no message names, by the ids of these.
-
-        Args:
-            git: the history of the repository.
-        """
-        times = {}
-        touched = {}
-        for name, checkpoint in self.checkpoints.items():
-            stored = [timestamp_ns(session.created_at) for session in checkpoint.sessions]
-            times[name] = [time / NS for time in stored if time]
-            touched[name] = checkpoint.files_touched
-        return git.commits_of_unnamed(times, touched) if times else {}
-
     def _count(self, files: Sequence[streams.File], given: Attribution) -> list[TranscriptFacts]:
         """Return what is counted in the own lines of each iteration, then in those of each part."""
         groups = [share.own for share in given.shares]
@@ -216,8 +208,7 @@ class AttributedScan(Scan):
         sessions = streams.sessions_of(files)
 
         trees = WorkTrees(self.repository or self._places.repo_dir)
-        shas = {made.sha for session in sessions.values() for made in session.made}
-        own_folders = neighbourhood(trees, shas).mark(sessions.values())
+        own_folders = neighbourhood(trees, sessions.values()).mark(sessions.values())
         return _Sessions(files, lines, sessions, trees, own_folders.has)
 
     def _files_read(self) -> list[streams.File]:
@@ -266,7 +257,9 @@ class AttributedScan(Scan):
     ) -> list[TranscriptFacts]:
         """Read everything for a survey without iterations. Windows of time say nothing here."""
         self.observe(
-            [], lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False), lambda _: {}
+            lambda _: [],
+            lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False),
+            lambda _: {},
         )
         return [TranscriptFacts() for _ in windows]
 
@@ -334,7 +327,7 @@ def _unclaimed(work: AllWork) -> list[SessionFound]:
 
     unclaimed = []
     for session in sessions:
-        is_free = all(work.owners[line] == NO_ITERATION for line in session.lines)
+        is_free = not any(0 <= work.owners[line] < work.entries for line in session.lines)
         if session.lines and is_free:
             path = session.files[0].transcript.path
             unclaimed.append(SessionFound(*session.key, path, len(session.lines)))

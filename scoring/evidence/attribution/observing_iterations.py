@@ -25,6 +25,7 @@ from scoring.evidence.attribution.written import (
     least_share,
     written_lines,
 )
+from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.git.line_history import FileLine
 from scoring.evidence.transcripts.counting import as_turn_counts
@@ -55,12 +56,14 @@ class Question:
         verifiers: its verifiers.
         written: the SHA of the commit of which the share is wanted that agents wrote; "": none.
         documents: whether its commit changed nothing but documents.
+        stated: the harness and the model that its commit and its checkpoints state.
     """
 
     asked: Asked
     verifiers: tuple[Verification, ...] = ()
     written: str = ""
     documents: bool = False
+    stated: StatedAgent = NOTHING_STATED
 
 
 class AttributedFacts(NamedTuple):
@@ -189,6 +192,7 @@ def facts_of(
         checkpoints=question.asked.checkpoints,
         also_active=_names(share.also),
         documents=question.documents,
+        stated=question.stated,
     )
     if share.method is None:
         return AttributedFacts(TranscriptFacts(), observed)

@@ -125,6 +125,11 @@ class SessionPart(NamedTuple):
         return self.cut.place if self.cut else NO_ITERATION
 
     @property
+    def is_made(self) -> bool:
+        """Whether it ends at a commit that a line shows."""
+        return self.cut is not None and self.cut.made is not None
+
+    @property
     def lines(self) -> Sequence[int]:
         """The numbers of its lines among all lines."""
         return self.tree.lines[self.start : self.end]

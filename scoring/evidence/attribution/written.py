@@ -51,10 +51,15 @@ def written_lines(
 
     for lines_of_part in changes.values():
         for key, hashes in lines_of_part.items():
-            left = Counter[int]()
-            apply_change(left, hashes)
-            lines_of_part[key] = array("q", left.elements())
+            lines_of_part[key] = lines_left(hashes)
     return changes
+
+
+def lines_left(changes: Iterable[int]) -> "array[int]":
+    """Return the lines that are left after the changes of a file."""
+    left = Counter[int]()
+    apply_change(left, changes)
+    return array("q", left.elements())
 
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:

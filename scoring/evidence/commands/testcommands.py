@@ -69,6 +69,8 @@ def find_test_command(
     line: str,
     table: ToolTable,
     own_commands: Sequence[tuple[str, ...]],
+    *,
+    stashed: bool = False,
 ) -> TestCommand | None:
     """Return what tests a command line runs.
 
@@ -79,6 +81,7 @@ def find_test_command(
         line: its text.
         table: the test tools.
         own_commands: the first words of commands that run tests in this repository.
+        stashed: whether an earlier line left the work in a stash.
     """
     tools = _tools_by_index(commands, table, own_commands)
     if not tools:
@@ -105,23 +108,24 @@ def find_test_command(
         hooks=_hooks_in(commands, first_index, table),
         repeats_failed=len(tools) > 1 and last.connector == "||",
         shown=shown_output(commands, tools, line),
-        other_code=_run_of_other_code(commands, folders),
+        other_code=_run_of_other_code(commands, folders, stashed=stashed),
         is_wrapped=bool(last.starters),
     )
 
 
 def _run_of_other_code(
-    commands: Sequence[ShellCommand], folders: Mapping[int, str | None]
+    commands: Sequence[ShellCommand], folders: Mapping[int, str | None], *, stashed: bool
 ) -> Literal["", "earlier", "last"]:
     """Return which test run tests other code than the work, by the folders of the runs."""
-    if not any(command.words[:1] == ("git",) for command in commands):
+    if not stashed and not any(command.words[:1] == ("git",) for command in commands):
         return ""
 
     last_index = max(folders)
-    if tests_other_code(commands, last_index, folders[last_index]):
+    if tests_other_code(commands, last_index, folders[last_index], stashed=stashed):
         return "last"
-    if any(tests_other_code(commands, index, folder) for index, folder in folders.items()):
-        return "earlier"
+    for index, folder in folders.items():
+        if tests_other_code(commands, index, folder, stashed=stashed):
+            return "earlier"
     return ""
 
 

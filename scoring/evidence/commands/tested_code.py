@@ -21,6 +21,7 @@ _PREVIOUS_BRANCH = ("-", "@{-1}")
 _CURRENT_COMMIT = ("HEAD", "@")
 _UNSTASH = ("pop", "apply", "branch")
 _KEEP_STASH = ("list", "show", "drop", "clear", "create", "store")
+_KEEPS_STASH = [(action,) for action in _KEEP_STASH]
 _NEW_BRANCH = frozenset({"-b", "-B", "-c", "-C", "--create", "--force-create"})
 _DETACH = frozenset({"--detach", "-d"})
 
@@ -55,18 +56,30 @@ class _GitCall(NamedTuple):
         return operands
 
 
-def tests_other_code(commands: Sequence[ShellCommand], index: int, folder: str | None) -> bool:
+def leaves_stash(commands: Sequence[ShellCommand]) -> bool | None:
+    """Return whether a line leaves the work in a stash, or None where it does not say."""
+    state = None
+    for call in _git_calls(commands):
+        if call.subcommand == "stash" and call.arguments[:1] not in _KEEPS_STASH:
+            state = _is_stashed_after(call, before=False)
+    return state
+
+
+def tests_other_code(
+    commands: Sequence[ShellCommand], index: int, folder: str | None, *, stashed: bool = False
+) -> bool:
     """Return whether the commands before a test run put other code in the place of the work.
 
     Args:
         commands: all commands of the line.
         index: which of them is the test run.
         folder: the folder that it runs in.
+        stashed: whether an earlier line left the work in a stash.
     """
     calls = list(_git_calls(commands))
     returns_later = any(call.position > index and _changes_branch(call) for call in calls)
 
-    is_stashed = False
+    is_stashed = stashed
     is_older = False
     is_other_tree = False
     for call in calls:

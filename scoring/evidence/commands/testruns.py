@@ -26,7 +26,9 @@ class TestTools:
             return True
         return any(program in line for program in self._own_programs)
 
-    def run_of(self, commands: Sequence[ShellCommand], line: str) -> TestCommand | None:
+    def run_of(
+        self, commands: Sequence[ShellCommand], line: str, *, stashed: bool = False
+    ) -> TestCommand | None:
         """Return what tests a command line runs.
 
         Return None when it runs none.
@@ -34,8 +36,9 @@ class TestTools:
         Args:
             commands: the commands of the line.
             line: its text.
+            stashed: whether an earlier line left the work in a stash.
         """
-        return find_test_command(commands, line, self._table, self._own_commands)
+        return find_test_command(commands, line, self._table, self._own_commands, stashed=stashed)
 
     def verdict(
         self, command: TestCommand | None, output: str, failed: bool | None

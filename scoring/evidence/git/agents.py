@@ -41,6 +41,15 @@ class StatedAgent(NamedTuple):
     harness: str = ""
     model: str = ""
 
+    @classmethod
+    def only(cls, stated: "Iterable[StatedAgent]") -> "StatedAgent":
+        """Return the one harness and the one model among some, each "" of none and of several."""
+        agents = list(stated)
+        return cls(
+            _only({agent.harness for agent in agents} - {""}),
+            _only({agent.model for agent in agents} - {""}),
+        )
+
 
 NOTHING_STATED = StatedAgent()
 
@@ -98,13 +107,15 @@ def agents_of(message: str, people: Iterable[Identity] = ()) -> CommitAgents:
     assisting = _known(tools, are_tools=True)
 
     everyone = authors | coauthors | assisting
-    harnesses = {agent.harness for agent in everyone.values()}
-    models = {model_in(signature.name) for signature in everyone} - {""}
+    stated = [
+        StatedAgent(agent.harness, model_in(signature.name))
+        for signature, agent in everyone.items()
+    ]
     return CommitAgents(
         authors=_names(authors),
         coauthors=_names(coauthors),
         assisting=_names(assisting),
-        stated=StatedAgent(_only(harnesses), _only(models)),
+        stated=StatedAgent.only(stated),
     )
 
 
@@ -118,6 +129,19 @@ def model_in(text: str) -> str:
     if model.startswith("claude"):
         model = model.replace(".", "-")
     return model
+
+
+def stated_as(agent: str, model: str) -> StatedAgent:
+    """Return what a tool states: the name that people have for an agent, and a model."""
+    known = _known([Identity(agent.lower(), "")])
+    return StatedAgent(_only({each.harness for each in known.values()}), model_in(model))
+
+
+def shown_or_stated(shown: str | None, stated: str) -> str | None:
+    """Return what transcripts show, or else what is stated, marked so, or None without both."""
+    if shown or not stated:
+        return shown or None
+    return f"{stated} (stated)"
 
 
 def _names(agents: Mapping[Identity, _Agent]) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ class CheckpointSession(NamedTuple):
     Attributes:
         session_id: the id without the date that older ones begin with; "" when not stated.
         agent: the agent's name, which is shown and never trusted; "" when not stated.
+        model: the model, which is only shown; "" when not stated.
         created_at: when the checkpoint was made, as text; "" when not stated.
         tokens: the tokens since ``start``; None when not stated.
         start: lines, or messages, of the transcript that are older than the checkpoint; None when
@@ -87,6 +88,7 @@ class CheckpointSession(NamedTuple):
 
     session_id: str = ""
     agent: str = ""
+    model: str = ""
     created_at: str = ""
     tokens: TokenTotals | None = None
     start: int | None = None
@@ -302,6 +304,7 @@ def _session(
     return CheckpointSession(
         session_id=_DATE_PREFIX.sub("", _text(metadata.get("session_id")), count=1),
         agent=_text(metadata.get("agent")),
+        model=_text(metadata.get("model")),
         created_at=_text(metadata.get("created_at")),
         tokens=tokens,
         start=start,

@@ -192,6 +192,10 @@ class KnownFiles:
         apply_change(before, lines)
         return lines
 
+    def take_back(self, path: str, change: Hashes) -> None:
+        """Note that a change that was returned for a file was refused or failed."""
+        apply_change(self._lines[path], [-line for line in reversed(change)])
+
 
 def lines_of_documents(command: str, written: Sequence[str]) -> dict[str, Hashes]:
     """Return the lines of the here-documents that ``cat`` writes to files.

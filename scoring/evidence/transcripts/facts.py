@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypedDict
 from msgspec import field
 
 from scoring.errors import Warn
+from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.frozen import Frozen
 from scoring.text import wrap64
 
@@ -425,6 +426,7 @@ class Observed(Frozen, frozen=True):
             since its first line.
         failed_calls: how many calls failed; None: not stated.
         documents: whether its commit changed nothing but documents, against its first parent.
+        stated: the harness and the model that its commit and its checkpoints state.
     """
 
     method: Method | None = None
@@ -448,6 +450,7 @@ class Observed(Frozen, frozen=True):
     also_active: tuple[str, ...] = ()
     failed_calls: int | None = 0
     documents: bool = False
+    stated: StatedAgent = NOTHING_STATED
 
 
 # What the reading met with.

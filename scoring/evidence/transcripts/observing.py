@@ -20,6 +20,7 @@ from scoring.evidence.commands.command_writes import (
     work_trees_added,
 )
 from scoring.evidence.commands.shell import commands_of
+from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.commands.testverdicts import TestVerdict
 from scoring.evidence.transcripts.command_effects import note_writes, program_keys, resets_in
@@ -53,6 +54,8 @@ from scoring.evidence.transcripts.prompts import asks, said_in
 
 _SHA_DIGITS = 15
 """How many digits of the name of a commit are kept."""
+
+_NOTHING_TO_STASH = "No local changes to save"
 
 _PROMPT_KINDS = {
     "wrong": PromptKind.SAYS_WRONG,
@@ -98,6 +101,7 @@ class Observations:
 
         self._response: str | None = None
         self._question_declined = False
+        self._is_stashed = False  # whether an earlier call left the work in a stash
         self._idle = False  # whether the agent has done nothing since the last prompt
         self._has_worked = False  # whether it called a tool before
 
@@ -207,6 +211,7 @@ class Observations:
         """
         opened = self._open(call)
         opened.does_one_thing = True
+        self._is_stashed = False  # what is done after it is the work now
         opened.edits = [(path, True) for path in self._paths.path_numbers(paths, folder)]
         opened.written = self._paths.changes(lines, folder, whole=whole)
         return opened.key
@@ -237,7 +242,9 @@ class Observations:
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
         if self._tools.may_run(text):
-            opened.run = self._tools.run_of(commands, text)
+            opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
+        if "stash" in text:
+            opened.leaves_stash = leaves_stash(commands)
 
         note_writes(opened, commands, text, self._paths)
         if patched:
@@ -278,16 +285,21 @@ class Observations:
             return key
 
         opened.ended = True
-        text = output() if opened.run or opened.commits else ""
+        is_needed = opened.run or opened.commits or opened.leaves_stash
+        text = output() if is_needed else ""
         if opened.run:
             verdict = self._tools.verdict(opened.run, text, failed)
             if verdict:
                 self._note_run(opened, verdict)
         if opened.commits:
             self._note_commits(opened, text, failed)
+        if opened.leaves_stash is not None and not failed:
+            self._is_stashed = opened.leaves_stash and _NOTHING_TO_STASH not in text
 
         undone = failed is True and opened.does_one_thing
         keep_effects(self._events, opened, EventPlace(self._span, self._line), undone=undone)
+        if undone:
+            self._paths.take_back(opened.written)
         opened.forget_effects()
         if not (opened.run or opened.commits or opened.asks_user):
             del self._open_calls[key]
@@ -319,6 +331,8 @@ class Observations:
         key = _call_key(call)
         opened = self._open_calls.pop(key, None)
         response = _call_key(opened.response) if opened else self._response_of_ended.pop(key, 0)
+        if opened is not None:
+            self._paths.take_back(opened.written)
         self.refused_calls.add(key)
         if (opened is not None and opened.asks_user) or asks(reason):
             self._question_declined = True

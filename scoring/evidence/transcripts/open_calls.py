@@ -41,6 +41,7 @@ class OpenCall:
         has_failed: whether tests in it failed, while it still runs.
         folder: the folder in which its commands start.
         commits: the commands that make commits.
+        leaves_stash: whether the work is in a stash after it; None: as before.
         ended: whether its result was seen, or the call itself was seen before.
         edits: for each file that it writes, its number and whether by a tool.
         written: for each such file, its number and what changes of its lines.
@@ -61,6 +62,7 @@ class OpenCall:
     has_failed: bool = False
     folder: str = ""
     commits: Sequence[CommitRequest] = ()
+    leaves_stash: bool | None = None
     ended: bool = False
     edits: list[tuple[int, bool]] = field(default_factory=list)
     written: list[tuple[int, Hashes]] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """The paths and other texts that events name, each once, and what sessions wrote into files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -56,6 +56,12 @@ class PathTexts:
             if number is not None:
                 numbered.append((number, change))
         return numbered
+
+    def take_back(self, changes: Sequence[tuple[int, Hashes]]) -> None:
+        """Note that a call was refused or failed, so that its changes are not in the files."""
+        texts = list(self.texts) if changes else []
+        for number, change in changes:
+            self.files.take_back(texts[number], change)
 
     def number(self, text: str) -> int | None:
         """Return the number of a text, or None where it is too long to be kept."""

@@ -154,6 +154,7 @@ class Session:
         times: when its lines were written, in nanoseconds since 1970, ascending.
         lines: the numbers of these lines among all lines.
         made: the commits that it made, by time.
+        quiet: the commands that may have made commits and printed none, in the same form.
         elsewhere: the digits of commits that are known to belong to another repository.
         away: when it worked for another repository, in nanoseconds since 1970, ascending.
     """
@@ -163,6 +164,7 @@ class Session:
     times: Sequence[int] = ()
     lines: Sequence[int] = ()
     made: list[SessionCommit] = field(default_factory=list)
+    quiet: list[SessionCommit] = field(default_factory=list)
     elsewhere: frozenset[str] = frozenset()
     away: Sequence[int] = ()
 
@@ -228,8 +230,15 @@ def sessions_of(files: Iterable[File]) -> dict[SessionKey, Session]:
             sessions.setdefault(key, Session(key)).files.append(file)
 
     for session in sessions.values():
-        session.made = sorted(_commits_of(session))
+        commits = sorted(_commits_of(session))
+        session.made = [commit for commit in commits if commit.sha]
+        session.quiet = [commit for commit in commits if not commit.sha]
     return sessions
+
+
+def commits_shown(sessions: Iterable[Session]) -> set[str]:
+    """Return the digits of all commits that sessions made."""
+    return {made.sha for session in sessions for made in session.made}
 
 
 def order_lines(sessions: Iterable[Session]) -> dict[int, str]:
@@ -290,7 +299,7 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     """Return the commits that a session made.
 
     A resumed session's file may hold the result of a call that only an earlier file has: such a
-    commit counts when the call is there.
+    commit counts when the call is there. What ended and printed no commit has no SHA.
     """
     calls: dict[int, CommitMade] = {}
     call_times: dict[int, int] = {}
@@ -300,7 +309,8 @@ def _commits_of(session: Session) -> list[SessionCommit]:
         if not event.sha:
             calls[event.call] = event
             call_times[event.call] = file.times[index]
-            continue
+            if event.called_at in (None, event.line):
+                continue  # it has no result here
 
         called_at = -1 if event.called_at is None else event.called_at
         commit = SessionCommit(

@@ -5,15 +5,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from scoring.evidence.agent_commits import AgentCommits, SessionTimes, id_of_session, note_time
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.attribution.written import is_inside
-from scoring.evidence.git.authorship import WrittenCommit
 from scoring.evidence.git.checkpoints import CheckpointSession
+from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.transcripts.events import CommitMade, Edit, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit
-from scoring.jobs.agent_commits import AgentCommits, SessionTimes, id_of_session, note_time
 from scoring.text import trim
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
@@ -39,7 +39,7 @@ class SessionCommits:
         by_session: all of them, by session.
         by_sha: those that git has or that became such, with the sessions that made them.
         times: when each session made such a commit.
-        lost: the others.
+        lost: the others, and those that no branch has any more.
     """
 
     by_session: dict[str, list[SessionCommit]] = field(default_factory=dict)
@@ -49,16 +49,17 @@ class SessionCommits:
 
 
 def commits_of_sessions(
-    sessions: Iterable[Session], shas_shown: Mapping[str, str], same: Mapping[str, str]
+    sessions: Iterable[Session], shas_shown: Mapping[str, str], agents: AgentCommits
 ) -> SessionCommits:
     """Return the commits that sessions made, apart by whether git has them.
 
     Args:
         sessions: the sessions.
         shas_shown: the SHAs of the digits that git knows.
-        same: what a commit became.
+        agents: what is known of the commits that agents made.
     """
     commits = SessionCommits()
+    same = agents.same
 
     for session in sessions:
         session_id = id_of_session(session)
@@ -70,7 +71,8 @@ def commits_of_sessions(
                 became = same.get(sha, sha)
                 note_time(commits.times, became, session_id, made.time)
                 commits.by_sha.setdefault(became, []).append((session_id, made))
-            elif made.sha not in session.elsewhere:
+            is_unknown = not sha and made.sha not in session.elsewhere
+            if is_unknown or sha in agents.dangling:
                 commits.lost.append(LostCommit(session, made))
 
     return commits
@@ -82,7 +84,7 @@ def find_amended(
     """Note which lost commits were amended or rebased to one that git has."""
     in_git: dict[str, HeldCommit] = {}
     for sha, commit in agents.commits.items():
-        if commit.time is None:
+        if commit.time is None or sha in agents.dangling:
             continue
         listed: set[str] = set()
         for checkpoint in commit.checkpoints:
@@ -105,7 +107,7 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
         return
 
     for sha, commit in agents.commits.items():
-        if commit.time is None:
+        if commit.time is None or sha in agents.dangling:
             continue
 
         same_subject = lost_by_subject.get(key_of(trim(commit.subject)), [])
@@ -121,6 +123,21 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
         if sha not in made.times:
             session_id = near[0][0]
             made.times[sha] = {session_id: max(lost.time for _, lost in near)}
+
+
+def drop_rewritten(
+    made: SessionCommits, agents: AgentCommits, shas_shown: Mapping[str, str]
+) -> None:
+    """Take commits that no branch has any more for what they became, where that is known."""
+    for lost in made.lost:
+        sha = shas_shown.get(lost.made.sha)
+        became = agents.same.get(lost.made.sha)
+        if sha and became and became != sha:
+            agents.same[sha] = became
+            agents.commits.pop(sha, None)
+            for session_id, time in made.times.pop(sha, {}).items():
+                note_time(made.times, became, session_id, time)
+    made.lost = [lost for lost in made.lost if lost.made.sha not in shas_shown]
 
 
 def _by_subject(lost_commits: Iterable[LostCommit]) -> dict[int, list[MadeBySession]]:
@@ -224,8 +241,9 @@ def add_checkpoints(
         if name in unnamed:
             sha = agents.same.get(unnamed[name], unnamed[name])
             agents.same[name] = sha
-            if sha in agents.commits and not agents.commits[sha].checkpoints:
-                agents.commits[sha] = agents.commits[sha]._replace(checkpoints=(name,))
+            if sha in agents.commits:
+                commit = agents.commits[sha]
+                agents.commits[sha] = commit._replace(checkpoints=(*commit.checkpoints, name))
             continue
 
         sha = ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.git.authorship import WrittenCommit
+from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.transcripts.streams import Session
 
 FoundBy = Literal["checkpoint", "commit", "trailer", "author", "assisted"]
@@ -43,6 +43,7 @@ class AgentCommits:
         same: what a commit became, by another name that it has or had.
         makers: who made each commit of an agent.
         known_from: the only evidence of a commit that git does not have.
+        dangling: the SHAs of commits that git still has and that no branch has any more.
     """
 
     commits: dict[str, WrittenCommit]
@@ -50,6 +51,7 @@ class AgentCommits:
     same: dict[str, str]
     makers: dict[str, MadeBy] = field(default_factory=dict)
     known_from: dict[str, str] = field(default_factory=dict)
+    dangling: frozenset[str] = frozenset()
 
 
 def note_time(

@@ -5,18 +5,9 @@ session making it, where its message names an agent as co-author, or where an ag
 committer.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from scoring.evidence.attribution.attributed import AttributedScan
-from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.git.agents import NO_AGENTS
-from scoring.evidence.git.authorship import AttributedHistory, WrittenCommit
-from scoring.evidence.rules import Sources
-from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
-from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import Session
-from scoring.jobs.agent_commits import (
+from scoring.evidence.agent_commits import (
     AgentCommits,
     FoundBy,
     MadeBy,
@@ -24,13 +15,26 @@ from scoring.jobs.agent_commits import (
     id_of_session,
     note_time,
 )
-from scoring.jobs.session_commits import (
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.checkpoint_commits import commits_of_unnamed
+from scoring.evidence.attribution.neighbourhood import Neighbourhood
+from scoring.evidence.attribution.quiet_commits import add_quiet_commits
+from scoring.evidence.git.agents import NO_AGENTS
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import WrittenCommit
+from scoring.evidence.rules import Sources
+from scoring.evidence.session_commits import (
     add_checkpoints,
     add_lost_commits,
     commits_of_sessions,
+    drop_rewritten,
     find_amended,
     find_by_subject,
 )
+from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.streams import Session, commits_shown
+from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
 def agent_commits(
@@ -41,7 +45,7 @@ def agent_commits(
     landed_only: bool,
     assisted: bool,
 ) -> AgentCommits:
-    """Return the commits that agents made, on the trunk and off it.
+    """Read all sessions, and return the commits that agents made, on the trunk and off it.
 
     Args:
         scan: what transcripts and checkpoints show.
@@ -53,23 +57,63 @@ def agent_commits(
     """
     shas_shown: dict[str, str] = {}
 
-    def neighbourhood(work_trees: Any, digits: Collection[str]) -> Neighbourhood:
-        shas_shown.update(history.resolved(digits))
+    def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
+        if not sources.trusted:
+            add_quiet_commits(sessions, history)
+        shas_shown.update(history.resolved(commits_shown(sessions)))
         return Neighbourhood(
             work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
         )
 
     sessions = scan.sessions(neighbourhood)
+    unnamed: Mapping[str, str] = {}
+    if not (landed_only or sources.trusted):
+        unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, history)
+    return commits_of_agents(
+        sessions,
+        scan,
+        history,
+        shas_shown,
+        named_in_log,
+        unnamed,
+        landed_only=landed_only,
+        assisted=assisted,
+    )
+
+
+def commits_of_agents(
+    sessions: Collection[Session],
+    scan: AttributedScan,
+    history: AttributedHistory,
+    shas_shown: Mapping[str, str],
+    named_in_log: Collection[str],
+    unnamed: Mapping[str, str],
+    *,
+    landed_only: bool = False,
+    assisted: bool = False,
+) -> AgentCommits:
+    """Return the commits that agents made, on the trunk and off it.
+
+    Args:
+        sessions: all sessions.
+        scan: what checkpoints show.
+        history: what git knows.
+        shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
+        named_in_log: the SHAs of the commits that entries name.
+        unnamed: the commits of checkpoints that no message names, by the ids of these.
+        landed_only: whether to leave out commits off the trunk that are not tips of branches.
+        assisted: whether commits count of which the message only says that an agent assisted.
+    """
     in_question = [*shas_shown.values(), *named_in_log]
     everything, agents = _commits_in_git(history, in_question, landed_only)
 
     checkpoint_times = _times_of_checkpoints(scan, sessions)
-    made = commits_of_sessions(sessions, shas_shown, agents.same)
+    made = commits_of_sessions(sessions, shas_shown, agents)
     find_amended(made, agents, checkpoint_times)
     find_by_subject(made, agents)
+    drop_rewritten(made, agents, shas_shown)
     if not landed_only:
         add_lost_commits(made, agents)
-        unnamed = {} if sources.trusted else scan.unnamed_commits(history)
         idle = _idle_checkpoints(scan, sessions)
         add_checkpoints(made, agents, scan, everything, shas_shown, unnamed, idle)
 
@@ -78,6 +122,7 @@ def agent_commits(
         if maker is not None:
             agents.makers[name] = maker
     _put_editors_first(agents, history, sessions)
+    _put_committers_first(agents, made.times)
     return agents
 
 
@@ -118,6 +163,15 @@ def _put_editors_first(
 
         by_edits = sorted(made_by.session_ids, key=lambda each: -edited_at.get(each, 0))
         agents.makers[name] = made_by._replace(session_ids=tuple(by_edits))
+
+
+def _put_committers_first(agents: AgentCommits, commit_times: SessionTimes) -> None:
+    """Put first among the sessions of a commit those that show that they made it."""
+    for name, made_by in agents.makers.items():
+        committers = commit_times.get(name, {})
+        by_commit = sorted(made_by.session_ids, key=lambda each: each not in committers)
+        missing = [each for each in committers if each and each not in by_commit]
+        agents.makers[name] = made_by._replace(session_ids=(*missing, *by_commit))
 
 
 def _edits_of(session: Session) -> list[tuple[str, int]]:
@@ -180,7 +234,8 @@ def _commits_in_git(
         if became != sha and became in commits:
             commits[became] = _with_trailers_of(commits[became], everything[sha])
 
-    return everything.values(), AgentCommits(commits, branches, same)
+    dangling = commits.keys() - trunk.keys() - branches.keys()
+    return everything.values(), AgentCommits(commits, branches, same, dangling=frozenset(dangling))
 
 
 def _with_trailers_of(commit: WrittenCommit, former: WrittenCommit) -> WrittenCommit:

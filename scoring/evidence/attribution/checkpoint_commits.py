@@ -1,0 +1,162 @@
+"""The commits of checkpoints that no message names: docs/EVIDENCE.md, "Checkpoints in git"."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from scoring.evidence.attribution.written import WrittenLines, least_share, lines_left
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
+from scoring.evidence.git.line_history import FileLine
+from scoring.evidence.transcripts.edits import is_word
+from scoring.evidence.transcripts.events import LinesWritten
+from scoring.evidence.transcripts.facts import NS, timestamp_ns
+from scoring.evidence.transcripts.streams import File, Session
+
+_NEAR_SECONDS = 5
+"""How far the author time of a commit may be from when its checkpoint was stored."""
+
+_HORIZON = 14 * 86_400
+"""How many seconds later a commit may be made that has the lines of a checkpoint."""
+
+_LEAST_LINES = 3
+_LEAST_SHARE = 0.9
+
+
+class _Unnamed(NamedTuple):
+    """A checkpoint that no message names.
+
+    Attributes:
+        id: its id.
+        stored: when its sessions stored it, in seconds since 1970.
+        touched: the paths that agents changed for it.
+    """
+
+    id: str
+    stored: Sequence[float]
+    touched: Collection[str]
+
+
+def commits_of_unnamed(
+    checkpoints: Iterable[Checkpoint], sessions: Iterable[Session], git: AttributedHistory
+) -> dict[str, str]:
+    """Return the SHAs of the commits of checkpoints that no message names, by their ids.
+
+    That is the one commit that names none, was made within five seconds and changed one of the
+    files; or else the first that adds nine tenths of the lines of the checkpoint, as an amendment,
+    a squash or a commit after a soft reset; or of several that only add such lines, as after a
+    split, the one with most of them.
+
+    Args:
+        checkpoints: all checkpoints.
+        sessions: all sessions.
+        git: the history of the repository.
+    """
+    by_id = {checkpoint.id: checkpoint for checkpoint in checkpoints}
+    unnamed = []
+    for name in sorted(git.checkpoints_without_commit(by_id)):
+        times = [timestamp_ns(session.created_at) for session in by_id[name].sessions]
+        stored = [time / NS for time in times if time]
+        if stored:
+            unnamed.append(_Unnamed(name, stored, by_id[name].files_touched))
+    if not unnamed:
+        return {}
+
+    found = _by_time(unnamed, git)
+    left = [checkpoint for checkpoint in unnamed if checkpoint.id not in found]
+    return found | _by_lines(left, sessions, git) if left else found
+
+
+def _by_time(unnamed: Iterable[_Unnamed], git: AttributedHistory) -> dict[str, str]:
+    """Return the commits by their author times and files, where one alone fits."""
+    near: dict[str, set[str]] = {}
+    for checkpoint in unnamed:
+        near[checkpoint.id] = set()
+        for time in checkpoint.stored:
+            near[checkpoint.id] |= _authored(git, time - _NEAR_SECONDS, time + _NEAR_SECONDS)
+    files = git.files(git.written({sha for shas in near.values() for sha in shas}).values())
+
+    found = {}
+    for checkpoint in unnamed:
+        fitting = []
+        for sha in near[checkpoint.id]:
+            names_none = not checkpoint_ids(git.commits[sha].message)
+            changed = files.get(sha, frozenset())
+            if names_none and not changed.isdisjoint(checkpoint.touched):
+                fitting.append(sha)
+        if len(fitting) == 1:
+            found[checkpoint.id] = fitting[0]
+    return found
+
+
+def _authored(git: AttributedHistory, start: float, end: float) -> set[str]:
+    """Return the commits with an author time from one time to another, both included."""
+    by_time = git.by_author_time
+    first = bisect_left(by_time, (start,))
+    shas = set()
+    for authored, sha in by_time[first:]:
+        if authored > end:
+            break
+        shas.add(sha)
+    return shas
+
+
+def _by_lines(
+    unnamed: Sequence[_Unnamed], sessions: Iterable[Session], git: AttributedHistory
+) -> dict[str, str]:
+    """Return the commits that add the lines of checkpoints."""
+    files_of: dict[str, list[File]] = {}
+    for session in sessions:
+        for file in session.files:
+            if file.checkpoint:
+                files_of.setdefault(file.checkpoint, []).append(file)
+
+    found = {}
+    for checkpoint in unnamed:
+        written = _lines_of(files_of.get(checkpoint.id, ()), checkpoint.touched)
+        if sum(map(len, written.values())) < _LEAST_LINES:
+            continue
+
+        start = min(checkpoint.stored)
+        shas = []
+        for sha in _authored(git, start - 86_400, start + _HORIZON):
+            if (git.commits[sha].time or 0) >= start - _NEAR_SECONDS:
+                shas.append(sha)
+        files = git.files(git.written(shas).values())
+        shas = [sha for sha, names in files.items() if not names.isdisjoint(checkpoint.touched)]
+        shas.sort(key=lambda sha: (git.commits[sha].time or 0, sha))
+        sha = _commit_with(written, git.lines_added(shas))
+        if sha:
+            found[checkpoint.id] = sha
+    return found
+
+
+def _lines_of(files: Iterable[File], touched: Collection[str]) -> WrittenLines:
+    """Return the lines that some files of a checkpoint wrote for it into the files it touched."""
+    tails = tuple(f"/{name}" for name in touched)
+    changes: dict[tuple[str, str], list[int]] = {}
+    for file in files:
+        for event in file.events.of(LinesWritten):
+            path = file.events.texts[event.path]
+            if event.line >= (file.start or 0) and f"/{path}".endswith(tails):
+                key = (file.events.spans[event.span].cwd, path)
+                lines = [line for line in event.hashes if not is_word(line)]
+                changes.setdefault(key, []).extend(lines)
+    return {key: lines_left(hashes) for key, hashes in changes.items()}
+
+
+def _commit_with(written: WrittenLines, added: Mapping[str, Mapping[FileLine, int]]) -> str:
+    """Return the commit that has some lines, or most of them after a split, or "" without one."""
+    total = sum(map(len, written.values()))
+    parts: dict[str, float] = {}
+    for sha, lines in added.items():
+        share = least_share(lines, [written]) or 0.0
+        count = share * sum(lines.values())
+        if count >= _LEAST_SHARE * total:
+            return sha
+        if share >= _LEAST_SHARE:
+            parts[sha] = count
+
+    if sum(parts.values()) < _LEAST_SHARE * total:
+        return ""
+    return max(parts, key=lambda sha: parts[sha])

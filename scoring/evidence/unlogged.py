@@ -1,0 +1,202 @@
+"""The commits of agents that no entry names: ``docs/EVIDENCE.md``, "Attribution"."""
+
+import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from scoring.evidence.agent_commits import AgentCommits
+from scoring.evidence.attribution.attributed import AttributedScan
+from scoring.evidence.attribution.makers import DAY
+from scoring.evidence.commit_makers import commits_of_agents
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import WrittenCommit
+from scoring.evidence.git.facts import Landing, Unknown
+from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, clamp_ns
+from scoring.evidence.transcripts.streams import Session
+from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
+from scoring.text import trim
+
+
+class Unlogged(NamedTuple):
+    """A commit of an agent that no entry names.
+
+    Attributes:
+        record: the entry that ``derive`` would write, as far as evidence needs it.
+        landing: whether the commit landed.
+        window: the time since the commit of the entry before; None where git does not have it.
+        observed: what was observed in its lines; None while they are looked for.
+    """
+
+    record: IterationRecord
+    landing: Landing
+    window: IterationWindow | None = None
+    observed: Observed | None = None
+
+
+def unlogged_commits(
+    sessions: Collection[Session],
+    scan: AttributedScan,
+    history: AttributedHistory,
+    records: Sequence[IterationRecord],
+    shas_shown: Mapping[str, str],
+    unnamed: Mapping[str, str],
+    start: int | None,
+) -> list[Unlogged]:
+    """Return the commits of agents that no entry names, the oldest first.
+
+    Args:
+        sessions: all sessions.
+        scan: what checkpoints show.
+        history: what git knows.
+        records: the entries of the log.
+        shas_shown: the SHAs of the commits that sessions show, by the digits that they show.
+        unnamed: the commits of checkpoints that no message names, by the ids of these.
+        start: when the last entry's commit was made, in ns since 1970; None without one.
+    """
+    shas = shas_in_entries(records, history)
+    agents = commits_of_agents(sessions, scan, history, shas_shown, list(shas.values()), unnamed)
+    named = named_by_entries(records, history, agents, shas)
+
+    names = [name for name in reversed(agents.makers) if name not in named]
+    names.sort(key=lambda name: agents.commits[name].time or 0)
+    landings = history.landings(name for name in names if name not in agents.known_from)
+    in_log = [commit for sha, commit in agents.commits.items() if sha in named]
+    names = [name for name in names if not _may_be_rewritten(name, agents, landings, in_log)]
+
+    highest = max((record.iteration for record in records), default=0)
+    unlogged = []
+    for iteration, name in enumerate(names, start=highest + 1):
+        record = _record_of(iteration, name, agents)
+        landing = landings.get(name)
+        if landing is None:  # git does not have it
+            unknown = Unknown.UNRESOLVED if record.commit else Unknown.NO_COMMIT
+            landing = Landing(history.rules, history.trunk, unknown=unknown)
+
+        window = None
+        committed = agents.commits[name].committed
+        if committed is not None:
+            window = IterationWindow(iteration, start, clamp_ns(committed * NS))
+            start = window.end
+        unlogged.append(Unlogged(record, replace(landing, field=record.commit), window))
+    return unlogged
+
+
+def _may_be_rewritten(
+    name: str,
+    agents: AgentCommits,
+    landings: Mapping[str, Landing],
+    in_log: Iterable[WrittenCommit],
+) -> bool:
+    """Return whether a commit that did not land has the subject of one of the log of that day."""
+    if name not in landings or landings[name].landed:
+        return False
+
+    commit = agents.commits[name]
+    for other in in_log:
+        distance = abs((commit.time or 0) - (other.time or 0)) * NS
+        if other.subject == commit.subject and distance <= DAY:
+            return True
+    return False
+
+
+def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationRecord:
+    commit = agents.commits[name]
+    session_ids = agents.makers[name].session_ids
+    checkpoint_at = ""
+    if name in agents.known_from:
+        time = datetime.datetime.fromtimestamp(commit.time or 0, datetime.UTC)
+        checkpoint_at = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    return IterationRecord(
+        schema_version=2,
+        iteration=iteration,
+        date=commit.date,
+        commit=commit.sha,
+        checkpoint_at=checkpoint_at,
+        agent=AgentInfo(session_id=next(iter(session_ids), "")),
+        impl=ImplBlock(summary=trim(commit.subject)),
+        known_from=agents.known_from.get(name, ""),
+    )
+
+
+def shas_in_entries(
+    records: Iterable[IterationRecord], history: AttributedHistory
+) -> dict[str, str]:
+    """Return the SHAs of the commits that entries name, by their names."""
+    shas: dict[str, str] = {}
+    for record in records:
+        name = trim(record.commit)
+        sha = history.resolve(name) if name else None
+        if sha:
+            shas[name] = sha
+    return shas
+
+
+def named_by_entries(
+    records: Iterable[IterationRecord],
+    history: AttributedHistory,
+    agents: AgentCommits,
+    shas: Mapping[str, str],
+) -> dict[str, str]:
+    """Return which entry names a commit, in words, by the name of the commit.
+
+    Args:
+        records: the entries.
+        history: the commits in git.
+        agents: the commits that agents made.
+        shas: the SHAs of the commits that entries name, by their names.
+    """
+    reasons: dict[str, str] = {}
+    for record in records:
+        names_it = f"iteration {record.iteration} names"
+        if record.checkpoint:
+            reason = f"{names_it} its checkpoint"
+            name = agents.same.get(record.checkpoint, record.checkpoint)
+            reasons.setdefault(name, reason)
+            for name, known_from in agents.known_from.items():
+                if known_from == record.known_from:
+                    reasons.setdefault(name, reason)
+
+        written_name = trim(record.commit)
+        if not written_name:
+            continue
+
+        sha = shas.get(written_name)
+        name = sha or _name_of_lost_commit(written_name, agents)
+        became = _commit_that_it_became(name, agents, is_lost=sha is None)
+
+        if name in agents.commits:
+            reasons.setdefault(name, f"{names_it} it")
+        elif became in agents.commits:
+            reasons.setdefault(became, f"{names_it} {name[:12]}, which landed as it")
+        else:
+            landed = history.landing(record).commit
+            if landed:
+                shown_name = (sha or written_name)[:12]
+                reasons.setdefault(landed, f"{names_it} {shown_name}, which landed as it")
+    return reasons
+
+
+def _name_of_lost_commit(written_name: str, agents: AgentCommits) -> str:
+    """Return the name of a commit that git does not have, from what an entry writes."""
+    lowered = written_name.lower()
+    for name in agents.known_from:
+        if name.startswith(lowered):
+            return name
+    return lowered
+
+
+def _commit_that_it_became(name: str, agents: AgentCommits, is_lost: bool) -> str:
+    """Return the commit that another one became: by amending, rebasing, picking or squashing."""
+    became = agents.same.get(name)
+    if became:
+        return became
+
+    if is_lost:
+        # Transcripts show a few digits of a SHA, and entries may write all of them.
+        for digits, commit in agents.same.items():
+            if name.startswith(digits):
+                return commit
+    return name

@@ -1,0 +1,279 @@
+"""One piece of work is one unit: quiet commits, checkpoints that lost their commit, no entries."""
+
+from typing import Any
+
+import pytest
+from helpers.commands import DaScore
+from helpers.harness_lines import cases, stamp
+from helpers.histories import DAY, TEXT, History, Session, writes
+
+from scoring.evidence.git.agents import shown_or_stated, stated_as
+from scoring.evidence.transcripts.edits import KnownFiles, lines_added
+
+OTHER_TEXT = "".join(f"def other_{number}(): return {number}\n" for number in range(8))
+
+
+@pytest.fixture
+def history(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> History:
+    made = History(tmp_path)
+    monkeypatch.setenv("HOME", str(made.home))
+    return made
+
+
+def places(history: History) -> tuple[str, ...]:
+    if not history.shas:
+        history.write()
+    return ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
+
+
+def units(history: History, da_score: DaScore) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = da_score("work", "--json", *places(history)).json["units"]
+    return found
+
+
+class TestQuietCommits:
+    @pytest.mark.parametrize(
+        "command", ["git commit -qm x", "jj commit -m x", "gt create -m x", "sl commit -m x"]
+    )
+    def test_a_commit_of_that_time_with_the_lines_of_the_session_is_that_of_the_call(
+        self, history: History, da_score: DaScore, command: str
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        history.commit(200, "Add it", files={"src/a.py": TEXT})
+        session.run(200, 2, command, "")
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["kind"], unit["state"], unit["subject"]) == ("commit", "landed", "Add it")
+        assert unit["tokens"]["output"] == 1 + 2
+
+    @cases(
+        "second, text, command, failed",
+        {
+            "it was made before the call": (198, TEXT, "git commit -qm x", False),
+            "it was made after the result": (202, TEXT, "git commit -qm x", False),
+            "its lines are not the session's": (200, OTHER_TEXT, "git commit -qm x", False),
+            "it has two lines": (200, "def made_0(): return 0\n", "git commit -qm x", False),
+            "the command makes no commit": (200, TEXT, "git status", False),
+            "the command failed": (200, TEXT, "git commit -qm x", True),
+        },
+    )
+    def test_any_other_commit_is_not(
+        self,
+        history: History,
+        da_score: DaScore,
+        second: int,
+        text: str,
+        command: str,
+        failed: bool,
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        history.commit(second, "Add it", files={"src/a.py": text})
+        session.run(200, 2, command, "", failed=failed)
+        history.commit(30 * DAY, "Later")
+        assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
+
+
+def recorded(history: History, number: int, second: int, session: Session, *paths: str) -> str:
+    """Record a checkpoint of a session's lines so far, which touched some files."""
+    about = {"session": session.id, "created_at": stamp(second), "files_touched": list(paths)}
+    return history.checkpoint(number, (about, session.lines))
+
+
+class TestCheckpointsThatNoCommitNames:
+    @cases(
+        "files, subjects",
+        {
+            "a commit after a soft reset": ([{"src/a.py": TEXT}], ["Again"]),
+            "a squash": ([{"src/a.py": TEXT, "src/b.py": OTHER_TEXT}], ["Again"]),
+        },
+    )
+    def test_the_commit_that_has_its_lines_is_one_unit_with_it(
+        self, history: History, da_score: DaScore, files: Any, subjects: list[str]
+    ) -> None:
+        session = history.session("s1", stored=False)
+        writes(session, 100, 1, "src/a.py")
+        checkpoint = recorded(history, 1, 150, session, "src/a.py")
+        for number, changed in enumerate(files):
+            history.commit(3600 + number, subjects[number], files=changed)
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["subject"], unit["state"]) == ("Again", "landed")
+        assert (unit["checkpoints"], unit["tokens"]["output"]) == ([checkpoint], 1)
+
+    def test_a_split_is_one_unit_with_the_commit_that_has_most(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        lines = TEXT.splitlines(keepends=True)
+        session = history.session("s1", stored=False)
+        writes(session, 100, 1, "src/a.py")
+        checkpoint = recorded(history, 1, 150, session, "src/a.py")
+        history.commit(3600, "First part", files={"src/a.py": "".join(lines[:3])})
+        history.commit(3700, "Second part", files={"src/a.py": TEXT})
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["subject"], unit["checkpoints"]) == ("Second part", [checkpoint])
+
+    def test_a_commit_with_other_lines_is_not_its_commit(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        session = history.session("s1", stored=False)
+        writes(session, 100, 1, "src/a.py")
+        recorded(history, 1, 150, session, "src/a.py")
+        history.commit(3600, "Something else", files={"src/a.py": OTHER_TEXT})
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["commit"], unit["state"]) == (None, "lost")
+
+
+def test_one_named_by_two_commits_belongs_to_the_first_for_which_its_session_edited(
+    history: History, da_score: DaScore
+) -> None:
+    session = history.session("s1", stored=False)
+    session.turn(50, 1)
+    writes(session, 100, 2, "src/b.py")
+    checkpoint = recorded(history, 1, 150, session, "src/b.py")
+    history.commit(60, "By hand", checkpoint, files={"src/a.py": OTHER_TEXT})
+    history.commit(200, "By the agent", checkpoint, files={"src/b.py": TEXT})
+    history.commit(30 * DAY, "Later")
+    with_checkpoint = [unit for unit in units(history, da_score) if unit["checkpoints"]]
+    assert [unit["subject"] for unit in with_checkpoint] == ["By the agent"]
+
+
+def test_without_entries_work_says_what_it_says_with_those_that_derive_writes(
+    history: History, da_score: DaScore
+) -> None:
+    shown = history.session("shown")
+    writes(shown, 100, 1, "src/shown.py")
+    mark = history.commit(200, "Add shown", files={"src/shown.py": TEXT})
+    shown.commits(200, 2, mark, "Add shown")
+
+    listed = history.session("listed", stored=False)
+    writes(listed, 1000, 4, "src/listed.py", OTHER_TEXT)
+    checkpoint = recorded(history, 1, 1100, listed, "src/listed.py")
+    history.commit(1100, "Add listed", checkpoint, files={"src/listed.py": OTHER_TEXT})
+    history.commit(1200, "Help\n\nCo-Authored-By: Claude Opus 4.5 <noreply@anthropic.com>")
+    history.commit(30 * DAY, "Later")
+
+    without = units(history, da_score)
+    written = da_score("derive", "--json", *places(history)).json["written"]
+    assert len(written) == 3
+    of_entries = ("iteration", "iterations")
+    for unit, same in zip(without, units(history, da_score), strict=True):
+        assert unit | {name: same[name] for name in of_entries} == same
+        assert unit["iteration"] is None
+
+
+class TestStated:
+    def test_what_a_commit_states_fills_what_no_transcript_shows_and_is_marked(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        history.commit(100, "Help\n\nCo-Authored-By: Claude Opus 4.5 <noreply@anthropic.com>")
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        stated = ("claude (stated)", "claude-opus-4-5 (stated)")
+        assert (unit["harness"], unit["model"]) == stated
+
+        da_score("derive", *places(history))
+        (row,) = da_score(
+            "query", "from iterations", "--json", "--rubric", "3.1.0", *places(history)
+        ).json
+        assert (row["harness"], row["model"]) == stated
+
+    def test_what_a_transcript_shows_counts_first(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        subject = "Add it\n\nCo-Authored-By: Claude Sonnet 4.5 <noreply@anthropic.com>"
+        mark = history.commit(200, subject, files={"src/a.py": TEXT})
+        session.commits(200, 2, mark, "Add it")
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert (unit["harness"], unit["model"]) == ("claude", "claude-opus-4-1")
+
+    def test_the_metadata_of_a_checkpoint_states_both(self) -> None:
+        assert stated_as("Codex", "gpt-5.4") == ("codex", "gpt-5.4")
+        assert stated_as("Something new", "a model") == ("", "")
+        assert shown_or_stated("", "codex") == "codex (stated)"
+        assert shown_or_stated("claude", "codex") == "claude"
+        assert shown_or_stated(None, "") is None
+
+
+@cases(
+    "commits_too, subject",
+    {
+        "no line of it is in a commit": (False, "belongs to landed work, split not known"),
+        "it made a commit itself": (True, None),
+    },
+)
+def test_a_session_that_landed_work_lists_is_not_talk(
+    history: History, da_score: DaScore, commits_too: bool, subject: str | None
+) -> None:
+    maker = history.session("maker", stored=False)
+    helper = history.session("helper", stored=False)
+    helper.turn(50, 8)
+    writes(maker, 100, 1, "src/a.py")
+    if commits_too:
+        writes(helper, 60, 16, "src/b.py", OTHER_TEXT)
+        mark = history.commit(70, "Add b", files={"src/b.py": OTHER_TEXT})
+        helper.commits(70, 32, mark, "Add b")
+        helper.prompt(80, "what is next?")
+        helper.turn(90, 64)
+    abouts = []
+    for session in (maker, helper):
+        about = {"session": session.id, "created_at": stamp(150), "files_touched": ["src/a.py"]}
+        abouts.append((about, session.lines))
+    checkpoint = history.checkpoint(1, *abouts)
+    history.commit(150, "Add it", checkpoint, files={"src/a.py": TEXT})
+    history.commit(30 * DAY, "Later")
+
+    work = da_score("work", "--json", *places(history)).json
+    assert [unit["subject"] for unit in work["units"] if unit["kind"] == "talk"] == [subject]
+    known = work["summary"]["cost_split_not_known"] or 0
+    assert (known > 0) is not commits_too
+
+
+class TestKnownFiles:
+    def test_what_was_refused_is_written_when_it_is_written_again(self) -> None:
+        files = KnownFiles()
+        lines = lines_added(TEXT)
+        assert files.change("/a.py", lines, whole=True) == lines
+        files.take_back("/a.py", lines)
+        assert files.change("/a.py", lines, whole=True) == lines
+
+    def test_what_was_written_is_known(self) -> None:
+        files = KnownFiles()
+        lines = lines_added(TEXT)
+        files.change("/a.py", lines, whole=True)
+        assert files.change("/a.py", lines, whole=True) == ()
+
+
+@cases(
+    "between, runs",
+    {
+        "the next call": ("", None),
+        "after an edit, which goes on with other work": ("edit", True),
+        "after it came back": ("git stash pop", True),
+        "after a look at the list": ("git stash list", None),
+    },
+)
+def test_a_run_in_a_stash_of_an_earlier_call_is_no_verdict(
+    history: History, da_score: DaScore, between: str, runs: bool | None
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    session.run(110, 2, "git stash", "Saved working directory and index state WIP on main")
+    if between == "edit":
+        session.edit(120, 4, "src/a.py")
+    elif between:
+        session.run(120, 4, between, "")
+    session.run(130, 8, "pytest -q", "3 passed in 0.1s")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 16, mark, "Add it")
+    history.entry(mark, "Add it", "s1")
+    (row,) = da_score(
+        "query", "from iterations", "--json", "--rubric", "3.1.0", *places(history)
+    ).json
+    assert row["tests_passed_last"] is runs or row["tests_passed_last"] == runs
