@@ -732,7 +732,7 @@ def test_an_entry_without_a_transcript_is_a_unit(history: History, work: Work) -
         "by address": (("--author", "nobody", "--author", "a@example.org"), 1),
         "of another": (("--author", "B"), 0),
         "of a task": (("--task", "t*"), 1),
-        "since": (("--since", "2100-01-01"), 0),
+        "since": (("--since", "2026-05-01"), 0),
         "of a month": (("--since", "2026-04-01", "--until", "2026-04-30"), 2),
         "up to the day before": (("--until", "2026-04-11"), 0),
     },
