@@ -22,15 +22,8 @@ from scoring.log.load import load_iteration_log
 from scoring.outcomes.ledger import ledger
 from scoring.outcomes.outcome import OutcomeRules
 from scoring.statistics import SEED, Cluster, mean_of, share_difference_interval
-from scoring.views.against import (
-    MEASURES,
-    SURE,
-    Figure,
-    Measure,
-    Sample,
-    figure_of,
-    settled,
-)
+from scoring.views.against import SURE, Figure, figure_of, settled
+from scoring.views.measures import MEASURES, Measure, Sample
 from scoring.views.work_rows import WorkRow, work_rows
 
 SPLITS = 2000

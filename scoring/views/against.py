@@ -3,8 +3,8 @@
 The rules are in docs/VALIDITY.md, "Two sides of the work".
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.outcome import DAY
@@ -12,15 +12,13 @@ from scoring.statistics import (
     Cluster,
     Interval,
     mean_differences,
-    mean_of,
     middle_interval,
     share_difference_interval,
 )
 from scoring.text import counted
 from scoring.views.comparisons import LEAST_DECIDED, harness_changed
-from scoring.views.shares import DECIDED, percent
-from scoring.views.spending_text import cost_text
-from scoring.views.table import Block, Column, Line, Table
+from scoring.views.measures import MEASURES, Measure, Sample, sample_of
+from scoring.views.table import Cells, Column, Line, Page, Table, columns_of, numeric
 from scoring.views.work_rows import WorkRow, work_summary, zone_text
 from scoring.views.work_sides import Sides
 
@@ -42,125 +40,6 @@ SURE = 0.99
 _LEAST_SESSIONS = 20
 """With fewer sessions on a side, draws of them say nothing of a mean."""
 
-_ON_TRUNK = ("landed", "reverted", "taken_back")
-
-
-class Measure(NamedTuple):
-    """What is compared.
-
-    Attributes:
-        key: its name in JSON.
-        name: its name for people.
-        kind: whether it is a share, an amount of US dollars, or a number.
-        of: the value of a unit, 0 or 1 for a share; None where the unit has none.
-        more: what people read where the first side has more of it.
-        less: what people read where it has less.
-        settled: whether only units count that are old enough to judge.
-    """
-
-    key: str
-    name: str
-    kind: Literal["share", "dollars", "number"]
-    of: Callable[[WorkRow], float | None]
-    more: str = "more often"
-    less: str = "less often"
-    settled: bool = False
-
-    def text(self, value: float | None) -> str:
-        """Return a value for people."""
-        if value is None:
-            return "-"
-        if self.kind == "share":
-            return f"{percent(value)} %"
-        if self.kind == "dollars":
-            return cost_text(value)
-        return f"{value:.2f}"
-
-    def change(self, value: float) -> str:
-        """Return a difference for people, with its sign."""
-        if self.kind == "share":
-            return f"{value * 100:+.1f}"
-        if self.kind == "dollars":
-            return f"{'-' if value < 0 else '+'}{cost_text(abs(value))}"
-        return f"{value:+.2f}"
-
-    def size(self, value: float) -> str:
-        """Return the size of a difference for people, with its unit."""
-        if self.kind == "share":
-            return f"{value * 100:.0f} points"
-        return self.text(value)
-
-
-def _landed(row: WorkRow) -> float | None:
-    if row.unit.state not in DECIDED:
-        return None
-    return float(row.unit.state == "landed")
-
-
-def _undone(row: WorkRow) -> float | None:
-    if row.unit.state not in _ON_TRUNK:
-        return None
-    return float(row.unit.state != "landed")
-
-
-def _fixed(row: WorkRow) -> float | None:
-    if row.unit.defective is None:
-        return None
-    return float(row.unit.defective)
-
-
-def _cost_of_landed(row: WorkRow) -> float | None:
-    if row.unit.state != "landed":
-        return None
-    return row.cost
-
-
-def _corrections(row: WorkRow) -> float | None:
-    observations = [seen for seen in row.unit.observed if seen.method is not None]
-    if not observations:
-        return None
-    return float(sum(observed.corrections.corrections for observed in observations))
-
-
-MEASURES = (
-    Measure("landed", "landed", "share", _landed, settled=True),
-    Measure("taken_back", "reverted or taken back", "share", _undone, settled=True),
-    Measure("fixed", "reverted or fixed later", "share", _fixed),
-    Measure("cost_per_landed", "cost per landed unit", "dollars", _cost_of_landed, "more", "less"),
-    Measure("corrections", "corrections per unit", "number", _corrections, "more", "fewer"),
-)
-
-
-class Sample(NamedTuple):
-    """The values of one side.
-
-    Attributes:
-        clusters: the values by session.
-        unclear: how many further units may belong to it, if one knew what became of them.
-    """
-
-    clusters: list[Cluster]
-    unclear: int = 0
-
-    @property
-    def units(self) -> int:
-        """How many units have a value."""
-        return sum(cluster.units for cluster in self.clusters)
-
-    @property
-    def total(self) -> float:
-        """The sum of the values."""
-        return sum(cluster.total for cluster in self.clusters)
-
-    @property
-    def value(self) -> float | None:
-        """The mean of the values, or None without any."""
-        return mean_of(self.clusters)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {"value": self.value, "total": self.total, "units": self.units}
-
 
 class Figure(NamedTuple):
     """A measure of both sides.
@@ -179,10 +58,10 @@ class Figure(NamedTuple):
     measure: Measure
     first: Sample
     second: Sample
-    interval: Interval | None
-    more_units: int | None
-    certain: bool
-    verdict: str
+    interval: Interval | None = None
+    more_units: int | None = None
+    certain: bool = False
+    verdict: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -193,15 +72,15 @@ class Figure(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        interval = self.interval
+        low, high = self.interval or (None, None)
         return {
             "name": self.measure.key,
             "kind": self.measure.kind,
             "first": self.first.as_dict(),
             "second": self.second.as_dict(),
             "difference": self.difference,
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
+            "low": low,
+            "high": high,
             "certain": self.certain,
             "more_units": self.more_units,
             "verdict": self.verdict,
@@ -266,22 +145,6 @@ def settled(rows: Sequence[WorkRow], horizon_days: float, tip_time: int | None) 
     return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
 
 
-def sample_of(measure: Measure, rows: Sequence[WorkRow]) -> Sample:
-    """Return the values of some work by session, and how many unclear units have none."""
-    clusters: dict[object, Cluster] = {}
-    for row in rows:
-        value = measure.of(row)
-        if value is not None:
-            session = row.unit.session or row.unit.unit
-            total, units = clusters.get(session, Cluster(0.0, 0))
-            clusters[session] = Cluster(total + value, units + 1)
-
-    unclear = 0
-    if measure.key == "landed":
-        unclear = sum(row.unit.state == "unclear" for row in rows)
-    return Sample(list(clusters.values()), unclear)
-
-
 def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = False) -> Figure:
     """Compare one measure of two sides.
 
@@ -291,12 +154,10 @@ def figure_of(measure: Measure, first: Sample, second: Sample, changed: bool = F
         second: those of the second side.
         changed: whether the sides are periods in which different harnesses worked.
     """
-    figure = Figure(measure, first, second, None, None, False, "")
-    if not first.units or not second.units:
-        return figure._replace(verdict=f"too few: {first.units} and {second.units}")
-
+    figure = Figure(measure, first, second)
     few = _too_few(figure)
-    if few and measure.kind != "share":  # a few draws would look certain
+    is_empty = not first.units or not second.units
+    if is_empty or (few and measure.kind != "share"):  # a few draws would look certain
         return figure._replace(verdict=few)
 
     interval, sure = _intervals(measure, first, second)
@@ -386,25 +247,15 @@ def _unclear_could_change(figure: Figure, difference: float) -> bool:
     return _holds_zero(sure)
 
 
-_NAME = Column("")
-_VERDICT = Column("VERDICT, AT 99 %", prose=True)
-
-
-def against_page(against: Against) -> Iterator[Block]:
+def against_page(against: Against) -> Page:
     """Yield two sides of the work next to each other, with their differences."""
     sides = against.sides
     first_name, second_name = sides.names
     summaries = [work_summary(rows) for rows in sides.rows]
-    columns = (
-        _NAME,
-        Column(first_name, right=True),
-        Column(second_name, right=True),
-        Column("DIFFERENCE", right=True),
-        Column("95 %", right=True),
-        _VERDICT,
-    )
+    numbers = map(numeric, (first_name, second_name, "DIFFERENCE", "95 %"))
+    columns = columns_of("", *numbers, Column("VERDICT, AT 99 %", prose=True))
 
-    rows: list[Sequence[Any]] = []
+    rows: list[Cells] = []
     for name, key in (("units", "units"), ("  open", "open"), ("  unclear", "unclear")):
         rows.append((name, *(summary[key] for summary in summaries), "", "", ""))
     rows.append(("  too young to judge", *against.young, "", "", ""))
@@ -421,14 +272,14 @@ def against_page(against: Against) -> Iterator[Block]:
     yield Line(f"Days and months are those of {zone_text()}.", "dim")
 
 
-def _figure_row(figure: Figure) -> Sequence[Any]:
+def _figure_row(figure: Figure) -> Cells:
     measure = figure.measure
     difference = ""
     limits = ""
     if figure.difference is not None:
         difference = measure.change(figure.difference)
     if figure.interval:
-        limits = f"{measure.change(figure.interval.low)} to {measure.change(figure.interval.high)}"
+        limits = " to ".join(map(measure.change, figure.interval))
     return (
         measure.name,
         _sample_text(measure, figure.first),

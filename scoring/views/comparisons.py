@@ -1,13 +1,13 @@
 """Harnesses, models, repositories and months compared by what became of the work."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from scoring.statistics import wilson
 from scoring.text import counted, shortened
-from scoring.views.shares import DECIDED, CountedShare, fixed_share, landed_share
-from scoring.views.work_rows import WorkGroup, WorkRow, grouped, work_summary
+from scoring.views.measures import MEASURES, Measure, sample_of
+from scoring.views.work_rows import WorkGroup, WorkRow, grouped
 
 NO_DIFFERENCE = "no difference can be told"
 
@@ -18,41 +18,6 @@ _SAME_HARNESSES = 0.8
 """The part of the work that two periods have in common by harness, below which it changed."""
 
 _MOST_GROUPS = 15  # of one kind that are listed
-
-
-class Group(NamedTuple):
-    """The work of one month, harness, model or repository.
-
-    Attributes:
-        name: its name; "" where that is not known.
-        summary: its counts and costs, from :func:`work_summary`.
-        priced: how many of its rows have a known cost, talk included.
-    """
-
-    name: str
-    summary: Mapping[str, Any]
-    priced: int
-
-    @classmethod
-    def of(cls, name: str, rows: Sequence[WorkRow]) -> "Group":
-        """Return some work as a group."""
-        return cls.named(WorkGroup(name, list(rows), work_summary(rows)))
-
-    @classmethod
-    def named(cls, group: WorkGroup) -> "Group":
-        """Return the work of a harness, a model, a month or a repository."""
-        priced = [row for row in group.rows if row.cost is not None]
-        return cls(shortened(group.name), group.summary, len(priced))
-
-    @property
-    def landed(self) -> CountedShare:
-        """How much of the work landed, of that which is decided."""
-        return landed_share(self.summary)
-
-    @property
-    def fixed(self) -> CountedShare:
-        """How much was reverted or fixed later, of the work that is old enough to judge."""
-        return fixed_share(self.summary)
 
 
 class Comparison(NamedTuple):
@@ -66,7 +31,7 @@ class Comparison(NamedTuple):
     """
 
     kind: str
-    groups: list[Group]
+    groups: list[WorkGroup]
     more: int
     verdicts: list[str]
 
@@ -74,36 +39,7 @@ class Comparison(NamedTuple):
 _KINDS = ("Repository", "Harness", "Model")
 
 
-class _ComparedShare(NamedTuple):
-    """A share of the work by which groups are compared.
-
-    Attributes:
-        name: what people read for it.
-        includes: whether a piece of work is in the whole of the share.
-        of: the share of a group.
-        undecided: how many units of a group are left out as unclear.
-    """
-
-    name: str
-    includes: Callable[[WorkRow], bool]
-    of: Callable[[Group], CountedShare]
-    undecided: Callable[[Group], int]
-
-
-_SHARES = (
-    _ComparedShare(
-        name="Landed",
-        includes=lambda row: row.unit.state in DECIDED,
-        of=lambda group: group.landed,
-        undecided=lambda group: group.summary["unclear"],
-    ),
-    _ComparedShare(
-        name="Reverted or fixed later",
-        includes=lambda row: row.unit.defective is not None,
-        of=lambda group: group.fixed,
-        undecided=lambda _: 0,
-    ),
-)
+_SHARES = tuple(measure for measure in MEASURES if measure.key in ("landed", "fixed"))
 
 
 def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
@@ -117,7 +53,7 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
     for kind in _KINDS:
         groups = [
             group
-            for group in map(Group.named, grouped(work, kind.lower()))
+            for group in grouped(work, kind.lower())
             if group.summary["units"] or group.summary["cost"]
         ]
         groups.sort(key=lambda group: (not group.name, -group.summary["units"], group.name))
@@ -129,19 +65,19 @@ def comparisons(work: Sequence[WorkRow], least: int = 2) -> list[Comparison]:
         verdicts = []
         if len(named_groups) > 1:
             for share in _SHARES:
-                if any(share.of(group).whole for group in named_groups):
-                    verdicts.append(f"{share.name}: {_verdict(share, named_groups)}")
+                if any(sample_of(share, group.rows).units for group in named_groups):
+                    verdicts.append(f"{_capitalized(share)}: {_verdict(share, named_groups)}")
         more = len(groups[_MOST_GROUPS:])
         compared.append(Comparison(kind, groups[:_MOST_GROUPS], more, verdicts))
     return compared
 
 
-def months(work: Sequence[WorkRow]) -> list[Group]:
+def months(work: Sequence[WorkRow]) -> list[WorkGroup]:
     """Return the work by month, the oldest first and work without a time last.
 
     Empty where no work has a time.
     """
-    groups = list(map(Group.named, grouped(work, "month")))
+    groups = grouped(work, "month")
     if not any(group.name for group in groups):
         return []
     return sorted(groups, key=lambda group: (not group.name, group.name))
@@ -154,20 +90,18 @@ def trend(work: Sequence[WorkRow]) -> list[str]:
     """
     sentences = []
     for share in _SHARES:
-        rows = [row for row in work if row.values["ended"] and share.includes(row)]
+        rows = [row for row in work if row.values["ended"] and share.of(row) is not None]
         half = len(rows) // 2
         if not half:
             continue
 
-        older = Group.of("the older half", rows[:half])
-        newer = Group.of("the newer half", rows[half:])
+        older = WorkGroup.of("the older half", rows[:half])
+        newer = WorkGroup.of("the newer half", rows[half:])
         verdict = _verdict(share, [older, newer])
         if not verdict.startswith(NO_DIFFERENCE) and harness_changed(rows[:half], rows[half:]):
             verdict = f"{NO_DIFFERENCE} (the harness changed)."
-        sentences.append(
-            f"{share.name}: {share.of(older)} of {older.name}, "
-            f"{share.of(newer)} of {newer.name}: {verdict}"
-        )
+        counts = [f"{sample_of(share, half.rows).share} of {half.name}" for half in (older, newer)]
+        sentences.append(f"{_capitalized(share)}: {', '.join(counts)}: {verdict}")
     return sentences
 
 
@@ -201,30 +135,34 @@ class _ShareInterval(NamedTuple):
     name: str
 
 
-def _verdict(share: _ComparedShare, groups: Sequence[Group]) -> str:
+def _capitalized(share: Measure) -> str:
+    return share.name[0].upper() + share.name[1:]
+
+
+def _verdict(share: Measure, groups: Sequence[WorkGroup]) -> str:
     """Return which group has the larger share if two intervals do not touch, or why it is open."""
-    compared = [group for group in groups if share.of(group).whole >= LEAST_DECIDED]
+    samples = {group.name: sample_of(share, group.rows) for group in groups}
+    compared = {name: each for name, each in samples.items() if each.units >= LEAST_DECIDED}
     if len(compared) < 2:
-        largest = sorted(groups, key=lambda group: -share.of(group).whole)[:2]
-        sizes = [str(share.of(group).whole) for group in groups if group in largest]
+        largest = sorted(samples, key=lambda name: -samples[name].units)[:2]
+        sizes = [str(sample.units) for name, sample in samples.items() if name in largest]
         return f"{NO_DIFFERENCE} (too few: {' and '.join(sizes)})."
 
     decided = []
     at_worst = []
-    for group in compared:
-        part, whole = share.of(group)
-        unknown = share.undecided(group)
-        decided.append(_ShareInterval(*wilson(part, whole), group.name))
+    for name, sample in compared.items():
+        part, whole = sample.share
+        decided.append(_ShareInterval(*wilson(part, whole), name))
 
-        low, _ = wilson(part, whole + unknown)
-        _, high = wilson(part + unknown, whole + unknown)
-        at_worst.append(_ShareInterval(low, high, group.name))
+        low, _ = wilson(part, whole + sample.unclear)
+        _, high = wilson(part + sample.unclear, whole + sample.unclear)
+        at_worst.append(_ShareInterval(low, high, name))
 
     if _difference(decided) is None:
         return f"{NO_DIFFERENCE}."
     verdict = _difference(at_worst)
     if verdict is None:
-        unclear = counted(sum(map(share.undecided, compared)), "unclear unit")
+        unclear = counted(sum(sample.unclear for sample in compared.values()), "unclear unit")
         return f"{NO_DIFFERENCE} ({unclear} could change this)."
     return verdict
 
@@ -234,5 +172,5 @@ def _difference(intervals: Sequence[_ShareInterval]) -> str | None:
     most = max(intervals)
     least = min(intervals, key=lambda interval: interval.high)
     if most.low > least.high:
-        return f"{most.name} more often than {least.name}."
+        return f"{shortened(most.name)} more often than {shortened(least.name)}."
     return None

@@ -5,9 +5,9 @@ It rests on the units of ``work``: ``docs/TABLES.md``, "Tokens and cost".
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, tzinfo
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from scoring.evidence.transcripts.facts import QUARTER
 from scoring.log.selection import Period
@@ -17,7 +17,7 @@ from scoring.outcomes.unit import Unit
 from scoring.text import counted, short, shortened
 from scoring.views.shares import percent
 from scoring.views.spending_text import cost_text, models_text
-from scoring.views.table import AnyCell, Block, Column, Line, Table
+from scoring.views.table import AnyCell, Cells, Line, Page, Table, columns_of, numeric
 from scoring.views.work_pages import STATE_WORDS
 from scoring.views.work_rows import WorkRow, day_of
 
@@ -31,6 +31,7 @@ _FATE_OF_STATE = {
     "talk": "talk",
 }
 ALL_DAYS = "all days"
+_Item = TypeVar("_Item")
 _MOST_DEAREST = 10
 _MOST_GROUPS = 60
 
@@ -133,43 +134,39 @@ def cost_sums(paid: Iterable[Expense], grouping: str) -> list[dict[str, Any]]:
 
     Times come in their order, all else by its cost, the dearest first.
     """
-    name_of = GROUPINGS[grouping]
-    groups: dict[str, list[Expense]] = {}
-    for expense in paid:
-        groups.setdefault(name_of(expense), []).append(expense)
-
-    sums = [cost_sum(name, group) for name, group in sorted(groups.items())]
+    groups = sorted(_grouped(paid, GROUPINGS[grouping]).items())
+    sums = [cost_sum(name, group) for name, group in groups]
     if grouping not in ("day", "week", "month"):
         sums.sort(key=lambda group: -(group["cost"] or 0.0))
     return sums
 
 
+def _grouped(items: Iterable[_Item], name_of: Callable[[_Item], str]) -> dict[str, list[_Item]]:
+    groups: dict[str, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(name_of(item), []).append(item)
+    return groups
+
+
 def dearest(paid: Iterable[Expense]) -> list[dict[str, Any]]:
     """Return the units that cost most, for JSON: what they are, and where to look."""
-    by_unit: dict[str, list[Expense]] = {}
-    for expense in paid:
-        by_unit.setdefault(expense.row.unit.unit, []).append(expense)
-
     units = []
-    for group in by_unit.values():
+    for group in _grouped(paid, lambda expense: expense.row.unit.unit).values():
         cost = sum_of_known(expense.charge.cost for expense in group)
         if not cost:
             continue
-        unit = group[0].row.unit
+        row = group[0].row
+        unit = row.unit
         where = unit.commit or unit.first_line or f"session {group[0].session}"
-        described = {
-            key: group[0].row.values[key] for key in ("unit", "iteration", "ended", "state")
-        }
-        fate = fate_of(unit)
-        units.append(
-            {**described, "fate": fate, "cost": cost, "subject": unit.subject, "where": where}
-        )
+        described = {key: row.values[key] for key in ("unit", "iteration", "ended", "state")}
+        of_cost = {"fate": fate_of(unit), "cost": cost, "subject": unit.subject, "where": where}
+        units.append(described | of_cost)
 
     units.sort(key=lambda unit: (-unit["cost"], unit["unit"]))
     return units[:_MOST_DEAREST]
 
 
-def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> Iterator[Block]:
+def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> Page:
     """Yield costs as people read them: the sum, the sums by ``by``, and the dearest units.
 
     Args:
@@ -198,8 +195,7 @@ def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> I
     groups = value["groups"]
     yield Line()
     heads = [fate.replace("_", " ").upper() for fate in FATES]
-    columns = [Column(value["by"].upper()), Column("COST", right=True)]
-    columns += [Column(head, right=True) for head in heads]
+    columns = columns_of(value["by"].upper(), *map(numeric, ["COST", *heads]))
     shown = groups[-_MOST_GROUPS:] if value["by"] in ("day", "week") else groups[:_MOST_GROUPS]
     yield Table(columns, [_sum_row(group) for group in (*shown, total)])
     if len(shown) < len(groups):
@@ -207,14 +203,23 @@ def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> I
 
     yield Line()
     yield Line("The dearest", "bold")
-    dear_columns = (
-        Column("COST", right=True),
-        Column("ENDED"),
-        Column("STATE"),
-        Column("SUBJECT"),
-        Column("WHERE"),
-    )
+    dear_columns = columns_of(numeric("COST"), "ENDED", "STATE", "SUBJECT", "WHERE")
     yield Table(dear_columns, [_dearest_row(unit, zone) for unit in value["dearest"]])
+
+
+class _Paid(NamedTuple):
+    """What a session paid for some responses at one price."""
+
+    use: UsedBySession
+    charge: Charge
+
+
+_MACHINE_GROUPINGS: dict[str, Callable[[_Paid], str]] = {
+    "repository": lambda paid: paid.use.repository,
+    "harness": lambda paid: paid.use.session[0],
+    "model": lambda paid: paid.charge.model,
+    "all": lambda _: "all",
+}
 
 
 def everything(
@@ -227,47 +232,35 @@ def everything(
         period: as for :func:`expenses`.
         zone: as for :func:`expenses`.
     """
-    groups: dict[str, dict[str, list[_Paid]]] = {}
+    paid = []
     for use in used:
         for charge in use.spending.charges:
-            if period is not None and _day_of(charge, zone) not in period:
-                continue
-            names = {
-                "repository": use.repository,
-                "harness": use.session[0],
-                "model": charge.model,
-                "all": "all",
-            }
-            for kind, name in names.items():
-                groups.setdefault(kind, {}).setdefault(name, []).append(_Paid(use, charge))
+            if period is None or _day_of(charge, zone) in period:
+                paid.append(_Paid(use, charge))
+    if not paid:
+        return {}
 
     sums_by_kind = {}
-    for kind, by_name in groups.items():
-        sums = [_machine_sum(name, paid) for name, paid in by_name.items()]
+    for kind, name_of in _MACHINE_GROUPINGS.items():
+        sums = [_machine_sum(name, group) for name, group in _grouped(paid, name_of).items()]
         sums.sort(key=lambda group: (-(group["cost"] or 0.0), group["name"]))
         sums_by_kind[kind] = sums
     return sums_by_kind
 
 
-class _Paid(NamedTuple):
-    """What a session paid for some responses at one price."""
-
-    use: UsedBySession
-    charge: Charge
-
-
 def _machine_sum(name: str, paid: Sequence[_Paid]) -> dict[str, Any]:
-    unpriced = [part.charge for part in paid if part.charge.cost is None]
+    charges = [part.charge for part in paid]
+    unpriced = [charge.spent.responses for charge in charges if charge.cost is None]
     return {
         "name": name or "unknown",
-        "cost": sum_of_known(part.charge.cost for part in paid),
+        "cost": sum_of_known(charge.cost for charge in charges),
         "sessions": len({part.use.session for part in paid}),
-        "responses": sum(part.charge.spent.responses for part in paid),
-        "unpriced_responses": sum(charge.spent.responses for charge in unpriced),
+        "responses": sum(charge.spent.responses for charge in charges),
+        "unpriced_responses": sum(unpriced),
     }
 
 
-def everything_page(value: dict[str, Any], days: str) -> Iterator[Block]:
+def everything_page(value: dict[str, Any], days: str) -> Page:
     """Yield what all sessions of the machine cost.
 
     Args:
@@ -284,18 +277,12 @@ def everything_page(value: dict[str, Any], days: str) -> Iterator[Block]:
     yield Line(f"Days are those of {value['timezone']}.", "dim")
     for kind in ("repository", "harness", "model"):
         yield Line()
-        columns = (
-            Column(kind.upper()),
-            Column("COST", right=True),
-            Column("SESSIONS", right=True),
-            Column("RESPONSES", right=True),
-            Column("WITHOUT A PRICE", right=True),
-        )
-        rows = []
+        heads = ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
+        rows: list[Cells] = []
         for group in value["everything"][kind]:
-            counts = (group["sessions"], group["responses"], group["unpriced_responses"])
-            rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
-        yield Table(columns, rows)
+            name, cost, *counts = group.values()
+            rows.append((shortened(name), cost_text(cost), *counts))
+        yield Table(columns_of(kind.upper(), *map(numeric, heads)), rows)
         if sum(group["sessions"] for group in value["everything"][kind]) > total["sessions"]:
             yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")
 

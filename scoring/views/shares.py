@@ -1,7 +1,6 @@
 """Shares of units of work, for every page (``docs/VALIDITY.md``, "All of the work")."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scoring.outcomes.unit import State
 from scoring.statistics import wilson
@@ -42,26 +41,6 @@ class CountedShare(NamedTuple):
         if not self.whole:
             return "-"
         return f"{self.part} of {self.whole} ({self.range})"
-
-
-def landed_share(summary: Mapping[str, Any]) -> CountedShare:
-    """Return how much of the work landed and stayed, of that which is decided.
-
-    Work that is open or unclear is in neither number.
-
-    Args:
-        summary: the numbers of units by state, as in :func:`work_summary`.
-    """
-    return CountedShare(summary["landed"], sum(summary[state] for state in DECIDED))
-
-
-def fixed_share(summary: Mapping[str, Any]) -> CountedShare:
-    """Return how much was reverted or fixed later, of the work that is old enough to judge.
-
-    Args:
-        summary: the numbers of units that are ``judged`` and ``defective``.
-    """
-    return CountedShare(summary["defective"], summary["judged"])
 
 
 def percent(share: float) -> str:

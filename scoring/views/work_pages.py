@@ -7,8 +7,8 @@ from typing import Any
 
 from scoring.evidence.git.facts import Trunk
 from scoring.outcomes.outcome import DAY
-from scoring.text import counted
-from scoring.views.comparisons import Group, comparisons, months, trend
+from scoring.text import counted, shortened
+from scoring.views.comparisons import comparisons, months, trend
 from scoring.views.landing_text import named_commit, unit_text
 from scoring.views.look_at import look_at_page
 from scoring.views.outcome_pages import outcome_text
@@ -24,6 +24,7 @@ from scoring.views.table import Cell, Cells, Line, Page, Table, columns_of, nume
 from scoring.views.work_rows import (
     CAME_TO_NOTHING,
     STATES,
+    WorkGroup,
     WorkRow,
     in_state,
     total_cost,
@@ -143,7 +144,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
         yield from lines_of_notes
         return
 
-    work = Group.of("", rows)
+    work = WorkGroup.of("", rows)
     yield Line(_states_sentence(work), "bold")
     yield Line(_fixed_sentence(work, horizon_days))
     yield from map(Line, _cost_lines(work, rows))
@@ -159,7 +160,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
     yield from _comparison_blocks(rows)
 
 
-def _states_sentence(work: Group) -> str:
+def _states_sentence(work: WorkGroup) -> str:
     summary = work.summary
     states = [
         f"{summary['landed']} landed",
@@ -173,7 +174,7 @@ def _states_sentence(work: Group) -> str:
     return f"Of {counted(summary['units'], 'unit')} of work {', '.join(states)}."
 
 
-def _fixed_sentence(work: Group, horizon_days: float) -> str:
+def _fixed_sentence(work: WorkGroup, horizon_days: float) -> str:
     days = f"{horizon_days:g} {'day' if horizon_days == 1 else 'days'}"
     fixed = work.fixed
     if not fixed.whole:
@@ -183,7 +184,7 @@ def _fixed_sentence(work: Group, horizon_days: float) -> str:
     return f"Of those on the trunk for {days} {fixed} {verb} reverted or fixed later."
 
 
-def _cost_lines(work: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _cost_lines(work: WorkGroup, rows: Sequence[WorkRow]) -> Iterator[str]:
     """Yield what the work cost, and then what that part cost that did not land."""
     cost = work.summary["cost"]
     if cost is None:
@@ -213,7 +214,7 @@ def _cost_lines(work: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
         yield f"{text[0].upper()}{text[1:]}."
 
 
-def _costs_without_landing(work: Group, rows: Sequence[WorkRow]) -> Iterator[str]:
+def _costs_without_landing(work: WorkGroup, rows: Sequence[WorkRow]) -> Iterator[str]:
     to_nothing = work.summary["came_to_nothing"]
     if to_nothing["units"]:
         yield _cost_of_nothing(to_nothing)
@@ -274,9 +275,9 @@ def _comparison_blocks(rows: Sequence[WorkRow]) -> Page:
         yield from map(Line, sentences)
 
 
-def _by_row(kind: str, group: Group) -> Cells:
+def _by_row(kind: str, group: WorkGroup) -> Cells:
     return (
-        f"{kind.lower()} {group.name or 'unknown'}",
+        f"{kind.lower()} {shortened(group.name) or 'unknown'}",
         group.summary["units"],
         _share_cell(group.landed),
         group.summary["open"],

@@ -21,7 +21,7 @@ from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
-from scoring.views.shares import fixed_share, landed_share
+from scoring.views.shares import DECIDED, CountedShare
 
 STATES: tuple[State, ...] = (
     "landed",
@@ -315,7 +315,7 @@ def total_cost(rows: Sequence[WorkRow]) -> float | None:
 
 
 class WorkGroup(NamedTuple):
-    """The work of one harness, model, month or repository.
+    """Some work, such as that of one harness, model, month or repository.
 
     Attributes:
         name: its name; "" where that is not known.
@@ -325,8 +325,28 @@ class WorkGroup(NamedTuple):
     """
 
     name: str
-    rows: list[WorkRow]
+    rows: Sequence[WorkRow]
     summary: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, rows: Sequence[WorkRow]) -> "WorkGroup":
+        """Return some work as a group."""
+        return cls(name, rows, work_summary(rows))
+
+    @property
+    def priced(self) -> int:
+        """How many of its units have a known cost, talk included."""
+        return sum(row.cost is not None for row in self.rows)
+
+    @property
+    def landed(self) -> CountedShare:
+        """How much of the work landed and stayed, of that which is decided."""
+        return CountedShare(self.summary["landed"], sum(self.summary[state] for state in DECIDED))
+
+    @property
+    def fixed(self) -> CountedShare:
+        """How much was reverted or fixed later, of the work that is old enough to judge."""
+        return CountedShare(self.summary["defective"], self.summary["judged"])
 
 
 def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
@@ -340,13 +360,12 @@ def grouped(rows: Iterable[WorkRow], grouping: str) -> list[WorkGroup]:
                 groups.setdefault(model, [])
                 costs[model] = costs.get(model, 0.0) + cost
 
-    found = []
+    work = []
     for name, group in sorted(groups.items(), key=lambda item: item[0] or "unknown"):
-        summary = work_summary(group)
+        work.append(WorkGroup.of(name, group))
         if grouping == "model":
-            summary["cost"] = costs.get(name)
-        found.append(WorkGroup(name, group, summary))
-    return found
+            work[-1].summary["cost"] = costs.get(name)
+    return work
 
 
 def _name_in(grouping: str, row: WorkRow) -> str:
@@ -371,15 +390,15 @@ def work_by(rows: Sequence[WorkRow]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _group_payloads(rows: Sequence[WorkRow], grouping: str) -> Iterator[dict[str, Any]]:
-    for name, _, summary in grouped(rows, grouping):
+    for group in grouped(rows, grouping):
+        summary = group.summary
         keys = ("units", *STATES, "judged", "defective")
-        landed = landed_share(summary)
         yield {
-            "name": name or "unknown",
+            "name": group.name or "unknown",
             **{key: summary[key] for key in keys},
-            "decided": landed.whole,
-            "landed_share": landed.as_dict(),
-            "defective_share": fixed_share(summary).as_dict(),
+            "decided": group.landed.whole,
+            "landed_share": group.landed.as_dict(),
+            "defective_share": group.fixed.as_dict(),
             "cost": summary["cost"],
             "landed_priced": summary["landed_priced"],
             "cost_per_landed": summary["cost_per_landed"],

@@ -11,7 +11,7 @@ from scoring.frozen import PlainData
 from scoring.outcomes.spending import together
 from scoring.outcomes.validity import Validity
 from scoring.text import SHORT_LENGTH, counted, shortened, some_spans, visible
-from scoring.views.comparisons import Group, comparisons, months, trend
+from scoring.views.comparisons import comparisons, months, trend
 from scoring.views.cost import FATES
 from scoring.views.report import answers
 from scoring.views.report.commit_links import commit_page
@@ -28,7 +28,7 @@ from scoring.views.spending_text import (
 from scoring.views.table import band_text, number
 from scoring.views.validity_pages import validity_parts, validity_row, validity_sentences
 from scoring.views.work_pages import STATE_WORDS, by_state
-from scoring.views.work_rows import WorkRow, spending_of_unit
+from scoring.views.work_rows import WorkGroup, WorkRow, spending_of_unit
 
 _SIZE_LIMIT = 256 << 20  # bytes of an earlier page; that of 100,000 iterations has about 80 MB
 _AT_ONCE = 1000  # parts of a page that are joined before they are written
@@ -82,7 +82,7 @@ def _contents(digest: Digest) -> PlainData:
         "claims_shown": _MOST_CLAIMS,
         "sha": SHORT_LENGTH,
         "states": STATE_WORDS,
-        "every": Group.of("", work),
+        "every": WorkGroup.of("", work),
         "pieces": pieces,
         "looked_at": answers.looked_at(pieces),
         "months": months(work),
