@@ -232,19 +232,12 @@ _COLUMNS = (
 )
 
 
-_NOTHING_WITHOUT_ENTRIES = (
-    "Nothing that is known of this work needs a look. What its tests said, and what people "
-    "corrected, is known where entries name it: da-score derive writes them."
-)
-
-
 def look_at_page(rows: Sequence[WorkRow]) -> Iterator[Block]:
     """Yield the units that most deserve a look, and how many there are of each kind of trouble."""
     worst = look_at(rows)
     others = list(_kinds(rows, Counter(unit["reason"] for unit in worst)))
     if not worst and not others:
-        names_none = all(row.values["iteration"] is None for row in rows)
-        yield Line(_NOTHING_WITHOUT_ENTRIES if rows and names_none else "Nothing needs a look.")
+        yield Line("Nothing needs a look.")
         return
 
     if worst:
@@ -262,6 +255,12 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
         shown: how many of each kind the table has; a kind that it has whole is left out.
     """
     units = [row.unit for row in rows]
+    failed = failing_tests(rows)
+    if any(row.unit.iteration is None for row in failed):
+        source_of_failed = ""  # what no entry names is in no row of iterations
+    else:
+        source_of_failed = "iterations where tests_passed_last = 0"
+
     kinds: tuple[tuple[ReasonKind, str, str, int], ...] = (
         (
             "taken_back",
@@ -273,8 +272,8 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
         (
             "tests_failed",
             "with failing tests at the end",
-            "iterations where tests_passed_last = 0",
-            len(failing_tests(rows)),
+            source_of_failed,
+            len(failed),
         ),
         (
             "defective",
@@ -286,7 +285,8 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
     )
     for kind, what, source, count in kinds:
         if count > shown.get(kind, 0):
-            yield f'{counted(count, "unit")} {what}: da-score query "from {source}"'
+            command = f': da-score query "from {source}"' if source else ""
+            yield f"{counted(count, 'unit')} {what}{command}"
 
 
 def _in_state(units: Iterable[Unit], state: State) -> int:

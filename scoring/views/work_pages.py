@@ -10,7 +10,7 @@ from scoring.outcomes.outcome import DAY
 from scoring.text import counted, shortened
 from scoring.views.comparisons import comparisons, months, trend
 from scoring.views.landing_text import named_commit, unit_text
-from scoring.views.look_at import look_at_page
+from scoring.views.look_at import look_at, look_at_page
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.shares import CountedShare
 from scoring.views.spending_text import (
@@ -112,6 +112,9 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     if unit.outcome and unit.outcome.status != "not_landed":
         yield Line(outcome_text(unit.outcome, horizon_days))
 
+    for reason in look_at([row]):
+        yield Line(f"Look at {reason['where']}: {reason['text']}.")
+
     if unit.session is None:
         yield Line("No session of it is here.")
         return
@@ -124,7 +127,7 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     if unit.lines_written is not None:
         used.append(f"{counted(unit.lines_written, 'line')} written")
     yield Line(f"It took {', '.join(used)}.")
-    yield Line("With an entry, as da-score derive writes it, tests and corrections are known too.")
+    yield Line("It has no score, which needs an entry in the log.")
 
 
 def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[str] = ()) -> Page:

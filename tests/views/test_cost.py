@@ -157,17 +157,27 @@ def test_without_a_log_the_sessions_count(history: History, cost: Any, da_score:
     assert value["total"]["cost"] == pytest.approx(cost("--json").json["total"]["cost"])
 
 
-def test_without_a_log_nothing_known_needs_a_look(da_score: Any, tmp_path: Path) -> None:
+def test_without_a_log_explain_says_what_to_look_at(da_score: Any, tmp_path: Path) -> None:
     made = History(tmp_path)
     writes(made.session("s1"), DAY, 700, "src/by_hand.py")
     made.commit(DAY + 500, "Commit by hand", files={"src/by_hand.py": TEXT})
+    failing = made.session("s2")
+    writes(failing, 2 * DAY, 800, "src/failing.py")
+    mark = made.commit(2 * DAY + 50, "Add failing", files={"src/failing.py": TEXT})
+    failing.run(2 * DAY + 20, 805, "pytest -q", "1 failed, 3 passed in 0.1s", failed=True)
+    failing.commits(2 * DAY + 50, 810, mark, "Add failing")
     made.write()
     places = "--repo-dir", str(made.repo), "--transcript-dir", str(made.home), "--no-cache"
-    looked_at = da_score("work", *places).out.splitlines()[-1]
-    assert looked_at.startswith("Nothing that is known of this work needs a look.")
-    unit = da_score("explain", "last", *places).out.splitlines()
-    assert "The session wrote it, and shows no commit of it: a person may have made that." in unit
-    assert unit[-1].startswith("With an entry, as da-score derive writes it, tests and")
+
+    by_hand = da_score("explain", "HEAD~1", *places).out.splitlines()
+    assert by_hand[1].endswith("Commit by hand")
+    assert (
+        "The session wrote it, and shows no commit of it: a person may have made that." in by_hand
+    )
+    assert by_hand[-1] == "It has no score, which needs an entry in the log."
+
+    failed = da_score("explain", "HEAD", *places).out
+    assert re.search(r"^Look at .*jsonl:\d+: landed, and the last test run .* failed", failed, re.M)
 
 
 def test_without_any_work_sessions_that_are_not_read_are_named(
