@@ -1,11 +1,11 @@
 """What became of the work, for people: ``run``, ``work`` and ``report`` begin with this."""
 
-import datetime
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from scoring.evidence.git.facts import Trunk
+from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.outcome import DAY
 from scoring.text import counted, shortened
 from scoring.views.comparisons import comparisons, months, trend
@@ -26,6 +26,7 @@ from scoring.views.work_rows import (
     STATES,
     WorkGroup,
     WorkRow,
+    day_of,
     in_state,
     total_cost,
     zone_text,
@@ -63,7 +64,7 @@ def notes_on_history(
     if trunk.doubt:
         yield f"The trunk is {trunk.name}: {trunk.doubt}."
     if tip_time is not None and time.time() - tip_time > horizon_days * DAY:
-        day = datetime.datetime.fromtimestamp(tip_time, tz=datetime.UTC).date()
+        day = day_of(tip_time * NS)
         yield f"What became of it is as of {day}, the newest commit of {trunk.name}."
     if trunk.shallow:
         yield (
