@@ -23,7 +23,6 @@ from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import GitFacts, Landing
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
-from scoring.evidence.transcripts.events import key_of
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
 from scoring.evidence.transcripts.streams import Session, commits_shown
@@ -93,15 +92,20 @@ def ask_transcripts(
 
         return Neighbourhood(work_trees, sources.worktrees, git.remotes, is_its_commit)
 
-    def questions_for(sessions: Collection[Session]) -> Sequence[Question]:
+    def questions_for(
+        sessions: Collection[Session],
+    ) -> tuple[Sequence[Question], Mapping[str, str]]:
         """Return what is asked about iterations, and about commits that no entry names."""
         unnamed: Mapping[str, str] = {}
+        became: Mapping[str, str] = resolved
         if not sources.trusted:
             unnamed = commits_of_unnamed(scan.checkpoints.values(), sessions, git)
             start = windows[max(windows)].end if windows else None
-            unlogged.extend(
-                unlogged_commits(sessions, scan, git, records, resolved, unnamed, start)
+            commits_of_sessions = unlogged_commits(
+                sessions, scan, git, records, resolved, unnamed, start
             )
+            unlogged.extend(commits_of_sessions.unlogged)
+            became = commits_of_sessions.became
 
         of_log = commits.with_checkpoints(unnamed)
         questions = [_question(record, of_log, scan, windows, sources, only) for record in records]
@@ -111,16 +115,9 @@ def ask_transcripts(
         for item in unlogged:
             window = {item.record.iteration: item.window} if item.window else {}
             questions.append(_question(item.record, further, scan, window, sources, ()))
-        return questions
+        return questions, became
 
-    def landed_as(names: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """Return what commits became, by the names that sessions saw."""
-        ours = {name: resolved[name] for name in names if name in resolved}
-        return git.landed_as(ours, rewritten=not sources.trusted)
-
-    answers = scan.observe(
-        questions_for, neighbourhood, landed_as, git.lines_added, entries=len(records)
-    )
+    answers = scan.observe(questions_for, neighbourhood, git.lines_added, entries=len(records))
     for work_trees in opened:
         folders(work_trees.asked)
 
@@ -251,7 +248,6 @@ def _asked(
         iteration=iteration,
         commits=_commit_names(record, commits.landings[iteration]),
         landed=tuple(names),
-        subjects=() if trusted else _subject_keys(record, own_commits),
         authored=authored,
         committed=window.end if window else None,
         files=files,
@@ -273,12 +269,6 @@ def _checkpoints(own_commits: Sequence[WrittenCommit]) -> tuple[str, ...]:
         if commit.checkpoints:
             return commit.checkpoints
     return ()
-
-
-def _subject_keys(record: IterationRecord, own_commits: Sequence[WrittenCommit]) -> tuple[int, ...]:
-    subjects = {trim(commit.subject) for commit in own_commits}
-    subjects.add(trim(record.impl.summary))
-    return tuple(sorted(key_of(subject) for subject in subjects if subject))
 
 
 def _commit_names(record: IterationRecord, landing: Landing) -> tuple[str, ...]:

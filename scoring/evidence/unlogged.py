@@ -11,10 +11,9 @@ from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, clamp_ns
-from scoring.evidence.transcripts.streams import Session
+from scoring.evidence.transcripts.streams import Session, commits_shown
 from scoring.log.model import AgentInfo, ImplBlock, IterationRecord
 from scoring.text import trim
 
@@ -35,6 +34,18 @@ class Unlogged(NamedTuple):
     observed: Observed | None = None
 
 
+class CommitsWithoutEntry(NamedTuple):
+    """The commits of agents that no entry names.
+
+    Attributes:
+        unlogged: these commits, the oldest first.
+        became: the name of each commit that sessions show, or of what it became, by its digits.
+    """
+
+    unlogged: Sequence[Unlogged]
+    became: Mapping[str, str]
+
+
 def unlogged_commits(
     sessions: Collection[Session],
     scan: AttributedScan,
@@ -43,8 +54,8 @@ def unlogged_commits(
     shas_shown: Mapping[str, str],
     unnamed: Mapping[str, str],
     start: int | None,
-) -> list[Unlogged]:
-    """Return the commits of agents that no entry names, the oldest first.
+) -> CommitsWithoutEntry:
+    """Return the commits of agents that no entry names, and what the commits of sessions became.
 
     Args:
         sessions: all sessions.
@@ -62,8 +73,8 @@ def unlogged_commits(
     names = [name for name in reversed(agents.makers) if name not in named]
     names.sort(key=lambda name: agents.commits[name].time or 0)
     landings = history.landings(name for name in names if name not in agents.known_from)
-    in_log = [commit for sha, commit in agents.commits.items() if sha in named]
-    names = [name for name in names if not _may_be_rewritten(name, agents, landings, in_log)]
+    twins = _twins_in_log(names, agents, landings, named)
+    names = [name for name in names if name not in twins]
 
     highest = max((record.iteration for record in records), default=0)
     unlogged = []
@@ -80,25 +91,41 @@ def unlogged_commits(
             window = IterationWindow(iteration, start, clamp_ns(committed * NS))
             start = window.end
         unlogged.append(Unlogged(record, replace(landing, field=record.commit), window))
-    return unlogged
+
+    became = {}
+    for digits in commits_shown(sessions):
+        name = shas_shown.get(digits, digits)
+        name = twins.get(name) or agents.same.get(name) or agents.same.get(digits) or name
+        if name in agents.commits or digits in shas_shown:
+            became[digits] = name
+    return CommitsWithoutEntry(unlogged, became)
 
 
-def _may_be_rewritten(
-    name: str,
+def _twins_in_log(
+    names: Iterable[str],
     agents: AgentCommits,
     landings: Mapping[str, Landing],
-    in_log: Iterable[WrittenCommit],
-) -> bool:
-    """Return whether a commit that did not land has the subject of one of the log of that day."""
-    if name not in landings or landings[name].landed:
-        return False
+    named: Collection[str],
+) -> dict[str, str]:
+    """Return the commits that did not land and share subject and day with a commit of the log.
 
-    commit = agents.commits[name]
-    for other in in_log:
-        distance = abs((commit.time or 0) - (other.time or 0)) * NS
-        if other.subject == commit.subject and distance <= DAY:
-            return True
-    return False
+    Returns:
+        The commit of the log by the name of the other one, or "" where several sessions made such.
+    """
+    in_log = [commit for sha, commit in agents.commits.items() if sha in named]
+    twins: dict[str, str] = {}
+    sessions: dict[str, set[str]] = {}
+    for name in names:
+        if name not in landings or landings[name].landed:
+            continue
+        commit = agents.commits[name]
+        for other in in_log:
+            distance = abs((commit.time or 0) - (other.time or 0)) * NS
+            if other.subject == commit.subject and distance <= DAY:
+                twins[name] = other.sha
+                sessions.setdefault(other.sha, set()).update(agents.makers[name].session_ids)
+
+    return {name: sha if len(sessions[sha]) == 1 else "" for name, sha in twins.items()}
 
 
 def _record_of(iteration: int, name: str, agents: AgentCommits) -> IterationRecord:

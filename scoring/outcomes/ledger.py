@@ -323,6 +323,19 @@ def _add_transcripts(units: Units, scan: AttributedScan, work: AllWork, commits:
     for rest in small_rests(units.values(), work):
         _turn_into_talk(units, rest)
     measure(units.values(), work, times)
+    for unit in units.values():
+        unit.missing_sessions = _missing_sessions(unit, scan.checkpoints)
+
+
+def _missing_sessions(unit: Unit, checkpoints: Mapping[str, Checkpoint]) -> int:
+    """Return how many sessions of a unit with lines have no transcript in its checkpoints."""
+    here = {session_id for _, session_id in unit.lines}
+    missing = set()
+    for name in unit.checkpoints if here else ():
+        for session in checkpoints[name].sessions:
+            if session.session_id and (session.missing or not session.blobs):
+                missing.add(session.session_id)
+    return len(missing - here)
 
 
 def _give_lines(units: Units, work: AllWork, commits: _Commits) -> "array[int]":

@@ -71,6 +71,7 @@ class Unit:
         defective: whether it was undone or fixed later; None where that is not known.
         outcome: the worst outcome of its iterations.
         missing_subagents: sub-agents that it started and that left no transcript here.
+        missing_sessions: sessions that its checkpoints list and that left no transcript here.
         first_line: the first line of lost work as ``transcript:line``; "" otherwise.
         checkpoint_branch: what git calls the branch with its checkpoints here.
     """
@@ -102,6 +103,7 @@ class Unit:
     defective: bool | None = None
     outcome: Outcome | None = None
     missing_subagents: int = 0
+    missing_sessions: int = 0
     first_line: str = ""
     checkpoint_branch: str = BRANCH
 

@@ -127,7 +127,8 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     used = [cost_text(row.cost), duration_text((unit.minutes or 0) * 60)]
     if unit.lines_written is not None:
         used.append(f"{counted(unit.lines_written, 'line')} written")
-    yield Line(f"It took {', '.join(used)}.")
+    least = "at least " if unit.missing_sessions else ""
+    yield Line(f"It took {least}{', '.join(used)}.")
     yield Line("It has no score, which needs an entry in the log.")
 
 
@@ -152,6 +153,12 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
     yield Line(_states_sentence(work), "bold")
     yield Line(_fixed_sentence(work, horizon_days))
     yield from map(Line, _cost_lines(work, rows))
+    missing = work.summary["missing_sessions"]
+    if missing:
+        sessions = counted(missing, "session")
+        yield Line(
+            f"Costs are at least these: {sessions} of the work left no transcript here.", "dim"
+        )
     missing = work.summary["missing_subagents"]
     if missing:
         agents = counted(missing, "sub-agent")

@@ -297,6 +297,7 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
             "without_cost": sum(row.cost is None for row in to_nothing),
             "cost": total_cost(to_nothing),
         },
+        "missing_sessions": sum(row.unit.missing_sessions for row in rows),
         "missing_subagents": sum(row.unit.missing_subagents for row in rows),
     }
 

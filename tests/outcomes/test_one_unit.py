@@ -235,6 +235,31 @@ def test_a_session_that_landed_work_lists_is_not_talk(
     assert (known > 0) is not commits_too
 
 
+@pytest.mark.parametrize("is_here", [True, False])
+def test_where_the_transcript_of_one_session_is_missing_the_cost_is_at_least_that_of_the_others(
+    history: History, da_score: DaScore, is_here: bool
+) -> None:
+    maker = history.session("maker", stored=False)
+    helper = history.session("helper", stored=False)
+    for session, path, output in ((maker, "src/a.py", 1), (helper, "src/b.py", 2)):
+        writes(session, 100, output, path)
+    abouts: list[Any] = []
+    for session in (maker, helper):
+        about = {"session": session.id, "created_at": stamp(150)}
+        lines = session.lines if is_here or session is maker else None
+        abouts.append((about, lines))
+    checkpoint = history.checkpoint(1, *abouts)
+    history.commit(150, "Add it", checkpoint, files={"src/a.py": TEXT, "src/b.py": TEXT})
+    history.commit(30 * DAY, "Later")
+
+    (unit,) = units(history, da_score)
+    assert unit["tokens"]["output"] == (1 + 2 if is_here else 1)
+    page = da_score("work", *places(history)).out
+    assert ("Costs are at least these: 1 session of the work" in page) is not is_here
+    (sha,) = {unit["commit"]}
+    assert ("It took at least" in da_score("explain", sha, *places(history)).out) is not is_here
+
+
 class TestKnownFiles:
     def test_what_was_refused_is_written_when_it_is_written_again(self) -> None:
         files = KnownFiles()

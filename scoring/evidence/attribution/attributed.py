@@ -21,7 +21,6 @@ from scoring.evidence.attribution.checkpoint_transcripts import (
     checkpoint_transcripts,
     files_of,
 )
-from scoring.evidence.attribution.makers import LandedAs
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
@@ -99,8 +98,10 @@ NeighbourhoodOf: TypeAlias = Callable[[WorkTrees, Collection[streams.Session]], 
 """Returns what is the repository's, by its work trees and all sessions."""
 
 
-QuestionsFor: TypeAlias = Callable[[Collection[streams.Session]], Sequence[Question]]
-"""Returns what is asked about each iteration, by all sessions."""
+QuestionsFor: TypeAlias = Callable[
+    [Collection[streams.Session]], tuple[Sequence[Question], Mapping[str, str]]
+]
+"""Returns what is asked about each iteration, and what the commits of all sessions became."""
 
 
 def attributed_scan(
@@ -139,7 +140,6 @@ class AttributedScan(Scan):
         self,
         questions_for: QuestionsFor,
         neighbourhood: NeighbourhoodOf,
-        landed_as: LandedAs,
         lines_added: LinesAdded = lambda _: {},
         entries: int = 0,
     ) -> list[AttributedFacts]:
@@ -148,7 +148,6 @@ class AttributedScan(Scan):
         Args:
             questions_for: returns what is asked about each iteration, in order of the log.
             neighbourhood: returns what is the repository's.
-            landed_as: returns as what commits landed.
             lines_added: returns the lines that commits add.
             entries: how many iterations the log has; the others are commits without an entry.
 
@@ -157,7 +156,7 @@ class AttributedScan(Scan):
         """
         work = self._read_sessions(neighbourhood)
         files, sessions = work.files, work.sessions
-        questions = questions_for(sessions.values())
+        questions, became = questions_for(sessions.values())
         streams.count_once(files, work.lines, streams.order_lines(sessions.values()))
 
         asked = [question.asked for question in questions]
@@ -168,7 +167,7 @@ class AttributedScan(Scan):
             files,
             sessions,
             work.lines,
-            landed_as,
+            became,
             self._session_ids_by_checkpoint(files),
             totals,
             work.in_repository,
@@ -257,9 +256,8 @@ class AttributedScan(Scan):
     ) -> list[TranscriptFacts]:
         """Read everything for a survey without iterations. Windows of time say nothing here."""
         self.observe(
-            lambda _: [],
+            lambda _: ([], {}),
             lambda trees, _: Neighbourhood(trees, (), frozenset, lambda _: False),
-            lambda _: {},
         )
         return [TranscriptFacts() for _ in windows]
 

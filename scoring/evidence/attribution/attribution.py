@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scoring.evidence.attribution.cuts import cut_trees, reaches_commit, was_stored_for
-from scoring.evidence.attribution.makers import LandedAs
 from scoring.evidence.attribution.session_trees import (
     NO_ITERATION,
     Asked,
@@ -121,7 +120,7 @@ def attribute(
     files: Sequence[File],
     sessions: Mapping[SessionKey, Session],
     lines: int,
-    landed_as: LandedAs,
+    became: Mapping[str, str],
     listing: Mapping[str, Collection[str]],
     stated: Collection[str] = (),
     in_repository: Callable[[str], bool] = lambda _: False,
@@ -133,7 +132,7 @@ def attribute(
         files: the transcripts.
         sessions: the sessions, by their keys.
         lines: how many lines there are.
-        landed_as: returns as what commits landed.
+        became: what commits became, by the digits that sessions show.
         listing: the ids of the sessions of each checkpoint.
         stated: the ids of the checkpoints of which only the totals are known.
         in_repository: returns whether a folder is in the repository.
@@ -150,7 +149,7 @@ def attribute(
         listed[index] = []
     complete = _complete(asked, listed_ids, listed)
 
-    shown = cut_trees(asked, sessions, tree_of, listed, landed_as, changed, complete)
+    shown = cut_trees(asked, sessions, tree_of, listed, became, changed, complete)
     shares = [Share(made=shown.get(index)) for index in range(len(asked))]
     ownership = _Lines([NO_ITERATION] * lines, {})
     parts_of = _parts_by_iteration(trees, ownership)

@@ -4,7 +4,7 @@ from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from scoring.evidence.attribution.makers import DAY, LandedAs, known_commits
+from scoring.evidence.attribution.makers import DAY, known_commits
 from scoring.evidence.attribution.session_trees import (
     A_SECOND,
     OTHER_COMMIT,
@@ -26,7 +26,7 @@ def cut_trees(
     sessions: Mapping[SessionKey, Session],
     tree_of: Mapping[SessionKey, Tree],
     listed: Listed,
-    landed_as: LandedAs,
+    became: Mapping[str, str],
     changed: ChangedFiles,
     complete: Collection[int],
 ) -> dict[int, SessionCommit]:
@@ -37,19 +37,14 @@ def cut_trees(
         sessions: the sessions, by their keys.
         tree_of: the trees, by the keys of their sessions.
         listed: the trees in the checkpoints of each iteration.
-        landed_as: returns as what commits landed.
+        became: what commits became, by the digits that sessions show.
         changed: the files that commits changed.
         complete: the indices of the iterations of which all listed sessions are here.
 
     Returns:
         What the last line shows of the commit of an iteration, by its index.
     """
-    keys = {}
-    for index, trees in enumerate(listed):
-        if trees:
-            keys[index] = {key for tree in trees for key in tree.sessions}
-
-    known = known_commits(asked, sessions, landed_as, keys)
+    known = known_commits(asked, sessions, became)
     commits = []
     for key, known_of_session in known.items():
         for commit in known_of_session:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -14,12 +14,6 @@ DAY = 86_400 * NS
 """How far the author time may be from when a session made a commit of the same subject."""
 
 _LEAST_DIGITS = 7
-
-LandedAs: TypeAlias = Callable[[Collection[str]], Mapping[str, Collection[str]]]
-"""Returns the names of commits, and those under which they landed, by the names asked for.
-
-A commit that is here and did not land has only its own name.
-"""
 
 
 class KnownCommit(NamedTuple):
@@ -145,18 +139,8 @@ def amends(
     return amended_by
 
 
-class _Unnamed(NamedTuple):
-    """A commit of a session that no iteration has under its name."""
-
-    key: SessionKey
-    made: SessionCommit
-
-
 def known_commits(
-    asked: Sequence[Asked],
-    sessions: Mapping[SessionKey, Session],
-    landed_as: LandedAs,
-    listed: Mapping[int, Collection[SessionKey]],
+    asked: Sequence[Asked], sessions: Mapping[SessionKey, Session], became: Mapping[str, str]
 ) -> dict[SessionKey, list[KnownCommit]]:
     """Return the known commits of each session, by time.
 
@@ -165,121 +149,24 @@ def known_commits(
     Args:
         asked: the iterations.
         sessions: the sessions, by their keys.
-        landed_as: returns as what commits landed.
-        listed: the sessions in the checkpoints of iterations, by the indices of these.
+        became: the name of each commit that is known, or of what it became, by the digits shown.
     """
-    known: dict[SessionKey, list[KnownCommit]] = {key: [] for key in sessions}
-    unnamed = _add_named(known, asked, sessions)
-    shas = sorted({commit.made.sha for commit in unnamed})
-    landed = landed_as(shas) if shas else {}
-
-    names = in_order(question.commits for question in asked)
-    unmatched = []
-    for commit in unnamed:
-        sha = commit.made.sha
-        indices = [place_of(names, name) for name in landed.get(sha, ())]
-        index = min((index for index in indices if index != NO_ITERATION), default=OTHER_COMMIT)
-        if index != OTHER_COMMIT or len(indices) > 1:
-            known[commit.key].append(KnownCommit(commit.made, index))
-        elif sha in landed or sha not in sessions[commit.key].elsewhere:
-            unmatched.append(commit)
-
-    same = amended(
-        {key[1]: session.made for key, session in sessions.items()},
-        {commit.made for commit in unmatched},
-        _held_commits(asked, known, listed),
-    )
-    by_subject = _by_subject(asked, unmatched, known, listed)
-    for commit, same_subject in zip(unmatched, by_subject, strict=True):
-        index = same.get(commit.made, same_subject)
-        if index == NO_ITERATION and commit.made.sha in landed:
-            index = OTHER_COMMIT  # git has it, and no entry is about it
-        if index != NO_ITERATION:
-            known[commit.key].append(KnownCommit(commit.made, index))
-    return {key: sorted(commits) for key, commits in known.items()}
-
-
-def _add_named(
-    known: Mapping[SessionKey, list[KnownCommit]],
-    asked: Sequence[Asked],
-    sessions: Mapping[SessionKey, Session],
-) -> list[_Unnamed]:
-    """Add the commits that iterations have under their names, and return the others."""
     names = in_order(question.commits for question in asked)
     landed = in_order(question.landed for question in asked)
-    unnamed = []
+
+    known: dict[SessionKey, list[KnownCommit]] = {}
     for key, session in sessions.items():
+        known[key] = []
         for made in session.made:
             index = place_of(names, made.sha)
             is_named = index != NO_ITERATION
             if not is_named:
                 index = place_of(landed, made.sha)
-            if index == NO_ITERATION:
-                unnamed.append(_Unnamed(key, made))
-            else:
+            if index == NO_ITERATION and made.sha in became:
+                index = place_of(names, became[made.sha])
+                if index == NO_ITERATION:
+                    index = OTHER_COMMIT  # no entry is about it
+            if index != NO_ITERATION:
                 known[key].append(KnownCommit(made, index, is_named))
-    return unnamed
-
-
-def _held_commits(
-    asked: Sequence[Asked],
-    known: Mapping[SessionKey, Sequence[KnownCommit]],
-    listed: Mapping[int, Collection[SessionKey]],
-) -> dict[int, HeldCommit]:
-    """Return the commits of iterations that a session can have made, by index."""
-    shown: dict[int, list[tuple[str, SessionCommit]]] = {}
-    for key, commits in known.items():
-        for commit in commits:
-            shown.setdefault(commit.place, []).append((key[1], commit.made))
-
-    held = {}
-    for index in shown.keys() | listed.keys():
-        authored = asked[index].authored if index >= 0 else None
-        if authored is not None:
-            session_ids = {key[1] for key in listed.get(index, ())}
-            held[index] = HeldCommit(authored, session_ids, shown.get(index, ()))
-    return held
-
-
-def _by_subject(
-    asked: Sequence[Asked],
-    commits: Sequence[_Unnamed],
-    known: Mapping[SessionKey, Sequence[KnownCommit]],
-    listed: Mapping[int, Collection[SessionKey]],
-) -> list[int]:
-    """Return for each commit the index of an iteration with its subject, within a day.
-
-    The same session made the commit of that iteration, or no other session did.
-    """
-    with_subject: dict[int, list[int]] = {}
-    for index, question in enumerate(asked):
-        for subject in question.subjects:
-            with_subject.setdefault(subject, []).append(index)
-
-    candidates: list[list[int]] = []
-    rivals: dict[int, set[SessionKey]] = {}
-    for key, made in commits:
-        near = []
-        for index in with_subject.get(made.subject, ()):
-            distance = abs(made.time - (asked[index].authored or -DAY))
-            if distance <= DAY:
-                near.append((distance, index))
-                rivals.setdefault(index, set()).add(key)
-        candidates.append([index for _, index in sorted(near)])
-
-    makers: dict[int, set[SessionKey]] = {}
-    for key, known_of_session in known.items():
-        for commit in known_of_session:
-            if commit.is_named:
-                makers.setdefault(commit.place, set()).add(key)
-
-    indices = []
-    for (key, _), near_indices in zip(commits, candidates, strict=True):
-        own = [
-            index
-            for index in near_indices
-            if key in makers.get(index, ()) or key in listed.get(index, ())
-        ]
-        free = [index for index in near_indices if index not in makers and len(rivals[index]) == 1]
-        indices.append([*own, *free, NO_ITERATION][0])
-    return indices
+        known[key].sort()
+    return known

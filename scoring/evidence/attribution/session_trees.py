@@ -28,7 +28,6 @@ class Asked(NamedTuple):
         iteration: its number.
         commits: the names of its commit, as the entry and git have them.
         landed: the SHAs of its commit and of what it became.
-        subjects: the keys of its subjects.
         authored: the author time of its commit; None where it is not known.
         committed: the time of its commit.
         files: the paths that its commit changed.
@@ -40,7 +39,6 @@ class Asked(NamedTuple):
     iteration: int
     commits: tuple[str, ...] = ()
     landed: tuple[str, ...] = ()
-    subjects: tuple[int, ...] = ()
     authored: int | None = None
     committed: int | None = None
     files: frozenset[str] = frozenset()

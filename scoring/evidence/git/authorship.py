@@ -5,14 +5,13 @@ from datetime import date, timedelta
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.errors import Warn, silent
 from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
 from scoring.evidence.git.commit_names import without_number
-from scoring.evidence.git.facts import PART, Landing, Unknown
+from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.git.fates import Counts
 from scoring.evidence.git.holders import HeldWork, release_holders
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
@@ -25,22 +24,12 @@ from scoring.evidence.scopes import is_code
 from scoring.log.model import IterationRecord
 from scoring.text import fold, trim
 
-MOST_ASKED = 2000
-"""Commits of sessions that are looked for on the trunk by their change."""
-
 _DAY = timedelta(days=1)
 _HORIZON = timedelta(seconds=HORIZON)
 
 _MOST_TIPS = 50  # off the trunk, in which lines are looked for that the trunk has not
 
 _Identity = tuple[int | None, str]
-
-
-class BecameCommit(NamedTuple):
-    """The trunk commit that another one became, and the word for how that was found out."""
-
-    commit: str
-    method: str
 
 
 def _identities(commit: Commit) -> list[_Identity]:
@@ -213,43 +202,6 @@ class AttributedHistory(CommitHistory):
         return self.trunk_at(end) or None
 
     # What commits became
-
-    def landed_as(
-        self, named: Mapping[str, str], *, rewritten: bool = True
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the SHA of each commit and that of the commit that it became.
-
-        Args:
-            named: the SHAs of commits by their names.
-            rewritten: whether commits that were amended, rebased or picked are followed.
-
-        Returns:
-            One or two SHAs by the same names.
-        """
-        successors = self.rewritten(named.values()) if rewritten else {}
-        newest = {sha: successors.get(sha, sha) for sha in named.values()}
-        asked = islice((newest[sha] for sha in named.values()), MOST_ASKED)
-        landed = self.became(asked)
-
-        shas: dict[str, tuple[str, ...]] = {}
-        for name, sha in named.items():
-            became = landed.get(newest[sha])
-            if became:
-                shas[name] = (sha, became.commit)
-            elif sha in successors:
-                shas[name] = (sha, successors[sha])
-            else:
-                shas[name] = (sha,)
-        return shas
-
-    def became(self, shas: Iterable[str]) -> dict[str, BecameCommit]:
-        """Return the trunk commit that each commit became, without those where that is unknown."""
-        became = {}
-        for sha, landing in self.landings(shas).items():
-            commit = landing.commit or landing.part_of
-            if commit:
-                became[sha] = BecameCommit(commit, landing.found_by or PART)
-        return became
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
         """Return whether commits landed, by their SHAs. No entry has to name them."""

@@ -472,12 +472,10 @@ class TestBecame:
         sha = taken(made, TEN[:4], "visitors (#7)")
         other = made.repo.commit({"more.txt": "more\n", "c.txt": "c\n"}, "another thing")
         history = AttributedHistory(made.repo.path, [])
-        assert history.became([made.sha, tip, sha]) == {
-            made.sha: (sha, "part"),
-            sha: (sha, "ancestor"),
-        }
-        assert history.landed_as({"a": made.sha, "b": tip}) == {"a": (made.sha, sha), "b": (tip,)}
-        assert other not in history.became([made.sha, tip])
+        landings = history.landings([made.sha, tip, sha])
+        assert (landings[made.sha].part_of, landings[made.sha].landed) == (sha, False)
+        assert (landings[sha].commit, landings[sha].found_by) == (sha, "ancestor")
+        assert {landings[tip].commit, landings[tip].part_of}.isdisjoint({sha, other})
 
 
 def test_a_warm_question_reads_no_patch(tmp_path: Path) -> None:
