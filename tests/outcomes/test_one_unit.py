@@ -268,6 +268,24 @@ class TestKnownFiles:
         files.take_back("/a.py", lines)
         assert files.change("/a.py", lines, whole=True) == lines
 
+    @pytest.mark.parametrize(
+        "printed",
+        ["No space left on device", "The user doesn't want to proceed with this tool use."],
+    )
+    def test_a_call_that_failed_or_was_refused_wrote_nothing(
+        self, history: History, da_score: DaScore, printed: str
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 90, 1, "src/a.py")
+        (result,) = session.lines[-1]["message"]["content"]
+        result |= {"content": printed, "is_error": True}
+        writes(session, 100, 2, "src/a.py")
+        mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+        session.commits(200, 4, mark, "Add it")
+        history.commit(30 * DAY, "Later")
+        (unit,) = units(history, da_score)
+        assert unit["lines_written"] == 8
+
     def test_what_was_written_is_known(self) -> None:
         files = KnownFiles()
         lines = lines_added(TEXT)
