@@ -11,6 +11,7 @@
     │   ├── TranscriptError      a transcript of a deliberation that cannot be read
     │   └── MeetingError         a judge's records or a config; ``faults`` lists what is wrong
     ├── GitError                 git is missing, too old, or failed
+    │   ├── TooLargeError        a commit that changes too much to be read
     │   └── NotARepositoryError  a repository directory that is not a git work tree
     ├── FleetError               what keeps many repositories from being scored together
     ├── NotFoundError            an iteration or session that does not exist
@@ -88,6 +89,10 @@ class MeetingError(InputError):
 
 class GitError(DaScoreError):
     """Git is missing, too old, or failed."""
+
+
+class TooLargeError(GitError):
+    """A commit changes too much to be read."""
 
 
 class NotARepositoryError(GitError):

@@ -184,7 +184,7 @@ def _beyond(base: str, rows: Sequence[WorkRow], repo_dir: Path) -> list[WorkRow]
         OptionError: the revision is not a commit here.
     """
     repository = GitRepository(repo_dir)
-    sha = repository.resolve([base])[base]
+    sha = repository.resolve([base], searches=True)[base]
     if sha is None:
         raise OptionError(
             f"--base {base!r} is not a commit of {repo_dir}; fetch it, or name another"

@@ -40,7 +40,8 @@ def iteration_named(text: str, settings: Settings) -> int:
 
     records = load_iteration_log(settings.iter_log_dir, broken=report_broken_entries)
     repository = GitRepository(settings.repo_dir)
-    sha_by_name = repository.resolve([*(record.commit.strip() for record in records), text])
+    sha_by_name = repository.resolve(record.commit.strip() for record in records)
+    sha_by_name |= repository.resolve([text], searches=True)
 
     if text == "last" and records:
         return _newest_iteration(records, sha_by_name, repository)

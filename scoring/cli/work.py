@@ -199,7 +199,7 @@ def _commit_named(settings: Settings, name: str) -> tuple[str, int]:
     from scoring.evidence.git.walk import named_commits
 
     repository = GitRepository(settings.repo_dir)
-    sha = repository.resolve([name])[name] if name else None
+    sha = repository.resolve([name], searches=True)[name] if name else None
     commit = named_commits(repository, [sha]).get(sha) if sha else None
     if commit is None or commit.time is None:
         raise NotFoundError(f"--since-commit {name!r}: this repository has no such commit")

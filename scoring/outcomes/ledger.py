@@ -231,7 +231,7 @@ def unit_named(text: str, work: Ledger, repository: GitRepository) -> Unit | Non
         work: all work.
         repository: the repository of the work.
     """
-    sha = repository.resolve([text])[text]
+    sha = repository.resolve([text], searches=True)[text]
     if sha and len(text) < _FEWEST_SHA_DIGITS and sha.startswith(text):
         sha = None
     for unit in reversed(work.units):

@@ -1,6 +1,7 @@
 """What git says of the commits of a log, and of those that agents made: landing and fate."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import cached_property, partial
 from itertools import islice
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from scoring.errors import Warn, silent
+from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
 from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import Landing, Unknown
@@ -290,8 +291,9 @@ class AttributedHistory(CommitHistory):
         tips = dict.fromkeys([*self._live_tips(since), *self._held.tips])
         files = {}
         for tip in islice(tips, _MOST_TIPS):
-            listing = self._repository.run(*LIST_FILES, "--name-only", tip)
-            files[tip] = as_text(listing).split("\0")[:-1]
+            with suppress(GitError):
+                listing = self._repository.run(*LIST_FILES, "--name-only", tip)
+                files[tip] = as_text(listing).split("\0")[:-1]
         return files
 
 

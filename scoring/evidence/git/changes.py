@@ -1,10 +1,18 @@
 """Which files changed between two commits."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import NamedTuple, TypeVar
 
-from scoring.evidence.git.repository import GitRepository, ask_in_batches
-from scoring.evidence.git.starter import as_lines, as_text
+from scoring.errors import GitError, TooLargeError
+from scoring.evidence.git.repository import MOST_FAILURES, GitRepository
+from scoring.evidence.git.starter import as_lines, as_text, time_limit
+
+COMPARISON_TIMEOUT = 30
+"""Seconds that git may take to compare two commits."""
+
+MOST_CHANGES = 200_000
+"""Files that may differ between two commits."""
 
 _OPTIONS = (
     "-r",
@@ -16,6 +24,9 @@ _OPTIONS = (
     "--no-ext-diff",
     "--no-textconv",
 )
+
+
+Parsed = TypeVar("Parsed")
 
 
 class CommitPair(NamedTuple):
@@ -57,10 +68,10 @@ def net_changes(
     Where git cannot look for renames of changed files, only unchanged files count as renamed.
     """
     wanted = list(pairs)
-    compared = changes(repository, wanted, "--find-renames")
+    with_renames = changes(repository, wanted, "--find-renames")
 
-    missing = [pair for pair in wanted if pair not in compared]
-    return compared | changes(repository, missing, "--find-renames=100%")
+    missing = [pair for pair in wanted if pair not in with_renames]
+    return with_renames | changes(repository, missing, "--find-renames=100%")
 
 
 def changes(
@@ -75,40 +86,137 @@ def changes(
         pairs: what to compare.
         renames: git's option about renames.
     """
+    wanted = list(dict.fromkeys(pairs))
+    options = (*_OPTIONS, renames)
+    compared = compare(repository, wanted, options, _parse_raw_diffs, end=b"\0")
 
-    def ask(batch: Sequence[CommitPair]) -> Mapping[CommitPair, tuple[Change, ...]] | None:
-        questions = as_lines(pair.as_line for pair in batch)
-        answer = repository.ask("diff-tree", "--stdin", *_OPTIONS, renames, stdin=questions)
-        if answer.returncode:
-            return None
-
-        blocks = list(_parse_raw_diffs(answer.stdout))
-        if len(blocks) != len(batch):
-            # Git may print nothing about an id that is not a commit, and still exit with 0.
-            return None
-        return dict(zip(batch, blocks, strict=True))
-
-    return ask_in_batches(ask, pairs)
+    changes_of = {}
+    for pair, changed in zip(wanted, compared, strict=True):
+        if changed is not None:
+            changes_of[pair] = changed
+    return changes_of
 
 
-def _parse_raw_diffs(output: bytes) -> Iterator[tuple[Change, ...]]:
-    """Yield the changes under each header.
+def compare(
+    repository: GitRepository,
+    pairs: Sequence[CommitPair],
+    options: Sequence[str],
+    parse: Callable[[Iterable[bytes]], Iterator[tuple[str, Parsed]]],
+    report: Callable[[CommitPair, GitError], None] | None = None,
+    end: bytes = b"\n",
+) -> Iterator[Parsed | None]:
+    """Yield what git says of each pair, in their order, or None where it cannot say.
+
+    Where git fails at a pair or takes too much for it, it is asked again about those that follow,
+    until it has failed :data:`MOST_FAILURES` times in this repository.
+
+    Args:
+        repository: an open repository.
+        pairs: what to compare.
+        options: of ``git diff-tree``.
+        parse: takes the lines that git prints, and yields a commit and what changed, for each pair.
+        report: takes the pairs at which git fails, and why.
+        end: what ends a line.
+    """
+    failed = repository.failed_comparisons["--no-renames" not in options]
+    answers: Iterator[tuple[str, Parsed]] | None = None
+    alone = 0  # how many of the next pairs are asked about one at a time
+
+    for index, pair in enumerate(pairs):
+        if pair in failed or len(failed) >= MOST_FAILURES:
+            yield None
+            continue
+
+        answer = None
+        problem: GitError | None = None
+        if not alone:
+            try:
+                if answers is None:
+                    waiting = [later for later in pairs[index:] if later not in failed]
+                    answers = _answers(repository, waiting, options, parse, end)
+                answer = _next_answer(pair, answers)
+            except TooLargeError as error:
+                answers = None
+                problem = error
+            except GitError:
+                # Git failed at this pair, whose answer may have been cut, or at the next one.
+                answers = None
+                alone = 2
+
+        if alone:
+            alone -= 1
+            try:
+                answer = _next_answer(pair, _answers(repository, [pair], options, parse, end))
+            except GitError as error:
+                problem = error
+
+        if problem is not None:
+            failed.add(pair)
+            if report is not None:
+                report(pair, problem)
+        yield answer
+
+
+def comparable(repository: GitRepository, shas: Iterable[str]) -> list[str]:
+    """Return the commits that git can compare with their first parents."""
+    return [pair.commit for pair in changes(repository, [CommitPair(sha, "") for sha in shas])]
+
+
+def _next_answer(pair: CommitPair, answers: Iterator[tuple[str, Parsed]]) -> Parsed:
+    commit, answer = next(answers, ("", None))
+    if answer is None or commit != pair.commit:
+        raise GitError(f"git diff-tree says nothing of {pair.commit[:12]}, which may be no commit")
+    return answer
+
+
+def _answers(
+    repository: GitRepository,
+    pairs: Iterable[CommitPair],
+    options: Sequence[str],
+    parse: Callable[[Iterable[bytes]], Iterator[tuple[str, Parsed]]],
+    end: bytes,
+) -> Iterator[tuple[str, Parsed]]:
+    questions = as_lines(pair.as_line for pair in pairs)
+    timeout = min(COMPARISON_TIMEOUT, time_limit())
+    output = repository.lines(
+        "diff-tree", "--stdin", *options, stdin=questions, end=end, timeout=timeout
+    )
+    with closing(output):
+        yield from parse(output)
+
+
+def refuse_many(count: int, limit: int, commit: str, things: str) -> None:
+    """Refuse a commit that changes more files or lines than a limit.
+
+    Raises:
+        TooLargeError: it does.
+    """
+    if count > limit:
+        raise TooLargeError(f"{commit[:12]} changes more than {limit:,} {things}")
+
+
+def _parse_raw_diffs(fields: Iterable[bytes]) -> Iterator[tuple[str, tuple[Change, ...]]]:
+    """Yield each header, which is a commit, and the changes under it.
 
     An entry starts with a colon. Its status says whether one or two paths follow.
     """
-    fields = iter(output.split(b"\0"))
-    block: list[Change] | None = None
-    for field in fields:
+    remaining = iter(fields)
+    commit = ""
+    block: list[Change] = []
+    for field in remaining:
         if not field.startswith(b":"):
-            if block is not None:
-                yield tuple(block)
-            block = [] if field else None
+            if commit:
+                yield commit, tuple(block)
+            commit = field.decode()
+            block = []
             continue
 
         status = chr(field.rsplit(b" ", 1)[1][0])
-        old_path = as_text(next(fields))
+        old_path = as_text(next(remaining))
         path = old_path
         if status in "RC":
-            path = as_text(next(fields))
-        assert block is not None
+            path = as_text(next(remaining))
         block.append(Change(status, path, old_path))
+        refuse_many(len(block), MOST_CHANGES, commit, "files")
+    if commit:
+        yield commit, tuple(block)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agents_of
 from scoring.evidence.git.branch_history import BranchHistory
-from scoring.evidence.git.changes import CommitPair, changes, net_changes
+from scoring.evidence.git.changes import CommitPair, changes, comparable, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.line_history import FileLine, hashes_added
 from scoring.evidence.git.repository import ask_in_batches
@@ -156,7 +156,11 @@ class CommitHistory(BranchHistory):
             unchanged = dict.fromkeys(batch, ChangeSize())
             return unchanged | _parse_numstat(as_text(answer.stdout))
 
-        return ask_in_batches(ask, shas)
+        wanted = list(dict.fromkeys(shas))
+        sizes = ask(wanted)
+        if sizes is None:
+            sizes = ask_in_batches(ask, comparable(self._repository, wanted))
+        return dict(sizes)
 
     def files(self, commits: Iterable[WrittenCommit]) -> dict[str, frozenset[str]]:
         """Return the paths that commits changed against their first parents.

@@ -20,9 +20,9 @@ from zlib import crc32
 import msgspec
 
 from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.changes import MOST_CHANGES, CommitPair, compare, refuse_many
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
-from scoring.evidence.git.repository import MOST_FAILURES, GitRepository
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.store import Store
 
@@ -30,6 +30,7 @@ FileLine = tuple[str, int]  # the path of a file, and the key of a line in it
 
 _CHUNK = 512  # commits that are looked up, and read, at once
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
+_MOST_LINES = 1_000_000  # that a commit may add and remove
 _MOST_KEPT = 16 << 20  # bytes of a commit's lines; what is larger is read again each time
 _LONG = 100  # bytes of text, above which a line is known by its digest
 _SHORT = 2  # characters; a line with no more than these, such as "}", says nothing
@@ -52,8 +53,7 @@ _OPTIONS = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
-_WITH_LINES = ("--patch", "--unified=0")
-_OPTIONS_WITH_LINES = (*_OPTIONS, *_WITH_LINES)
+_OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")
 
 _HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -240,7 +240,7 @@ class LineHistory:
         self.repository = repository
         self._cache_dir = None if may_change(repository.common_dir) else cache_dir
         self._warn = warn
-        self._failures = 0
+        self._has_reported = False
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
 
@@ -265,7 +265,7 @@ class LineHistory:
 
         A pair that git cannot compare is None, as in :meth:`patches`.
         """
-        yield from self._read(pairs, ())
+        yield from self._read(pairs, _OPTIONS)
 
     def file_made_of(self, pair: CommitPair, sources: Sequence[str], path: str) -> FilePatch | None:
         """Return what one new file was made of.
@@ -281,7 +281,7 @@ class LineHistory:
         output = self.repository.run(
             "diff-tree", *_OPTIONS_WITH_LINES, parent, commit, "--", *names
         )
-        patch = next(_patches([commit.encode(), *output.split(b"\n")]), [])
+        _, patch = next(_patches([commit.encode(), *output.split(b"\n")]))
         for file in patch:
             if file.path == path and file.status == "R":
                 return file
@@ -300,7 +300,8 @@ class LineHistory:
                     output = isolated.run(
                         "diff-tree", *_OPTIONS_WITH_LINES, clean, f"{merge}^{{tree}}"
                     )
-                    return next(_patches([merge.encode(), *output.split(b"\n")]), [])
+                    _, patch = next(_patches([merge.encode(), *output.split(b"\n")]))
+                    return patch
         return self.patch(merge, parents[0])
 
     def text_added(self, commit: str, parent: str) -> dict[str, list[bytes]]:
@@ -333,7 +334,7 @@ class LineHistory:
         with Store(self._cache_dir) as store:
             kept = _decoded(store.get_many("lines", keys.values(), _STAMP))
             missing = [pair for pair in dict.fromkeys(pairs) if keys[pair] not in kept]
-            fresh = self._read(missing, _WITH_LINES)
+            fresh = self._read(missing, _OPTIONS_WITH_LINES)
 
             for pair in pairs:
                 if keys[pair] in kept:
@@ -369,27 +370,14 @@ class LineHistory:
         )
 
     def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
-        """Yield the patches of some pairs as git prints them, or None for one that git fails at."""
-        done = 0
-        while done < len(pairs):
-            if self._failures >= MOST_FAILURES:
-                yield from [None] * (len(pairs) - done)
-                return
-
-            try:
-                for patch in _asked(self.repository, pairs[done:], options):
-                    yield patch
-                    done += 1
-            except GitError as error:
-                self._report_unread(pairs[done], error)
-                yield None
-                done += 1
+        """Return the patches of some pairs as git prints them, or None where git fails."""
+        return compare(self.repository, pairs, options, _patches, self._report_unread)
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
-        if not self._failures:
+        if not self._has_reported:
             commit = pair.commit
             self._warn(f"lines of {commit[:12]} cannot be read, so they are not known: {error}")
-        self._failures += 1
+        self._has_reported = True
 
 
 def _size_of(patch: Patch) -> int:
@@ -424,38 +412,22 @@ def _decoded(rows: Mapping[bytes, bytes]) -> dict[bytes, Patch | None]:
 # Reading what git prints
 
 
-def _asked(
-    repository: GitRepository, pairs: Sequence[CommitPair], options: Sequence[str]
-) -> Iterator[Patch]:
-    if not pairs:
-        return
-
-    questions = as_lines(pair.as_line for pair in pairs)
-    output = repository.lines("diff-tree", "--stdin", *_OPTIONS, *options, stdin=questions)
-    answers = 0
-    for patch in _patches(output):
-        yield patch
-        answers += 1
-
-    if answers < len(pairs):  # git may say nothing of what is not a commit, and exit with 0
-        left_out = len(pairs) - answers
-        raise GitError(
-            f"{repository.directory}: git diff-tree left out {left_out} of {len(pairs)} commits"
-        )
-
-
-def _patches(output: Iterable[bytes]) -> Iterator[Patch]:
-    """Split the output of git at its headers.
+def _patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
+    """Split the output of git at its headers, which are commits.
 
     The lines in a hunk are taken by their number, so none of them can pass for a header.
     """
-    files: dict[str, FilePatch] | None = None
+    commit = ""
+    files: dict[str, FilePatch] = {}
     current: FilePatch | None = None
+    line_count = 0
     lines = iter(output)
     for line in lines:
         start = line[:4]
         if start[:3] == b"@@ ":
             hunk = _read_hunk(line, lines)
+            line_count += hunk.removed_count + len(hunk.added_keys) // 8
+            refuse_many(line_count, _MOST_LINES, commit, "lines")
             if current is not None:
                 current.hunks.append(hunk)
         elif start == b"--- ":
@@ -463,17 +435,20 @@ def _patches(output: Iterable[bytes]) -> Iterator[Patch]:
             old_name = _path_named(line)
         elif start == b"+++ ":
             name = _path_named(line) or old_name
-            current = (files or {}).get(name)
-        elif start[:1] == b":" and files is not None:
+            current = files.get(name)
+        elif start[:1] == b":" and commit:
             file = _file_of(line)
             files[file.path] = file
+            refuse_many(len(files), MOST_CHANGES, commit, "files")
         elif _HEADER.fullmatch(line):
-            if files is not None:
-                yield list(files.values())
+            if commit:
+                yield commit, list(files.values())
+            commit = line.decode()
             files = {}
             current = None
-    if files is not None:
-        yield list(files.values())
+            line_count = 0
+    if commit:
+        yield commit, list(files.values())
 
 
 def _text_added(output: Iterable[bytes]) -> dict[str, list[bytes]]:

@@ -8,27 +8,29 @@ from pathlib import Path
 
 from scoring.errors import GitError, InputError
 from scoring.evidence.git.starter import Git
-from scoring.files import read_file, reason, refuse_special
+from scoring.files import read_file, reason, refuse_special, size_in_words
 
-PLAIN_FILES = (
-    "HEAD",
-    "config",
-    "config.worktree",
-    "index",
-    "packed-refs",
-    "shallow",
-    "objects/info/alternates",
-    "info/attributes",
-    "info/grafts",
-    "objects/info/commit-graph",
-    "objects/info/commit-graphs/commit-graph-chain",
-    "objects/pack/multi-pack-index",
-)
-"""Files in a repository's directory that git reads."""
+PLAIN_FILES = {
+    "HEAD": 64 << 10,
+    "config": 4 << 20,
+    "config.worktree": 4 << 20,
+    "index": 1 << 30,
+    "packed-refs": 256 << 20,
+    "shallow": 16 << 20,
+    "objects/info/alternates": 64 << 10,
+    "info/attributes": 4 << 20,
+    "info/grafts": 1 << 20,
+    "objects/info/commit-graph": 4 << 30,
+    "objects/info/commit-graphs/commit-graph-chain": 64 << 10,
+    "objects/pack/multi-pack-index": 4 << 30,
+}
+"""Files in a repository's directory that git reads, and the most bytes that they may have."""
+
+_MOST_REPLACEMENTS = 10_000
 
 _SETTINGS_FILES = ("config", "config.worktree")
 _INCLUDES = r"^include(if\..*)?\.path$"
-_MOST_INCLUDES = 10  # levels of included settings that git follows
+_MOST_INCLUDES = 100  # files that settings include; git reads one as often as it is included
 _TIMEOUT = 30  # seconds
 
 
@@ -50,15 +52,20 @@ def refuse_pipes_in(repository: Path) -> None:
     """Check the files of a repository, given its ``.git``.
 
     Raises:
-        GitError: a pipe or device is in place of one.
+        GitError: a pipe or device is in place of one, or git would read it for too long.
     """
     refuse_pipe(repository)
-    for name in PLAIN_FILES:
-        refuse_pipe(repository / name)
-    for path in (repository / "refs/replace").rglob("*"):
+    for name, limit in PLAIN_FILES.items():
+        refuse_pipe(repository / name, limit)
+
+    replacements = (repository / "refs/replace").rglob("*")
+    for count, path in enumerate(replacements):
+        if count == _MOST_REPLACEMENTS:
+            raise GitError(f"{repository}: more than {_MOST_REPLACEMENTS:,} replacements")
         refuse_pipe(path)
+
     for name in _SETTINGS_FILES:
-        _refuse_pipes_included(repository / name, _MOST_INCLUDES)
+        _refuse_pipes_included(repository / name)
 
 
 def refuse_pipes_below(folder: Path) -> None:
@@ -72,27 +79,40 @@ def refuse_pipes_below(folder: Path) -> None:
             refuse_pipe(Path(parent, name))
 
 
-def refuse_pipe(path: Path) -> None:
-    """Check one file, which need not be there.
+def refuse_pipe(path: Path, limit: int | None = None) -> None:
+    """Check one file, which need not be there, and that it has at most so many bytes.
 
     Raises:
-        GitError: it is a pipe or device.
+        GitError: it is a pipe or device, or too large.
     """
     try:
-        refuse_special(path)
+        size = refuse_special(path).st_size
     except (FileNotFoundError, NotADirectoryError):
-        pass
+        return
     except OSError as e:
         raise GitError(f"{path}: {reason(e)}; git would wait for it forever") from e
+    if limit is not None and size > limit:
+        raise GitError(f"{path}: larger than {size_in_words(limit)}; git would read it for long")
 
 
-def _refuse_pipes_included(settings: Path, levels: int) -> None:
+def _refuse_pipes_included(settings: Path) -> None:
     """Check the files that a file of settings includes, and those that they include."""
-    try:
-        if not levels or b"include" not in read_file(settings).lower():
+    waiting = [settings]
+    for _ in range(_MOST_INCLUDES):
+        if not waiting:
             return
+        waiting += _included(waiting.pop())
+    if waiting:
+        raise GitError(f"{settings}: includes more than {_MOST_INCLUDES} files")
+
+
+def _included(settings: Path) -> list[Path]:
+    """Return the files that a file of settings includes."""
+    try:
+        if b"include" not in read_file(settings).lower():
+            return []
     except InputError:
-        return
+        return []
 
     answer = Git(Path("/")).ask(
         "config",
@@ -103,9 +123,11 @@ def _refuse_pipes_included(settings: Path, levels: int) -> None:
         _INCLUDES,
         timeout=_TIMEOUT,
     )
+    paths = []
     for row in answer.stdout.split(b"\0"):
         _, _, value = row.partition(b"\n")
         if value:
             path = settings.parent / os.path.expanduser(os.fsdecode(value))
             refuse_pipe(path)
-            _refuse_pipes_included(path, levels - 1)
+            paths.append(path)
+    return paths

@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -15,6 +16,8 @@ from scoring.evidence.git.plain_files import (
     refuse_pipes_in,
 )
 from scoring.evidence.git.starter import (
+    HISTORY_MEMORY_LIMIT,
+    MEMORY_LIMIT,
     WORDS_ABOUT_OBJECT,
     Answer,
     Git,
@@ -26,8 +29,15 @@ from scoring.evidence.git.starter import (
 OPENING_TIMEOUT = 30
 """Seconds for the first question to a repository, which git answers at once."""
 
+SEARCH_TIMEOUT = 5
+"""Seconds for all names of commits that make git search."""
+
+_MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
+
 MOST_FAILURES = 16
 """Questions that fail alone before the rest of a batch stays unanswered."""
+
+_MEMORY_PER_BYTE = 4  # that git takes to read a history, for each byte of a pack
 
 _OPENING_QUESTION = (
     "rev-parse",
@@ -44,6 +54,7 @@ _REQUEST_HEAD = re.compile(
 )
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _NO_COMMIT = b"0" * 40 + b"^{commit}\n"
+_SEARCH = re.compile(r":/|\^\{/|@\{")
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
 
 Question = TypeVar("Question")
@@ -106,6 +117,11 @@ class GitRepository(Git):
         self.common_dir = Path(os.fsdecode(common_dir))
         """The repository itself, which all its work trees share."""
         refuse_pipes_in(self.common_dir)
+
+        self.history_memory = _memory_for_history(self.common_dir / "objects")
+
+        self.failed_comparisons: dict[bool, set[tuple[str, str]]] = {False: set(), True: set()}
+        """The pairs of commits that git could not compare, by whether it looked for renames."""
 
     @staticmethod
     def of(repository: "Path | str | GitRepository") -> "GitRepository":
@@ -209,18 +225,43 @@ class GitRepository(Git):
                 urls[key.removeprefix("remote.").removesuffix(".url")] = url
         return urls
 
-    def resolve(self, names: Iterable[str]) -> dict[str, str | None]:
+    def resolve(self, names: Iterable[str], *, searches: bool = False) -> dict[str, str | None]:
         """Return the commit SHA of each name, or None.
 
         A name is a SHA, a branch, or anything like ``HEAD~1``. It cannot become an option.
+
+        Args:
+            names: what to resolve.
+            searches: whether names may make git search messages or reflogs, as ``:/text`` does.
+                Those that take longer than :data:`SEARCH_TIMEOUT` together are not resolved.
         """
         wanted = list(dict.fromkeys(names))
         resolved: dict[str, str | None] = dict.fromkeys(wanted)
+        plain: list[str] = []
+        searching: list[str] = []
+        for name in wanted:
+            if name and _is_safe(name):
+                (searching if _SEARCH.search(name) else plain).append(name)
 
-        waiting = [name for name in wanted if name and _is_safe(name)]
-        while waiting:
+        self._resolve(plain, resolved)
+        if searches and searching:
+            with suppress(GitError):
+                self._resolve(searching, resolved, SEARCH_TIMEOUT)
+        return resolved
+
+    def _resolve(
+        self,
+        waiting: Sequence[str],
+        resolved: dict[str, str | None],
+        timeout: float | None = None,
+    ) -> None:
+        """Add what is found to ``resolved``."""
+        for _ in range(_MOST_GIVEN_UP):
+            if not waiting:
+                return
+
             questions = as_lines(f"{name}^{{commit}}" for name in waiting)
-            answer = self.ask("cat-file", "--batch-check", stdin=questions)
+            answer = self.ask("cat-file", "--batch-check", stdin=questions, timeout=timeout)
 
             lines = answer.stdout.split(b"\n")[:-1]
             for name, line in zip(waiting, lines, strict=False):
@@ -231,14 +272,12 @@ class GitRepository(Git):
                     resolved[name] = name if name == sha else sha
 
             if not answer.returncode:
-                break
+                return
 
             # Some names (an upstream that is not set, a path outside) make git give up at the
             # first one without an answer. Skip it, once it is clear that git itself works.
             self.run("cat-file", "--batch-check", stdin=_NO_COMMIT)
             waiting = waiting[len(lines) + 1 :]
-
-        return resolved
 
     def files_at(
         self,
@@ -374,6 +413,18 @@ def ask_in_batches(
             waiting += [batch[middle:], batch[:middle]]
 
     return answers
+
+
+def _memory_for_history(objects: Path) -> int:
+    """Return how many bytes of memory git may take for a history, by the size of its packs."""
+    if (objects / "info/alternates").exists():  # the packs are elsewhere
+        return HISTORY_MEMORY_LIMIT
+
+    size = 0
+    with suppress(OSError):
+        for file in os.scandir(objects / "pack"):
+            size += file.stat().st_size
+    return min(MEMORY_LIMIT + _MEMORY_PER_BYTE * size, HISTORY_MEMORY_LIMIT)
 
 
 def _is_safe(name: str) -> bool:

@@ -6,15 +6,17 @@ a repository reaches git on standard input, never as an option.
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import subprocess
-import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from scoring.errors import GitError
+from scoring.files import size_in_words
 
 # The file has two paragraphs: settings for ``git -c``, and variables for git's environment.
 _SETTINGS_TEXT, _VARIABLES_TEXT = (
@@ -35,6 +37,27 @@ DEFAULT_TIMEOUT = 300
 """Seconds without output after which git is stopped, unless the variable gives another number."""
 _LONGEST_TIMEOUT = 8  # digits
 
+ANSWER_LIMIT = 128 << 20
+"""The most bytes that git may print where its whole answer is held in memory."""
+
+LINE_LIMIT = 1 << 20
+"""The most bytes of one line, or of one field, of what git prints. The rest is dropped."""
+
+OBJECT_LIMIT = 256 << 20
+"""The most bytes of one object."""
+
+TIME_LIMIT = 600
+"""The most seconds of processor time that one git may take, also when nobody waits for it."""
+
+MEMORY_LIMIT = 256 << 20
+"""The most bytes of memory that git may take to compare commits, where the system can limit it."""
+
+HISTORY_MEMORY_LIMIT = 4 << 30
+"""The same for all else, as for a whole history."""
+
+_COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
+_ERRORS_LIMIT = 64 << 10  # bytes of git's messages that are kept
+
 WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
@@ -43,8 +66,7 @@ Answer = subprocess.CompletedProcess[bytes]
 ReadObject = Callable[[str], Iterator[bytes]]
 """Takes the full id of an object and yields its content in chunks."""
 
-_Process = subprocess.Popen[bytes]
-_NextChunk = Callable[[], bytes]
+_Popen = subprocess.Popen[bytes]
 
 
 class Git:
@@ -58,6 +80,7 @@ class Git:
         self.directory = directory
         self.settings = tuple(settings)
         self.variables: dict[str, str] = {}  # more variables for git's environment
+        self.history_memory = HISTORY_MEMORY_LIMIT
 
     def ask(
         self,
@@ -70,13 +93,33 @@ class Git:
         Args:
             arguments: the git command and its options.
             stdin: bytes for git's standard input.
-            timeout: seconds until git is stopped; None takes :func:`time_limit`.
+            timeout: seconds until git is stopped; None is :func:`time_limit` without output.
 
         Raises:
-            GitError: git cannot start, or does not finish in time.
+            GitError: git cannot start, does not answer in time, or prints more than
+                :data:`ANSWER_LIMIT`.
         """
-        command = self._command(arguments)
-        return _run(command, stdin, timeout or time_limit(), self._environment())
+        return self._ask(arguments, self._environment(), stdin, timeout)
+
+    def _ask(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stdin: bytes = b"",
+        timeout: float | None = None,
+    ) -> Answer:
+        ends_at = None if timeout is None else time.monotonic() + timeout
+        with self._started(arguments, environment, timeout) as process:
+            process.send(stdin, is_all=True)
+            output = bytearray()
+            while chunk := process.next_chunk(ends_at):
+                output += chunk
+                if len(output) > ANSWER_LIMIT:
+                    raise GitError(
+                        f"{self.directory}: git {arguments[0]} printed more than"
+                        f" {size_in_words(ANSWER_LIMIT)}"
+                    )
+        return Answer(arguments, process.exit_status, bytes(output), process.errors)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Return what git prints.
@@ -85,75 +128,65 @@ class Git:
             GitError: as :meth:`ask`, and when git fails; the error gives git's reason.
         """
         answer = self.ask(*arguments, stdin=stdin)
-        if answer.returncode:
-            reason = message_of(answer) or f"exit {answer.returncode}"
-            raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
+        self._refuse_failure(arguments, answer.returncode, answer.stderr)
         return answer.stdout
 
-    def chunks(self, *arguments: str, stdin: bytes = b"") -> Generator[bytes, None, None]:
+    def chunks(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        timeout: float | None = None,
+    ) -> Generator[bytes, None, None]:
         """Yield what git prints as it comes, because it may be gigabytes.
+
+        The arguments are those of :meth:`ask`, but the timeout is one without output.
 
         Raises:
             GitError: as :meth:`run`, but only after the output was yielded.
         """
-        with contextlib.ExitStack() as stack:
-            try:
-                source = stack.enter_context(tempfile.TemporaryFile(buffering=0))
-                source.write(stdin)
-                source.seek(0)
-            except OSError as e:
-                raise GitError(
-                    f"cannot make a temporary file for git: {e};"
-                    " set TMPDIR to a folder that can be written to"
-                ) from e
-
-            command = self._command(arguments)
-            process = stack.enter_context(
-                _started(command, self._environment(), stdin=source, stderr=subprocess.DEVNULL)
-            )
-            yield from iter(_chunk_reader(process), b"")
-
-        if process.returncode:
-            # Errors of the first run went nowhere. A second run raises with git's reason.
-            self.run(*arguments, stdin=stdin)
-            raise GitError(
-                f"{self.directory}: git {arguments[0]} failed: exit {process.returncode}"
-            )
+        with self._started(arguments, self._environment(), timeout) as process:
+            process.send(stdin, is_all=True)
+            yield from iter(process.next_chunk, b"")
+        self._refuse_failure(arguments, process.exit_status, process.errors)
 
     def lines(
         self,
         *arguments: str,
         stdin: bytes = b"",
         end: bytes = b"\n",
+        timeout: float | None = None,
     ) -> Generator[bytes, None, None]:
-        """Yield each line that git prints, without its ``end``. See :meth:`chunks`."""
-        unfinished: list[bytes] = []
-        with contextlib.closing(self.chunks(*arguments, stdin=stdin)) as chunks:
+        """Yield each line that git prints, without its ``end``. See :meth:`chunks`.
+
+        Of a line that is longer than :data:`LINE_LIMIT` only the beginning is yielded.
+        """
+        unfinished = bytearray()
+        with contextlib.closing(self.chunks(*arguments, stdin=stdin, timeout=timeout)) as chunks:
             for chunk in chunks:
                 first, *others = chunk.split(end)
-                unfinished.append(first)
+                unfinished += first[: LINE_LIMIT - len(unfinished)]
 
                 if others:
-                    yield b"".join(unfinished)
-                    unfinished = [others.pop()]
+                    yield bytes(unfinished)
+                    unfinished = bytearray(others.pop())
                     yield from others
 
-        if any(unfinished):
-            yield b"".join(unfinished)
+        if unfinished:
+            yield bytes(unfinished)
 
     @contextlib.contextmanager
     def objects(self) -> Iterator[ReadObject]:
         """Give a function that reads objects, all by one git process.
 
         Each object is read to its end before the next one is asked for. The function raises
-        GitError for an object that is not in this clone or cannot be read.
+        GitError for an object that is not in this clone, cannot be read, or has more than
+        :data:`OBJECT_LIMIT`.
         """
-        command = self._command(("cat-file", "--batch"))
         with contextlib.ExitStack() as stack:
 
             def start() -> _Process:
                 return stack.enter_context(
-                    _started(command, self._environment(), stderr=subprocess.DEVNULL)
+                    self._started(("cat-file", "--batch"), self._environment())
                 )
 
             yield _ObjectReader(start).read
@@ -164,8 +197,7 @@ class Git:
         for name, value in self._environment().items():
             if not name.startswith("GIT_CONFIG_"):
                 environment[name] = value
-        command = ["git", "-C", os.fspath(self.directory), "config", *question]
-        return as_text(_run(command, b"", time_limit(), environment).stdout)
+        return as_text(self._ask(("config", *question), environment).stdout)
 
     def _environment(self) -> dict[str, str]:
         callers = {name: os.environ[name] for name in _CALLERS_VARIABLES if name in os.environ}
@@ -176,6 +208,47 @@ class Git:
         for setting in (*_SETTINGS, *self.settings):
             command += ["-c", setting]
         return [*command, *arguments]
+
+    @contextlib.contextmanager
+    def _started(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        timeout: float | None = None,
+    ) -> Iterator["_Process"]:
+        """Start git, and end it when the block fails.
+
+        Git gets a session of its own, so that the processes it starts end with it.
+        """
+        try:
+            popen = subprocess.Popen(
+                self._command(arguments),
+                env=environment,
+                start_new_session=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+            )
+        except FileNotFoundError as e:
+            raise GitError("git was not found on PATH; install git 2.32 or newer") from e
+        except (OSError, ValueError) as e:
+            raise GitError(f"git could not be started: {e}") from e
+
+        with popen:
+            try:
+                compares = arguments[0] in _COMPARISONS
+                _limit(popen.pid, MEMORY_LIMIT if compares else self.history_memory)
+                yield _Process(popen, self.directory, timeout or time_limit())
+            except BaseException:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(popen.pid, signal.SIGKILL)
+                raise
+
+    def _refuse_failure(self, arguments: Sequence[str], exit_status: int, errors: bytes) -> None:
+        if exit_status:
+            reason = _on_one_line(errors) or f"exit {exit_status}"
+            raise GitError(f"{self.directory}: git {arguments[0]} failed: {reason}")
 
 
 def as_lines(questions: Iterable[str]) -> bytes:
@@ -190,7 +263,11 @@ def as_text(raw: bytes) -> str:
 
 def message_of(answer: Answer) -> str:
     """Return what git printed about an error, on one line, or "" when it printed nothing."""
-    return " ".join(answer.stderr.decode(errors="replace").split())
+    return _on_one_line(answer.stderr)
+
+
+def _on_one_line(text: bytes) -> str:
+    return " ".join(text.decode(errors="replace").split())
 
 
 def time_limit() -> float:
@@ -202,18 +279,101 @@ def time_limit() -> float:
     return DEFAULT_TIMEOUT
 
 
-def _run(
-    command: list[str],
-    stdin: bytes,
-    timeout: float,
-    environment: dict[str, str],
-) -> Answer:
-    with _started(command, environment, stderr=subprocess.PIPE) as process:
+def _limit(process: int, memory: int) -> None:
+    """Limit what a process that has just started may take, if the system can."""
+    if sys.platform != "linux":
+        return
+    limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: TIME_LIMIT}
+    for kind, limit in limits.items():
+        with contextlib.suppress(OSError, ValueError):  # there may be a lower limit
+            resource.prlimit(process, kind, (limit, limit))
+
+
+class _Process:
+    """A running git. What it is sent goes to it while its answer is read.
+
+    Attributes:
+        errors: the beginning of what it printed about errors.
+    """
+
+    def __init__(self, popen: _Popen, directory: Path, timeout: float) -> None:
+        assert popen.stdin is not None
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        self.errors = b""
+        self._popen = popen
+        self._directory = directory
+        self._timeout = timeout
+        self._input = popen.stdin
+        self._unsent = memoryview(b"")
+        self._ends_input = False
+
+        self._output = popen.stdout.fileno()
+        self._open = {self._output, popen.stderr.fileno()}
+        self._pipes = select.poll()
+        for descriptor in self._open:
+            self._pipes.register(descriptor, select.POLLIN)
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status, once git has ended."""
+        return self._popen.returncode
+
+    def kill(self) -> None:
+        """End git."""
+        self._popen.kill()
+
+    def send(self, data: bytes, *, is_all: bool = False) -> None:
+        """Send bytes, when the last ones are gone, and the end of input if they are all."""
+        self._unsent = memoryview(data)
+        self._ends_input = is_all
+        self._pipes.register(self._input, select.POLLOUT)
+
+    def next_chunk(self, ends_at: float | None = None) -> bytes:
+        """Return what git prints next, or b"" at the end.
+
+        Raises:
+            GitError: it prints nothing in time, or nothing until a time on the monotonic clock.
+        """
+        while self._open:
+            seconds = self._timeout
+            if ends_at is not None:
+                seconds = max(ends_at - time.monotonic(), 0)
+            events = self._pipes.poll(seconds * 1000)
+            if not events:
+                raise GitError(
+                    f"{self._directory}: git did not answer in time: a file in it may be a pipe or"
+                    f" device, or slow; {TIMEOUT_VARIABLE} gives it more than"
+                    f" {self._timeout:g} seconds"
+                )
+
+            for descriptor, _ in events:
+                if descriptor not in self._open:
+                    self._write()
+                    continue
+
+                chunk = os.read(descriptor, CHUNK_SIZE)
+                if not chunk:
+                    self._pipes.unregister(descriptor)
+                    self._open.remove(descriptor)
+                elif descriptor == self._output:
+                    return chunk
+                elif len(self.errors) < _ERRORS_LIMIT:
+                    self.errors += chunk
+        return b""
+
+    def _write(self) -> None:
+        """Write as much as the pipe takes for certain."""
         try:
-            stdout, stderr = process.communicate(stdin, timeout=timeout)
-        except subprocess.TimeoutExpired as e:
-            raise _too_late(command, timeout) from e
-    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+            size = os.write(self._input.fileno(), self._unsent[: select.PIPE_BUF])
+        except OSError:  # git has ended, and says why
+            size = len(self._unsent)
+
+        self._unsent = self._unsent[size:]
+        if not self._unsent:
+            self._pipes.unregister(self._input)
+            if self._ends_input:
+                self._input.close()
 
 
 class _ObjectReader:
@@ -222,15 +382,13 @@ class _ObjectReader:
     def __init__(self, start: Callable[[], _Process]) -> None:
         self._start = start
         self._process: _Process | None = None
-        self._next_chunk: _NextChunk
 
     def read(self, oid: str) -> Iterator[bytes]:
         if self._process is None:
             self._process = self._start()
-            self._next_chunk = _chunk_reader(self._process)
 
         try:
-            yield from _content_of(oid, self._process, self._next_chunk)
+            yield from _content_of(oid, self._process)
         except BaseException:
             # The process may still print the rest of this object, so the next one needs another.
             self._process.kill()
@@ -238,24 +396,15 @@ class _ObjectReader:
             raise
 
 
-def _content_of(
-    oid: str,
-    process: _Process,
-    next_chunk: _NextChunk,
-) -> Iterator[bytes]:
+def _content_of(oid: str, process: _Process) -> Iterator[bytes]:
     """Yield the content of an object from a running ``cat-file --batch``.
 
     Git prints a line with the size, the content, and a line end.
     """
-    assert process.stdin is not None
-    try:
-        os.write(process.stdin.fileno(), as_lines([oid]))
-    except OSError as e:
-        raise GitError(f"object {oid}: git cannot be asked: {e.strerror}") from e
-
+    process.send(as_lines([oid]))
     head = b""
     while b"\n" not in head:
-        chunk = next_chunk()
+        chunk = process.next_chunk()
         if not chunk:
             break
         head += chunk
@@ -266,74 +415,14 @@ def _content_of(
         raise GitError(f"object {oid} is not in this clone, or cannot be read")
 
     size = int(words[2])
+    if size > OBJECT_LIMIT:
+        raise GitError(f"object {oid} is larger than {size_in_words(OBJECT_LIMIT)}")
+
     left = size + len(b"\n") - len(chunk)
     while left > 0:
         yield chunk
-        chunk = next_chunk()
+        chunk = process.next_chunk()
         if not chunk:
             raise GitError(f"object {oid}: git ended early")
         left -= len(chunk)
     yield chunk[:-1]
-
-
-def _chunk_reader(process: _Process) -> _NextChunk:
-    """Return a function that reads what git prints as soon as it comes.
-
-    At the end of the output it returns b"".
-    """
-    assert process.stdout is not None
-    output = process.stdout.fileno()
-    timeout = time_limit()
-    ready = select.poll()
-    ready.register(output, select.POLLIN)
-
-    def next_chunk() -> bytes:
-        if not ready.poll(timeout * 1000):
-            raise _too_late(process.args, timeout)
-        return os.read(output, CHUNK_SIZE)
-
-    return next_chunk
-
-
-@contextlib.contextmanager
-def _started(
-    command: list[str],
-    environment: dict[str, str],
-    *,
-    stdin: Any = subprocess.PIPE,
-    stderr: int,
-) -> Iterator[_Process]:
-    """Start git, and end it when the block fails.
-
-    Git gets a session of its own, so that the processes it starts end with it.
-    """
-    try:
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            start_new_session=True,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            bufsize=0,
-        )
-    except FileNotFoundError as e:
-        raise GitError("git was not found on PATH; install git 2.32 or newer") from e
-    except (OSError, ValueError) as e:
-        raise GitError(f"git could not be started: {e}") from e
-
-    with process:
-        try:
-            yield process
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
-def _too_late(command: Any, timeout: float) -> GitError:
-    directory = command[command.index("-C") + 1]
-    return GitError(
-        f"{directory}: git did not answer in time: a file in it may be a pipe or device, or slow;"
-        f" {TIMEOUT_VARIABLE} gives it more than {timeout:g} seconds"
-    )

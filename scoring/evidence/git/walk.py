@@ -6,7 +6,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from scoring.errors import GitError
 from scoring.evidence.git.agents import Identity
+from scoring.evidence.git.changes import comparable
 from scoring.evidence.git.graph import CommitWithParents
 from scoring.evidence.git.repository import MOST_FAILURES, GitRepository, ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
@@ -17,6 +19,9 @@ _LOG_FORMAT = (
     "-z",
     "--format=%H%x00%P%x00%ct%x00%at%x00%as%x00%an%x00%ae%x00%cn%x00%ce%x00%s%x00%B%x00",
 )
+TEXT_LIMIT = 128 << 10
+"""Characters of a message, a subject or a name that are read."""
+
 _FIELDS_OF_COMMIT = 12  # eleven, and an empty one
 _LOG_OF_NAMED = ("log", "--no-walk=unsorted", "--stdin", *_LOG_FORMAT)
 _SHOW_FILES = ("show", "--stdin", "--name-only", "--ignore-submodules=none")
@@ -90,7 +95,7 @@ def trunk_commits(
     fields = repository.lines("log", *options, *_LOG_FORMAT, tip, "--", end=b"\0")
 
     commits = []
-    for commit in _parse_log(map(as_text, fields)):
+    for commit in _parse_log(fields):
         if _USED_MESSAGE.search(commit.message):
             commits.append(commit)
         else:
@@ -109,12 +114,11 @@ def named_commits(
     """
 
     def ask(batch: Sequence[str]) -> Mapping[str, Commit] | None:
-        answer = repository.ask(*_LOG_OF_NAMED, stdin=as_lines(batch))
-        if answer.returncode:
+        fields = repository.lines(*_LOG_OF_NAMED, stdin=as_lines(batch), end=b"\0")
+        try:
+            return {commit.sha: commit for commit in _parse_log(fields)}
+        except GitError:
             return None
-
-        fields = as_text(answer.stdout).split("\0")
-        return {commit.sha: commit for commit in _parse_log(fields)}
 
     return ask_in_batches(ask, shas, most_failures)
 
@@ -130,17 +134,17 @@ def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
     return {sha: commit.subject for sha, commit in commits.items()}
 
 
-def _parse_log(fields: Iterable[str]) -> Iterator[Commit]:
-    """Yield the commits of a log, given all its fields."""
+def _parse_log(fields: Iterable[bytes]) -> Iterator[Commit]:
+    """Yield the commits of a log, given all its fields. Long texts are cut."""
     # One value is kept for each SHA, day and person: a commit comes after it was named as a parent.
     shas: dict[str, str] = {}
     days: dict[str, str] = {}
     people: dict[Identity, Identity] = {}
 
-    for record in _records(fields):
+    for record in _records(map(as_text, fields)):
         sha, parents, time, authored, date = record[:5]
-        author = Identity(*record[5:7])
-        committer = Identity(*record[7:9])
+        author = Identity(record[5][:TEXT_LIMIT], record[6][:TEXT_LIMIT])
+        committer = Identity(record[7][:TEXT_LIMIT], record[8][:TEXT_LIMIT])
         parent_shas = [shas.setdefault(parent, parent) for parent in parents.split()]
         yield Commit(
             sha=shas.pop(sha, sha),
@@ -150,8 +154,8 @@ def _parse_log(fields: Iterable[str]) -> Iterator[Commit]:
             date=days.setdefault(date, date),
             author=people.setdefault(author, author),
             committer=people.setdefault(committer, committer),
-            subject=record[9],
-            message=record[10],
+            subject=record[9][:TEXT_LIMIT],
+            message=record[10][:TEXT_LIMIT],
         )
 
 
@@ -239,7 +243,10 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
         return _parse_show(answer.stdout)
 
     wanted = list(dict.fromkeys(shas))
-    shown = ask_in_batches(ask, wanted, most_failures=len(wanted))
+    shown = dict(ask(wanted) or {})
+    if not shown:
+        readable = comparable(repository, wanted)
+        shown = ask_in_batches(ask, readable, most_failures=len(readable))
 
     without_files = [sha for sha in wanted if sha not in shown]
     commits = named_commits(repository, without_files, most_failures=len(wanted))

@@ -67,7 +67,9 @@ class ReferenceHistory(GitFacts):
         branch = f"refs/heads/{trunk}"
 
         fields = [record.commit for record in records]
-        self._resolved = self._repository.resolve([*fields, *map(trim, fields), branch])
+        self._resolved = self._repository.resolve(
+            [*fields, *map(trim, fields), branch], searches=True
+        )
         how = "the trunk of the reference's rules"
         self.trunk = Trunk(branch, trunk, self._resolved[branch], how, self._repository.is_shallow)
 

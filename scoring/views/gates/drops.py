@@ -227,7 +227,9 @@ def _score_of(row: Mapping[str, Any]) -> tuple[int, BaselineScore]:
 def _from_revision(name: str, log: LogView) -> Baseline:
     """Read the sidecars that are committed in a revision: a branch, else a tag or a commit."""
     repository = GitRepository(log.repo_dir)
-    candidates = repository.resolve([f"refs/remotes/{name}", f"refs/heads/{name}", name])
+    candidates = repository.resolve(
+        [f"refs/remotes/{name}", f"refs/heads/{name}", name], searches=True
+    )
     shas = [sha for sha in candidates.values() if sha]
     if not shas:
         raise InputError(f"--baseline {name!r} is neither a file nor a revision of {log.repo_dir}")
