@@ -19,6 +19,9 @@ from scoring.text import INT_MAX, INT_MIN, cut
 MAX_DEPTH = 100
 """How deep a document may nest; logs nest four deep."""
 
+MOST_EVENTS = 2_000_000
+"""How many values, beginnings and ends of lists and mappings a document may have."""
+
 LONGEST_INTEGER = 100
 """No number of 64 bits has more digits than this, and reading a huge one is slow."""
 
@@ -368,7 +371,7 @@ def _compose(data: bytes) -> Node | None:
         add(node, anchor)
         open_nodes.append(node)
 
-    while True:
+    for _ in range(MOST_EVENTS):
         event = next_event()
         kind = type(event)
 
@@ -395,6 +398,8 @@ def _compose(data: bytes) -> Node | None:
 
         elif kind is yaml.DocumentEndEvent or kind is yaml.StreamEndEvent:
             return root.items[0] if root.items else None
+
+    raise YamlError(f"more than {MOST_EVENTS:,} values, lists and mappings")
 
 
 def _short_tag(tag: str | None) -> str:

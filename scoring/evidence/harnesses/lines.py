@@ -2,6 +2,7 @@
 
 import errno
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -30,6 +31,12 @@ MOST_LINES = 1 << 20
 """How many lines one transcript may have."""
 
 
+FREE_SECONDS = 20.0
+"""Seconds of processor time that reading any transcript may take."""
+
+SLOWEST = 1 << 20
+"""How many bytes must be read in each second after these."""
+
 MOST_UNCLAIMED = 300
 """After how many lines that no harness claims the harnesses are not asked any more."""
 
@@ -52,13 +59,20 @@ class Lines:
         self._first: JsonReader | None = None
         self._number = 0
         self._unclaimed = 0
+        self._size = 0
+        self._began = time.thread_time()
 
     def block(self, block: bytes) -> None:
         """Read some whole lines.
 
         Raises:
-            OSError: the transcript has too many lines.
+            OSError: the transcript has too many lines, or takes too long.
         """
+        self._size += len(block)
+        seconds = time.thread_time() - self._began
+        if seconds > FREE_SECONDS + self._size / SLOWEST:
+            raise OSError(errno.EFBIG, f"takes more than {seconds:.0f} seconds to read")
+
         if self._first is None:
             self._find_first(block)
         reader = self._first or self._fallback()
