@@ -24,7 +24,7 @@ from scoring.evidence.harnesses.sqlite_store import opened_database
 from scoring.files import read_file
 from scoring.settings_table import read_toml
 from scoring.yamlnodes import parse
-from scoring.yamlread import Reader, items_of
+from scoring.yamlread import Reader, Take, items_of
 
 PAGE = Path(__file__).parents[2] / "docs/TRUST.md"
 TABLE = re.search(r"<!-- costs -->\n(.*?)<!-- /costs -->", PAGE.read_text("utf-8"), re.DOTALL)
@@ -133,8 +133,8 @@ def _(_: Here) -> str:
         items = ", ".join([f"*a{number - 1}"] * 9)
         text += f"a{number}: &a{number} [{items}]\n"
 
-    take = Reader.string
-    for _ in range(30):
+    take: Take = Reader.string
+    for _level in range(30):
         take = items_of(take)
     node = parse(text.encode())
     assert node is not None
