@@ -1,7 +1,6 @@
 """What all sessions of this machine used, by repository: each response in exactly one of them."""
 
 import os
-import posixpath
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources
 from scoring.evidence.transcripts.counting import count_lines, last_lines
+from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.streams import (
     File,
@@ -105,7 +105,7 @@ def _edited_in_gone_folder(file: File) -> tuple[str, set[str]] | None:
     gone: dict[str, set[str]] = {}
     for edit in file.events.of(Edit):
         folder = file.events.spans[edit.span].cwd
-        path = posixpath.join(folder, file.events.texts[edit.path])
+        path = path_in(folder, file.events.texts[edit.path])
         if path.startswith(f"{folder}/"):
             gone.setdefault(folder, set()).add(path.removeprefix(f"{folder}/"))
     if len(gone) != 1:

@@ -214,6 +214,29 @@ def test_what_counts_is_what_it_wrote_in_the_end(history: History, work: Work) -
 
 
 @cases(
+    "path, landed",
+    {
+        "in the repository": ("D:\\app\\src\\a.py", 8),
+        "elsewhere": ("C:\\temp\\src\\a.py", None),
+    },
+)
+def test_lines_that_were_written_on_windows_are_followed(
+    history: History, work: Work, path: str, landed: int | None
+) -> None:
+    session = history.session("s1")
+    session.cwd = "D:\\app"
+    session.stored = False
+    call = {"file_path": path, "content": TEXT}
+    session.turn(100, 1, {"type": "tool_use", "id": "w1", "name": "Write", "input": call})
+    session.result(101, "w1", "File created successfully.")
+    history.checkpoint(1, ({"session": "s1", "created_at": stamp(150)}, list(session.lines)))
+    history.commit(2 * DAY, "By hand", files={"src/a.py": TEXT})
+    history.commit(30 * DAY, "Later")
+    (unit,) = work()["units"]
+    assert unit["lines_landed"] == landed
+
+
+@cases(
     "path, lines",
     {"few lines": ("src/a.py", 4), "a file elsewhere": ("../notes/a.py", 8), "none": ("", 0)},
 )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from scoring.evidence.commands.run_folders import is_private_or_temporary
 from scoring.evidence.git.work_tree_folders import same_remote
+from scoring.evidence.transcripts.edits import path_in
 from scoring.evidence.transcripts.events import Edit
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, user_times
 from scoring.evidence.transcripts.work_trees import WorkTrees
@@ -195,7 +196,7 @@ class _Judge:
             index = file.at(edit.line)
             if index in lines:
                 folder = file.events.spans[edit.span].cwd
-                path = posixpath.join(folder, file.events.texts[edit.path])
+                path = path_in(folder, file.events.texts[edit.path])
                 is_ours = self._has_file(path, folder, is_here=bool(here[index]))
                 is_outside = edit.by_tool and not is_private_or_temporary(path)
                 signs.append(_Sign(index, False, is_ours, is_outside))

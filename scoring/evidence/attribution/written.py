@@ -8,7 +8,13 @@ from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.git.line_history import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.transcripts.edits import apply_change, is_word, word_hashes
+from scoring.evidence.transcripts.edits import (
+    apply_change,
+    is_absolute,
+    is_word,
+    path_in,
+    word_hashes,
+)
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.streams import File, part_of
 from scoring.text import composed
@@ -112,7 +118,7 @@ def is_inside(folder: str, path: str, in_repository: Callable[[str], bool]) -> b
         path: the path, of a file that may be gone.
         in_repository: returns whether a folder is in the repository.
     """
-    if not posixpath.isabs(path) or path.startswith(f"{folder}/"):
+    if not is_absolute(path) or path.startswith(f"{folder}/"):
         return True
     return in_repository(posixpath.dirname(path))
 
@@ -121,7 +127,7 @@ def _is_file(name: str, path: str, folder: str) -> bool:
     """Return whether a path written in a folder is a file of the repository of that folder."""
     if path == name:
         return True
-    whole = posixpath.join(folder, path)
+    whole = path_in(folder, path)
     root = whole.removesuffix(f"/{name}")
     return whole != root and f"{folder}/".startswith(f"{root}/")
 

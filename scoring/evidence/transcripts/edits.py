@@ -58,9 +58,14 @@ def path_in(folder: str, path: str) -> str:
     Paths of Windows have slashes in place of backslashes then.
     """
     path = with_slashes(path)
-    if not _DRIVE.match(path):
+    if not is_absolute(path):
         path = posixpath.join(with_slashes(folder), path)
     return posixpath.normpath(path)
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether a path begins at the root of a file system, also one of Windows."""
+    return path.startswith("/") or _DRIVE.match(path) is not None
 
 
 def with_slashes(path: str) -> str:

@@ -21,6 +21,7 @@ from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.table_digest import digest_of_tables
 from scoring.evidence.transcripts.counter import CountedHarness, LineClock
+from scoring.evidence.transcripts.edits import with_slashes
 from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import (
     FileFound,
@@ -319,7 +320,8 @@ class Scan:
         for part in events.values():
             part.pack_events()
             part.spans = [
-                span._replace(cwd=intern(span.cwd), model=intern(span.model)) for span in part.spans
+                span._replace(cwd=intern(with_slashes(span.cwd)), model=intern(span.model))
+                for span in part.spans
             ]
             part.texts = list(map(intern, part.texts))
         return events

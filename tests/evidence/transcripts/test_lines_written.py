@@ -232,6 +232,8 @@ def test_readers_note_the_lines_that_are_written(
         "a file with the same name": ("/me/app/other/a.py", "/me/app", None),
         "one below a folder with its name": ("/me/app/old/src/a.py", "/me/app", None),
         "another file": ("/me/app/src/b.py", "/me/app", None),
+        "of Windows": ("D:/app/src/a.py", "D:/app", 0.6),
+        "of Windows, in another folder": ("C:/temp/src/a.py", "D:/app", None),
     },
 )
 def test_a_line_counts_in_its_file(path: str, folder: str, share: float | None) -> None:
