@@ -18,6 +18,7 @@ _COMMIT_LINE = re.compile(
 _COMMIT_LINE_LIMIT = 1000
 """How many commits of one output are read, the first ones."""
 
+_FIXUP = re.compile(r"^(?:(?:fixup|squash|amend)! )+")
 _SUMMARY = re.compile(r"\r?\n (?:Author: |Date: |[0-9]+ files? changed)")
 """What git writes below the line of a commit."""
 
@@ -56,7 +57,7 @@ class CommitLine(NamedTuple):
     Attributes:
         branch: what is before the digits: a branch, ``detached HEAD``, with :data:`ROOT_COMMIT`.
         sha: 7 to 40 hexadecimal digits.
-        subject: the first line of its message.
+        subject: the first line of its message; of a fixup, that of the commit it is made for.
     """
 
     branch: str
@@ -206,7 +207,7 @@ def _matches(output: str) -> list[re.Match[str]]:
 
 
 def _commit_line(match: re.Match[str]) -> CommitLine:
-    return CommitLine(match[1], match[2], match[3].strip())
+    return CommitLine(match[1], match[2], _FIXUP.sub("", match[3].strip()))
 
 
 def _has_subject(printed: str, subjects: Sequence[str]) -> bool:

@@ -261,6 +261,16 @@ class TestByCommit:
         made.entry(new if amended else old, "work")
         assert brief(read(made)[1]) == ("commit", {"s1"}, 15 if amended else 3)
 
+    @pytest.mark.parametrize("subject", ["fixup! work", "squash! fixup! work", "other work"])
+    def test_fixed_up(self, made: History, read: Read, subject: str) -> None:
+        session = made.session("s1")
+        session.turn(10, 1)
+        session.run(20, 2, "git commit -am x", "[main aaaaaaa] work\n 1 file changed")
+        session.turn(25, 4)
+        session.run(30, 8, "git commit --fixup HEAD", f"[main bbbbbbb] {subject}\n 1 file changed")
+        made.entry(made.commit(19, "work"), "work")
+        assert brief(read(made)[1]) == ("commit", {"s1"}, 3 if subject == "other work" else 15)
+
     @pytest.mark.parametrize(
         ("late", "twice", "method"),
         [
