@@ -37,7 +37,7 @@ _RUN_LIMIT = 9
 """Of how many test runs of a line the readers are looked up, the last ones."""
 
 _CONTEXT_OPTION = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
-_PATTERN_SYNTAX = re.compile(r"[.*+\[]")
+_PATTERN_SYNTAX = re.compile(r"[*+\[]|\.[?{]")
 _DEFAULT_LINES_OF_HEAD = 10
 
 
@@ -311,8 +311,12 @@ def _pattern_leaves(words: Sequence[str], options: Sequence[str], failures: Sequ
     if "i" in short_options:
         plain_parts = [part.lower() for part in plain_parts]
         failures = [failure.lower() for failure in failures]
-    matches = any(part in failure for part in plain_parts for failure in failures)
-
     if inverted:
-        return not matches and not _PATTERN_SYNTAX.search(pattern)
-    return matches
+        removed = any(_may_match(part, failure) for part in plain_parts for failure in failures)
+        return not removed and not _PATTERN_SYNTAX.search(pattern)
+    return any(part in failure for part in plain_parts for failure in failures)
+
+
+def _may_match(part: str, text: str) -> bool:
+    """Return whether a text may match a plain pattern, in which a dot is any character."""
+    return all(piece in text for piece in part.split("."))
