@@ -43,7 +43,7 @@ class TestCommand(NamedTuple):
         after_cd: whether that command is reached only after a ``cd`` that succeeds.
         hooks: where a commit or a push is, before the first test command or after: its hooks may
             print anything.
-        repeats_failed: whether it runs tests again where the run before it failed.
+        repeats_failed: whether it runs tests again, at least where the run before it failed.
         shown: what the output of the line says about its test runs.
         other_code: whether its last test run tests other code than the work, or an earlier one.
         is_wrapped: whether another program starts the last one.
@@ -91,6 +91,7 @@ def find_test_command(
     last_index = max(tools)
     last = commands[last_index]
     required = commands_required_by(commands, last_index)
+    earlier_runs = [commands[index].words for index in tools if index != last_index]
     folders = {
         index: folder_of(commands, index, table.folders, is_script=tool == SCRIPT_TOOL)
         for index, tool in tools.items()
@@ -106,7 +107,7 @@ def find_test_command(
         readers=tuple(reader.words for reader in readers_of(commands, last_index)),
         after_cd=any(command.words[:1] in (("cd",), ("pushd",)) for command in required),
         hooks=_hooks_in(commands, first_index, table),
-        repeats_failed=len(tools) > 1 and last.connector == "||",
+        repeats_failed=len(tools) > 1 and (last.connector == "||" or last.words in earlier_runs),
         shown=shown_output(commands, tools, line),
         other_code=_run_of_other_code(commands, folders, stashed=stashed),
         is_wrapped=bool(last.starters),
