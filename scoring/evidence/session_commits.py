@@ -1,6 +1,7 @@
 """The commits that sessions made, and what became of those that git does not have."""
 
 import datetime
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -284,15 +285,20 @@ def _commit_just_before(
 ) -> SessionCommit | None:
     """Return the commit that a session made just before it stored a checkpoint, the nearest one.
 
+    A command that goes on after its one commit, as by a push, may end after the checkpoint.
+
     Args:
         stored: when sessions stored the checkpoint, and their ids.
         by_session: the commits of each session.
     """
     near: list[tuple[int, SessionCommit]] = []
     for time, session_id in stored:
-        for made in by_session.get(session_id, ()):
+        commits = by_session.get(session_id, ())
+        begun = Counter(made.begun for made in commits)
+        for made in commits:
             distance = time - made.time
-            if -_CLOCKS_DIFFER_BY <= distance <= _CHECKPOINT_FOLLOWS_WITHIN:
+            goes_on = begun[made.begun] == 1 and made.begun <= time < made.time
+            if goes_on or -_CLOCKS_DIFFER_BY <= distance <= _CHECKPOINT_FOLLOWS_WITHIN:
                 near.append((distance, made))
 
     return min(near)[1] if near else None

@@ -525,6 +525,28 @@ def test_what_became_of_a_commit_that_git_does_not_have_say_its_lines(
             assert unit == same | {name: unit[name] for name in ("iteration", "iterations")}
 
 
+@cases("printed, units", {"one": (["Add it"], 1), "two": (["Add it", "Add more"], 3)})
+def test_a_checkpoint_that_is_stored_before_its_command_ends_is_of_the_one_commit(
+    history: History, work: Work, da_score: Any, printed: list[str], units: int
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    command = "; ".join(f"git commit -am '{subject}'" for subject in printed)
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": command}}
+    session.turn(200, 2, call)
+    shown = [f"[main {n}aaaaaaaa] {text}\n 1 file changed" for n, text in enumerate(printed)]
+    session.result(260, "c1", "\n".join(shown))
+    history.checkpoint(1, ({"session": "s1", "created_at": stamp(230)}, list(session.lines)))
+    history.commit(150, "Add it", files={"src/a.py": TEXT})
+    history.commit(30 * DAY, "Later")
+    history.write()
+    places = "--iter-log-dir", str(history.log), "--repo-dir", str(history.repo)
+    da_score("derive", "--json", *places, "--no-cache")
+    checkpoints = [unit["checkpoints"] for unit in work()["units"]]
+    assert len([names for names in checkpoints if names]) == 1
+    assert len(checkpoints) == units
+
+
 @pytest.mark.parametrize("derived", [True, False])
 def test_every_stored_checkpoint_is_in_one_unit(
     history: History, work: Work, da_score: Any, derived: bool
