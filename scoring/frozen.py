@@ -8,6 +8,11 @@ PlainData: TypeAlias = dict[str, Any]
 """A value as JSON has it: a dictionary of strings, numbers, lists and further dictionaries."""
 
 
+def fields_of(value: object, *names: str) -> PlainData:
+    """Return some attributes of a value as plain data."""
+    return {name: getattr(value, name) for name in names}
+
+
 class Frozen(msgspec.Struct, frozen=True):
     """A class of values, which has a line for each field.
 

@@ -19,7 +19,14 @@ from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.log.load import Broken, claims_read_as_false, no_such_entry
 from scoring.log.model import IterationRecord, Records
 from scoring.log.selection import Selection
-from scoring.scored import LogSummary, ScoredIteration, ScoredLine, ScoredLog, shares_of_signals
+from scoring.scored import (
+    LogSummary,
+    ScoredIteration,
+    ScoredLine,
+    ScoredLog,
+    WrittenSidecars,
+    shares_of_signals,
+)
 from scoring.sessions import SessionIterRef, aggregate_sessions, sessions_of
 from scoring.sidecars.provenance import Loss, provenance_of
 from scoring.sidecars.scores import iteration_score_path, write_session_scores
@@ -396,7 +403,7 @@ def score_whole_log(
             queue.write()
             files = write_session_scores(iter_log_dir, sessions_with_files(sessions, sources.warn))
             if members:
-                written = (len(members), len(files))
+                written = WrittenSidecars(len(members), len(files))
 
     if opened:
         finished(opened[0])

@@ -91,6 +91,13 @@ class ScoredLine(NamedTuple):
     summary: str = ""
 
 
+class WrittenSidecars(NamedTuple):
+    """How many sidecars of iterations and of sessions were written."""
+
+    iterations: int
+    sessions: int
+
+
 class LogSummary(Frozen, frozen=True):
     """What tables show of a scored log.
 
@@ -98,8 +105,7 @@ class LogSummary(Frozen, frozen=True):
         lines: the iterations that were chosen, in order.
         sessions: the sessions of these iterations.
         shares: the share of the lines, 0 to 1, in which each signal is present.
-        written: how many sidecars of iterations and of sessions were written; None where none
-            were to be.
+        written: how many sidecars were written; None where none were to be.
         marks: the mark of every score of the log.
     """
 
@@ -107,7 +113,7 @@ class LogSummary(Frozen, frozen=True):
     lines: Sequence[ScoredLine]
     sessions: Sequence[SessionScore]
     shares: Mapping[str, float]
-    written: tuple[int, int] | None = None
+    written: WrittenSidecars | None = None
     marks: Sequence[bytes] = ()
 
 

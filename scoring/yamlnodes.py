@@ -8,6 +8,7 @@ scalar is, as the reference's yaml.v3 does: YAML 1.2 core, with some of YAML 1.1
 import base64
 import binascii
 import datetime
+import math
 import re
 from typing import Any, NamedTuple, TypeAlias
 
@@ -241,19 +242,9 @@ def _resolve_by_text(text: str, tag: str) -> Resolved:
         return word
     if text[:1] not in _STARTS_OF_NUMBERS:
         return Resolved(STR, text)
-    if text.startswith("."):
-        return _resolve_from_dot(text)
     if tag in ("", TIMESTAMP) and is_timestamp(text):
         return Resolved(TIMESTAMP, text)
     return _resolve_number(text)
-
-
-def _resolve_from_dot(text: str) -> Resolved:
-    if _FLOAT_FROM_DOT.fullmatch(text):
-        number = float(text)
-        if number != float("inf"):
-            return Resolved(FLOAT, number)
-    return Resolved(STR, text)
 
 
 def _resolve_number(text: str) -> Resolved:
@@ -262,9 +253,11 @@ def _resolve_number(text: str) -> Resolved:
     if whole is not None:
         return Resolved(INT, whole)
 
-    if _FLOAT.fullmatch(digits):
+    # Only in a number that begins with a dot it matters where underscores are.
+    from_dot = text.startswith(".")
+    if _FLOAT_FROM_DOT.fullmatch(text) if from_dot else _FLOAT.fullmatch(digits):
         number = float(digits)
-        if abs(number) != float("inf"):
+        if math.isfinite(number):
             return Resolved(FLOAT, number)
     return Resolved(STR, text)
 

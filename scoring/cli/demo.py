@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from scoring.cli.iteration import hooks_behind
 from scoring.cli.options import PATH, settings_options
@@ -15,7 +16,7 @@ from scoring.evidence.git.walk import subjects_of
 from scoring.examine import LogView
 from scoring.log.settings import Settings
 from scoring.score import score_log
-from scoring.scored import ScoredIteration, ScoredLog
+from scoring.scored import ScoredIteration, ScoredLog, WrittenSidecars
 from scoring.sidecars.scores import iteration_score_path
 from scoring.sidecars.writing import write_scored_log
 from scoring.views.integrity import integrity_page, summarize_integrity
@@ -44,8 +45,8 @@ def command(directory: Path | None, settings: Settings) -> None:
         return
 
     shown = _work_to_show(demo, log)
-    written = len(iteration_files), len(session_files)
-    show(run_page(log.summary, demo.iter_log_dir, written, shown))
+    written = WrittenSidecars(len(iteration_files), len(session_files))
+    show(run_page(replace(log.summary, written=written), demo.iter_log_dir, shown))
 
     lowest = min(log.iterations, key=_unscored_last)
     show(_page_of_lowest(lowest, demo, shown))

@@ -1,13 +1,23 @@
 """``da-score dr``: the diminishing-returns meter over the transcript of a deliberation."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import LOG_OPTIONS, PATH, Command, Whole, flag, settings_options, valued
+from scoring.cli.options import (
+    LOG_OPTIONS,
+    PATH,
+    Command,
+    Whole,
+    choice,
+    flag,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import reply, warn, write_json
 from scoring.errors import InputError
 from scoring.files import write_atomically
@@ -247,11 +257,9 @@ def from_session(session: str, iteration: int | None, settings: Settings) -> Non
 
 @command.command("judge", epilog="Example:  da-score dr judge deliberation.json --verdict ESCALATE")
 @_FILE
-@click.option(
-    "--verdict", required=True, type=click.Choice(SIGNALS), help="What should have been done."
-)
-@click.option("--novelty", type=click.Choice(LEVELS), help="How much was new in the last round.")
-@click.option("--readiness", type=click.Choice(LEVELS), help="How ready it was to act.")
+@choice("--verdict", SIGNALS, "What should have been done.", required=True)
+@choice("--novelty", LEVELS, "How much was new in the last round.")
+@choice("--readiness", LEVELS, "How ready it was to act.")
 @valued("--notes", "TEXT", "Why.")
 @settings_options()
 def judge(
@@ -335,7 +343,7 @@ def schema(lines: bool, settings: Settings) -> None:  # noqa: ARG001 - a schema 
 @settings_options(*METER_SETTINGS)
 def calibrate(
     directory: Path,
-    ks: tuple[int, ...],
+    ks: Sequence[int],
     no_semantic: bool,
     thresholds: Path | None,
     settings: Settings,

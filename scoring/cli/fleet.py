@@ -16,7 +16,7 @@ from scoring.cli.options import PATH, Whole, flag, json_before_command, valued
 from scoring.cli.output import reply, say, show, warn, write, write_json
 from scoring.errors import DaScoreError, InputError
 from scoring.files import write_atomically
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.text import counted, printable
 from scoring.views.table import Column, Line, Page, Table, columns_of, pairs
 
@@ -203,8 +203,7 @@ def _status_under(
     rubric: str, states: "Sequence[RepositoryState]", failed: "Sequence[RepositoryState]"
 ) -> PlainData:
     scored = [state for state in states if state.scored]
-    keys = ("repository", "attempts", "reason")
-    failures = [{key: getattr(state, key) for key in keys} for state in failed]
+    failures = [fields_of(state, "repository", "attempts", "reason") for state in failed]
     return {
         "rubric": rubric,
         "repositories": len(scored),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import LOG_OPTIONS, Whole, settings_options, shared_options
+from scoring.cli.options import LOG_OPTIONS, Whole, choice, settings_options, shared_options
 from scoring.cli.output import reply, warn
 from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
@@ -37,19 +37,19 @@ def command() -> None:
 
 def _place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say into which settings the hook goes."""
-    harness = click.option(
+    harness = choice(
         "--harness",
-        type=click.Choice(list(hook_install.HOOKS)),
+        [*hook_install.HOOKS],
+        "Which harness runs it.",
         default="claude",
         show_default=True,
-        help="Which harness runs it.",
     )
-    scope = click.option(
+    scope = choice(
         "--scope",
-        type=click.Choice(_SCOPES),
+        _SCOPES,
+        "The settings of the project, or of the user.",
         default="project",
         show_default=True,
-        help="The settings of the project, or of the user.",
     )
     return harness(scope(command))
 
@@ -186,7 +186,7 @@ def _report(
     metavar="ID",
     help="The rule that it checked, as iteration-close.R1.1.",
 )
-@click.option("--result", required=True, type=click.Choice(RESULTS), help="What the gate did.")
+@choice("--result", RESULTS, "What the gate did.", required=True)
 @click.option(
     "--lifecycle",
     "lifecycle_point",
@@ -207,8 +207,8 @@ def _report(
     metavar="ID",
     help="What the records of one event have in common.  [default: the sentinel]",
 )
-@click.option("--skill", type=click.Choice(SKILLS), help="The skill of the gate.")
-@click.option("--platform", type=click.Choice(PLATFORMS), help="The harness.")
+@choice("--skill", SKILLS, "The skill of the gate.")
+@choice("--platform", PLATFORMS, "The harness.")
 @settings_options(*LOG_OPTIONS)
 def record(
     iteration: int | None,

@@ -17,6 +17,7 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     Whole,
+    choice,
     selection_options,
     settings_options,
     valued,
@@ -76,14 +77,8 @@ _AS_OPTION = click.option(
 @click.argument("name", metavar="N", shell_complete=complete_iterations)
 @_AS_OPTION
 @valued("--correctness", "0..3", "How correct the work is; 3 is best.", type=Whole(0, 3))
-@click.option(
-    "--scope", type=click.Choice(SCOPES[::-1]), help="Whether it did what was asked, and only that."
-)
-@click.option(
-    "--hallucination",
-    type=click.Choice(HALLUCINATIONS[::-1]),
-    help="How much of it is made up.",
-)
+@choice("--scope", SCOPES[::-1], "Whether it did what was asked, and only that.")
+@choice("--hallucination", HALLUCINATIONS[::-1], "How much of it is made up.")
 @valued("--note", "TEXT", "Why, in at most 4,000 bytes.")
 @click.option("--override", is_flag=True, hidden=True)
 @settings_options(*SCORING_OPTIONS)

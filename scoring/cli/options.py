@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -78,6 +78,13 @@ def flag(name: str, summary: str) -> Callable[[Command], Command]:
 def valued(name: str, metavar: str, summary: str, **more: Any) -> Callable[[Command], Command]:
     """Return the decorator of an option with a value; ``more`` is as for ``click.option``."""
     return click.option(name, metavar=metavar, help=summary, **more)
+
+
+def choice(
+    name: str, words: Sequence[str], summary: str, **more: Any
+) -> Callable[[Command], Command]:
+    """Return the decorator of an option that takes one of some words; ``more`` is likewise."""
+    return click.option(name, type=click.Choice(words), help=summary, **more)
 
 
 def _option_of_setting(setting: SettingRow) -> PlainData:

@@ -154,8 +154,10 @@ def diff(
         log_diff = diff_logs(log_a, log_b)
         tasks = {each.record.iteration: each.record.task_id for each in log_a.iterations}
 
-    compared = (rubric_diff, log_diff, None if no_log else settings.iter_log_dir, tasks)
-    reply(settings.json, comparison_payload(*compared), comparison_page(*compared))
+    source = None if no_log else settings.iter_log_dir
+    payload = comparison_payload(rubric_diff, log_diff, source, tasks)
+    page = comparison_page(rubric_diff, log_diff, source, tasks)
+    reply(settings.json, payload, page)
 
 
 def _has_log(settings: Settings, options: PlainData) -> bool:

@@ -99,7 +99,7 @@ def command(
         return
 
     shown = replace(shown or RunShown(), terminal=draws, every=every, sessions=sessions)
-    page = run_page(log, log_dir, log.written, shown)
+    page = run_page(log, log_dir, shown)
     show(page, bound_to_reference=rubric.text != FULL_TEXT)
 
 

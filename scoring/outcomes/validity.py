@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rubric import BAND_INSUFFICIENT
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.outcomes.cases import BY_DEGREES, Case, OutcomeName
 from scoring.prediction import GroupedDraws, within
 from scoring.sidecars.meaning import TOO_FEW, USEFUL, WEAK
@@ -102,11 +102,7 @@ class Validity(NamedTuple):
         The key ``auc`` holds the figure also where that is a correlation.
         """
         return {
-            "outcome": self.outcome,
-            "rubric": self.rubric,
-            "horizon_days": self.horizon_days,
-            "measure": self.measure,
-            "positives": self.positives,
+            **fields_of(self, "outcome", "rubric", "horizon_days", "measure", "positives"),
             **_plain(self.score),
             "verdict": self.verdict,
             "sufficient": _plain(self.sufficient),

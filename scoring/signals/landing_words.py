@@ -1,5 +1,7 @@
 """The details of the signal ``landed``: how work landed, or why that is not known, in words."""
 
+from collections.abc import Sequence
+
 from scoring.evidence.git import facts as git
 from scoring.evidence.git.facts import Landing, Tip, Unknown
 from scoring.text import counted, short
@@ -162,8 +164,8 @@ def _not_landed(landing: Landing) -> str:
     return detail
 
 
-def _version(numbers: tuple[int, int]) -> str:
-    return f"{numbers[0]}.{numbers[1]}"
+def _version(numbers: Sequence[int]) -> str:
+    return ".".join(map(str, numbers))
 
 
 def _holder(landing: Landing) -> str:

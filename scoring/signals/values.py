@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NewType
 
 from rubric import SignalID, Source
-from scoring.frozen import Frozen, PartlyCompared, PlainData
+from scoring.frozen import Frozen, PartlyCompared, PlainData, fields_of
 
 AgentRole = NewType("AgentRole", str)
 """Who made a claim."""
@@ -45,7 +45,7 @@ class SignalValue(PartlyCompared, frozen=True):
 
     def as_dict(self) -> PlainData:
         """Return plain data."""
-        return {"present": self.present, "sub_score": self.sub_score, "detail": self.detail}
+        return fields_of(self, "present", "sub_score", "detail")
 
     def row(self) -> PlainData:
         """Return plain data, with what is known of the vote beyond that."""
@@ -116,7 +116,7 @@ class IterationObjectives(Frozen, frozen=True):
 
     def as_dict(self) -> dict[str, PlainData]:
         """Return plain data."""
-        checks = {name: getattr(self, name) for name in self.__struct_fields__}
+        checks = fields_of(self, *self.__struct_fields__)
         return {name: check.as_dict() for name, check in checks.items() if check is not None}
 
 
@@ -150,13 +150,11 @@ class IntegrityObservation(Frozen, frozen=True):
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data."""
+        sides = {"claimed": self.claimed.as_dict(), "observed": self.observed.as_dict()}
         return {
-            "signal": self.signal,
-            "role": self.role,
-            "claimed": self.claimed.as_dict(),
-            "observed": self.observed.as_dict(),
-            "comparable": self.comparable,
-            "delta": self.delta,
+            **fields_of(self, "signal", "role"),
+            **sides,
+            **fields_of(self, "comparable", "delta"),
         }
 
 

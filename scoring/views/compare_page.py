@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rubric import Rubric, SignalContribution, SignalSpec
 from rubric.model import FULL_TEXT
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.text import counted
 from scoring.views import table
 from scoring.views.compare import (
@@ -278,11 +278,7 @@ def comparison_payload(
 
 def _rubric_payload(rubric: Rubric) -> PlainData:
     bands = [{"name": band.name, "min": band.min} for band in rubric.bands]
-    return _fields_of(rubric, "version", "combination", *DATA) | {"bands": bands}
-
-
-def _fields_of(value: object, *names: str) -> PlainData:
-    return {name: getattr(value, name) for name in names}
+    return fields_of(rubric, "version", "combination", *DATA) | {"bands": bands}
 
 
 def _spec_payload(spec: SpecChange) -> PlainData:
@@ -312,17 +308,17 @@ def _iteration_payload(iteration: IterationDiff, tasks: Mapping[int, str]) -> Pl
                 "effect": None if iteration.change is None else move.effect,
                 "moved": move.moved,
                 "causes": move.causes,
-                "a": move.before and _fields_of(move.before, *_ROW_FIELDS),
-                "b": move.after and _fields_of(move.after, *_ROW_FIELDS),
+                "a": move.before and fields_of(move.before, *_ROW_FIELDS),
+                "b": move.after and fields_of(move.after, *_ROW_FIELDS),
             }
         )
 
     return {
         "iteration": iteration.iteration,
         "task_id": tasks.get(iteration.iteration, ""),
-        "a": _fields_of(iteration.before, "scored", "value", "band"),
-        "b": _fields_of(iteration.after, "scored", "value", "band"),
-        **_fields_of(iteration, "change", "moved", "band_changed"),
+        "a": fields_of(iteration.before, "scored", "value", "band"),
+        "b": fields_of(iteration.after, "scored", "value", "band"),
+        **fields_of(iteration, "change", "moved", "band_changed"),
         "signals": signals,
     }
 

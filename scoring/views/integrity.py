@@ -1,7 +1,7 @@
 """Claims compared with facts over a whole log: by role and signal, and in the agent's words."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,8 +42,8 @@ class IntegritySummary(NamedTuple):
     over_claims: int
     mean_delta: float | None
     worst_delta: float | None
-    iterations: tuple[int, ...]
-    over_claimed: tuple[int, ...]
+    iterations: Sequence[int]
+    over_claimed: Sequence[int]
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON."""

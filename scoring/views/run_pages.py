@@ -10,7 +10,7 @@ from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen, PlainData
 from scoring.outcomes.outcome import HORIZON_DAYS
-from scoring.scored import LogSummary, ScoredIteration, ScoredLine
+from scoring.scored import LogSummary, ScoredIteration, ScoredLine, WrittenSidecars
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss
 from scoring.sidecars.states import in_words
@@ -33,6 +33,7 @@ _REFERENCE_COLUMNS = [
 """The columns on a pipe, under rubrics that have the reference's text there."""
 
 _LOST_EVIDENCE = Column("", only="full", prose=True)
+_WROTE_NOTHING = "Wrote nothing (--no-write)"
 _MOST_ROWS = 20  # that a terminal shows without --all
 _MANY_SESSIONS = 20  # that are shown only with --sessions
 
@@ -61,9 +62,7 @@ class RunShown(Frozen, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def run_page(
-    scored: LogSummary, source: Path, written: tuple[int, int] | None, more: RunShown
-) -> Page:
+def run_page(scored: LogSummary, source: Path, more: RunShown) -> Page:
     """Yield what became of the work, the scores of a log, and what to look at.
 
     On a pipe, rubrics that have the reference's text show the scores alone.
@@ -71,33 +70,29 @@ def run_page(
     Args:
         scored: the scores.
         source: the log.
-        written: how many sidecars of iterations and of sessions were written; None for --no-write.
         more: what else is shown.
     """
     if scored.rubric.text != FULL_TEXT and not more.terminal:
-        yield from _reference_page(scored, source, written)
+        yield from _reference_page(scored, source)
         return
 
     yield from became_page(more.rows, more.horizon_days, more.notes)
     yield Line()
     yield from _scores_page(scored, source, more)
     yield Line()
-    yield Line(_written_text(written, source), "dim")
+    yield Line(_written_text(scored.written, source), "dim")
     yield Line()
     yield from look_at_page(more.rows)
 
 
-def _written_text(written: tuple[int, int] | None, source: Path) -> str:
+def _written_text(written: WrittenSidecars | None, source: Path) -> str:
     if written is None:
-        return "Wrote nothing (--no-write)"
-    iterations, sessions = written
-    return (
-        f"Wrote {counted(iterations, 'iteration sidecar')} "
-        f"and {counted(sessions, 'session sidecar')} to {source}"
-    )
+        return _WROTE_NOTHING
+    sessions = counted(written.sessions, "session sidecar")
+    return f"Wrote {counted(written.iterations, 'iteration sidecar')} and {sessions} to {source}"
 
 
-def _reference_page(scored: LogSummary, source: Path, written: tuple[int, int] | None) -> Page:
+def _reference_page(scored: LogSummary, source: Path) -> Page:
     """Yield the scores in the reference's words."""
     yield Line(f"Outcome scoring — rubric {scored.rubric.version}")
     yield Line(
@@ -115,11 +110,11 @@ def _reference_page(scored: LogSummary, source: Path, written: tuple[int, int] |
         yield Table(SESSIONS, session_rows(scored.sessions, {}, intervals=False))
 
     yield Line()
-    if written is None:
-        yield Line("Wrote nothing (--no-write)")
-    else:
-        iterations, sessions = written
-        yield Line(f"Wrote {iterations} iter sidecars + {sessions} session sidecars to {source}")
+    wrote = _WROTE_NOTHING
+    if scored.written:
+        iterations, sessions = scored.written
+        wrote = f"Wrote {iterations} iter sidecars + {sessions} session sidecars to {source}"
+    yield Line(wrote)
 
 
 def scores_head(

@@ -9,7 +9,7 @@ from msgspec import structs
 from rubric import SignalContribution
 from scoring.evidence.entry_files import HookOutcome
 from scoring.evidence.facts import IterationFacts
-from scoring.frozen import PlainData
+from scoring.frozen import PlainData, fields_of
 from scoring.outcomes.spending import Spending, spending_of
 from scoring.scored import ScoredIteration
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
@@ -142,8 +142,8 @@ def _section(title: str, table: Table) -> Page:
 
 
 def _hooks_table(hooks: Sequence[HookOutcome], full: bool) -> Table:
-    fields = ("rule_id", "sentinel_id", "lifecycle_point", "result", "intervention_class")
-    rows = [[getattr(hook, field) for field in fields] for hook in hooks]
+    names = ("rule_id", "sentinel_id", "lifecycle_point", "result", "intervention_class")
+    rows = [list(fields_of(hook, *names).values()) for hook in hooks]
     return Table(_HOOKS, rows, full=full)
 
 
@@ -277,9 +277,8 @@ def claims_payload(facts: IterationFacts) -> PlainData:
     if facts.observed is None:
         return {}
 
-    names = ("kind", "result", "where")
     claims = facts.observed.claims
-    return {"claims": [{name: getattr(claim, name) for name in names} for claim in claims]}
+    return {"claims": [fields_of(claim, "kind", "result", "where") for claim in claims]}
 
 
 def kept_payload(kept: OwnLines | None) -> PlainData | None:

@@ -133,7 +133,7 @@ def shown(count: int, verdict: str | None = None, every: bool = False) -> str:
         default_rubric(), [ScoredLine(n, *known) for n in range(1, count + 1)], [], {}
     )
     page = run_page(
-        scored, Path("log"), None, RunShown(meaning=Meaning(verdict), terminal=True, every=every)
+        scored, Path("log"), RunShown(meaning=Meaning(verdict), terminal=True, every=every)
     )
     return pipe_text(block._replace(only=None) for block in page)
 
