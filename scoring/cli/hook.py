@@ -1,13 +1,20 @@
 """``da-score hook``: put the close-task hook into a harness's settings, take it out, or show it."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from scoring.cli.options import LOG_OPTIONS, Whole, choice, settings_options, shared_options
+from scoring.cli.options import (
+    LOG_OPTIONS,
+    Command,
+    Whole,
+    choice,
+    settings_options,
+    shared_options,
+)
 from scoring.cli.output import reply, warn
 from scoring.evidence.entry_files import SCORED_CLASSES, HookOutcome
 from scoring.evidence.git.repository import GitRepository
@@ -35,7 +42,7 @@ def command() -> None:
     """Install, remove and show the hook that scores every task of an agent."""
 
 
-def _place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _place_options(command: Command) -> Command:
     """Add the options that say into which settings the hook goes."""
     harness = choice(
         "--harness",

@@ -91,11 +91,10 @@ def settings_without_effect(settings: Settings, rules: EvidenceRules) -> list[st
 
     warnings = []
     no_lines = f"rubric {settings.rubric} gives iterations no lines of their own"
-    if settings.worktrees:
-        warnings.append(f"{no_lines}: the setting worktrees has no effect")
-    if settings.test_commands:
-        warnings.append(f"{no_lines}: the setting test-commands has no effect")
-
+    about_lines = {"worktrees": settings.worktrees, "test-commands": settings.test_commands}
+    for name, value in about_lines.items():
+        if value:
+            warnings.append(f"{no_lines}: the setting {name} has no effect")
     as_reference = f"rubric {settings.rubric} has the evidence rules of the reference"
     if settings.trunk is not None:
         warnings.append(
@@ -234,9 +233,8 @@ def outcome_rules(settings: Settings) -> "OutcomeRules":
     """Return how outcomes are measured."""
     from scoring.outcomes.outcome import FIX_WORDS, OutcomeRules
 
-    return OutcomeRules(
-        days_of(settings.horizon), settings.code_globs, settings.fix_words or FIX_WORDS
-    )
+    words = settings.fix_words or FIX_WORDS
+    return OutcomeRules(days_of(settings.horizon), settings.code_globs, words)
 
 
 # Entries that cannot be read
@@ -295,10 +293,9 @@ def log_view(
         outcomes: whether it also says what became of the work.
         lenient: whether to warn of broken entries and go on, whatever the rubric asks.
     """
-    rubric = find_rubric(settings.rubric)
     return _view(
         settings,
-        rubric,
+        find_rubric(settings.rubric),
         warn,
         recompute=recompute,
         selection=selection,

@@ -142,8 +142,10 @@ def _section(title: str, table: Table) -> Page:
 
 
 def _hooks_table(hooks: Sequence[HookOutcome], full: bool) -> Table:
-    names = ("rule_id", "sentinel_id", "lifecycle_point", "result", "intervention_class")
-    rows = [list(fields_of(hook, *names).values()) for hook in hooks]
+    rows = []
+    for hook in hooks:
+        gate = (hook.rule_id, hook.sentinel_id, hook.lifecycle_point)
+        rows.append((*gate, hook.result, hook.intervention_class))
     return Table(_HOOKS, rows, full=full)
 
 
