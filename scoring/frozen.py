@@ -1,6 +1,6 @@
 """The base of classes that have values and nothing else: frozen, compared by field, and small."""
 
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, dataclass_transform
 
 import msgspec
 
@@ -13,15 +13,15 @@ def fields_of(value: object, *names: str) -> PlainData:
     return {name: getattr(value, name) for name in names}
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Frozen(msgspec.Struct, frozen=True):
     """A class of values, which has a line for each field.
 
-    A subclass repeats the argument: ``class Place(Frozen, frozen=True)``. It is like a frozen
-    dataclass, but quicker to define and to make.
+    It is like a frozen dataclass, but quicker to define and to make. Subclasses are frozen too.
     """
 
 
-class PartlyCompared(Frozen, frozen=True, eq=False):
+class PartlyCompared(Frozen, eq=False):
     """A class of values that are equal even if some fields differ.
 
     Attributes:

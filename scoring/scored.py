@@ -15,7 +15,7 @@ from scoring.sidecars.scores import PersistedScore, build_persisted_score
 from scoring.signals.values import SignalSet
 
 
-class ScoredIteration(Frozen, frozen=True):
+class ScoredIteration(Frozen):
     """One iteration with everything that led to its score.
 
     Attributes:
@@ -98,7 +98,7 @@ class WrittenSidecars(NamedTuple):
     sessions: int
 
 
-class LogSummary(Frozen, frozen=True):
+class LogSummary(Frozen):
     """What tables show of a scored log.
 
     Attributes:
@@ -117,7 +117,7 @@ class LogSummary(Frozen, frozen=True):
     marks: Sequence[bytes] = ()
 
 
-class ScoredLog(Frozen, frozen=True):
+class ScoredLog(Frozen):
     """A log under one rubric.
 
     Attributes:

@@ -8,7 +8,7 @@ from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 
 
-class SessionIterRef(Frozen, frozen=True):
+class SessionIterRef(Frozen):
     """One member of a session, with its score."""
 
     iteration: int
@@ -27,7 +27,7 @@ class SessionIterRef(Frozen, frozen=True):
         return self.scored and self.band != BAND_INSUFFICIENT
 
 
-class SessionScore(Frozen, frozen=True):
+class SessionScore(Frozen):
     """The score of a session.
 
     Attributes:

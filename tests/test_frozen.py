@@ -6,7 +6,7 @@ from scoring.signals.values import SignalValue
 
 
 def test_some_fields_are_not_compared() -> None:
-    class Said(PartlyCompared, frozen=True):
+    class Said(PartlyCompared):
         what: str
         why: str = ""
 

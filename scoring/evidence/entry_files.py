@@ -24,7 +24,7 @@ PROFILE = "dr-1"
 must compare."""
 
 
-class HookOutcome(Frozen, frozen=True):
+class HookOutcome(Frozen):
     """One record of a hook gate, as its file has it."""
 
     sentinel_id: str = ""

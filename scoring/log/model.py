@@ -18,7 +18,7 @@ SCHEMA_FLAT = 1
 SCHEMA_NESTED = 2
 
 
-class AgentInfo(Frozen, frozen=True, omit_defaults=True):
+class AgentInfo(Frozen, omit_defaults=True):
     """The agent that did the iteration. Schema 2 only. A field that is not given is ""."""
 
     session_id: Annotated[
@@ -28,7 +28,7 @@ class AgentInfo(Frozen, frozen=True, omit_defaults=True):
     model: Annotated[str, "The model."] = ""
 
 
-class TokenUsage(Frozen, frozen=True, omit_defaults=True):
+class TokenUsage(Frozen, omit_defaults=True):
     """Counts of tokens as the entry states them. ``cache_hit_rate`` is not checked."""
 
     input_tokens: Annotated[
@@ -42,7 +42,7 @@ class TokenUsage(Frozen, frozen=True, omit_defaults=True):
     )
 
 
-class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
+class SelfAssessment(Frozen, omit_defaults=True):
     """The habits that an agent claims for itself. None means not reported."""
 
     read_loop_state: Annotated[bool, "The agent read the state of the loop before it began."] = (
@@ -74,7 +74,7 @@ class SelfAssessment(Frozen, frozen=True, omit_defaults=True):
     ] = False
 
 
-class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
+class ImplBlock(PartlyCompared, omit_defaults=True):
     """What the implementing agent reported.
 
     Attributes:
@@ -106,7 +106,7 @@ class ImplBlock(PartlyCompared, frozen=True, omit_defaults=True):
         return self.tests_total_claim
 
 
-class TestAdded(Frozen, frozen=True, omit_defaults=True):
+class TestAdded(Frozen, omit_defaults=True):
     """A test that a verifier names."""
 
     __test__ = False  # not a test class, whatever a test runner thinks of its name
@@ -115,14 +115,14 @@ class TestAdded(Frozen, frozen=True, omit_defaults=True):
     kind: Annotated[str, "`positive`, `negative`, `edge` or `regression`."] = ""
 
 
-class LinkedTrace(Frozen, frozen=True, omit_defaults=True):
+class LinkedTrace(Frozen, omit_defaults=True):
     """A trace and the outcome that it led to."""
 
     trace_ref: Annotated[str, "Where the trace is."] = ""
     outcome_ref: Annotated[str, "Where the outcome is."] = ""
 
 
-class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
+class VerifierRecord(PartlyCompared, omit_defaults=True):
     """What one verifier reported. Schema 2 only.
 
     Attributes:
@@ -148,7 +148,7 @@ class VerifierRecord(PartlyCompared, frozen=True, omit_defaults=True):
     _ignored = frozenset({"retries_reported"})
 
 
-class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
+class ReviewBlock(Frozen, omit_defaults=True):
     """What the reviewer decided. Schema 2 only."""
 
     phase_1_decision: Annotated[str, "The decision of the first phase."] = ""
@@ -160,7 +160,7 @@ class ReviewBlock(Frozen, frozen=True, omit_defaults=True):
     ] = ""
 
 
-class IterationRecord(Frozen, frozen=True, omit_defaults=True):
+class IterationRecord(Frozen, omit_defaults=True):
     """One iteration. A field that the entry, or its schema, does not have is empty.
 
     ``docs/LOG.md``, "One record for both schemas".

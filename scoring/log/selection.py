@@ -11,7 +11,7 @@ from scoring.frozen import Frozen
 from scoring.log.model import IterationRecord
 
 
-class Selection(Frozen, frozen=True):
+class Selection(Frozen):
     """A choice of entries. A field that is None leaves nothing out.
 
     Attributes:

@@ -82,7 +82,7 @@ class SettingRow(NamedTuple):
         return change(value)
 
 
-class Settings(Frozen, frozen=True):
+class Settings(Frozen):
     """What a command works on.
 
     Without ``transcript_dirs`` and ``transcripts`` the rules of the rubric decide where transcripts

@@ -54,7 +54,7 @@ class Charge(NamedTuple):
         return spent.model
 
 
-class Spending(Frozen, frozen=True, dict=True):
+class Spending(Frozen, dict=True):
     """What one iteration used, or several together.
 
     Attributes:

@@ -22,7 +22,7 @@ from scoring.yamlnodes import Node
 from scoring.yamlread import Reader, Take, items_of, read_fields
 
 
-class Loss(Frozen, frozen=True):
+class Loss(Frozen):
     """Evidence of an old score that is missing now.
 
     Attributes:
@@ -42,7 +42,7 @@ _BLOCKS = {
 """The blocks of the file about an iteration's own lines, with their keys."""
 
 
-class OwnLines(Frozen, frozen=True):
+class OwnLines(Frozen):
     """How an iteration's own lines were found, and what was seen in them, as counts.
 
     Attributes:
@@ -125,7 +125,7 @@ def _listed(sessions: tuple[str, ...]) -> str:
     return ", ".join(sessions) or "none"
 
 
-class Provenance(Frozen, frozen=True):
+class Provenance(Frozen):
     """What the transcript and git signals of one iteration were computed from.
 
     Attributes:

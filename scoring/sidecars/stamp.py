@@ -25,7 +25,7 @@ _NO_STAMP = b""  # a stamp says itself what it is of
 _DIGEST_BYTES = 12
 
 
-class Stamp(Frozen, frozen=True):
+class Stamp(Frozen):
     """What one score was computed from, a digest each.
 
     Attributes:

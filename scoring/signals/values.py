@@ -16,7 +16,7 @@ ROLE_VERIFIER = AgentRole("verifier")
 ROLE_REVIEW = AgentRole("review")
 
 
-class SignalValue(PartlyCompared, frozen=True):
+class SignalValue(PartlyCompared):
     """The value of one signal for one iteration. Absent is not zero: it has no vote.
 
     Attributes:
@@ -98,7 +98,7 @@ def absent_for(words: str, **particulars: str | int) -> SignalValue:
     return absent_signal(words.format(**particulars), words.format(**general))
 
 
-class IterationObjectives(Frozen, frozen=True):
+class IterationObjectives(Frozen):
     """Facts read from transcripts that never vote.
 
     A check is 1 where the fact was seen, 0 where it was not, and absent where no transcript covers
@@ -120,7 +120,7 @@ class IterationObjectives(Frozen, frozen=True):
         return {name: check.as_dict() for name, check in checks.items() if check is not None}
 
 
-class IntegrityObservation(Frozen, frozen=True):
+class IntegrityObservation(Frozen):
     """What one role claimed about a signal, and what was observed."""
 
     signal: SignalID
@@ -158,7 +158,7 @@ class IntegrityObservation(Frozen, frozen=True):
         }
 
 
-class Deliberation(Frozen, frozen=True):
+class Deliberation(Frozen):
     """What the diminishing-returns meter says of an iteration with a DR transcript.
 
     Attributes:
@@ -183,7 +183,7 @@ class Deliberation(Frozen, frozen=True):
         }
 
 
-class SignalSet(Frozen, frozen=True):
+class SignalSet(Frozen):
     """Everything that was found out about one iteration.
 
     Attributes:

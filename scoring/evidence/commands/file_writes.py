@@ -66,7 +66,7 @@ class WriterRule(OptionRule, frozen=True):
         return files
 
 
-class CodeRule(Frozen, frozen=True):
+class CodeRule(Frozen):
     """How a program is given code.
 
     Attributes:

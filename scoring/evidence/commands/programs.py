@@ -47,7 +47,7 @@ def git_subcommand_index(words: Sequence[str]) -> int:
     return index
 
 
-class OptionRule(Frozen, frozen=True):
+class OptionRule(Frozen):
     """When a program does what a row of a table says.
 
     Attributes:

@@ -63,7 +63,7 @@ class Unknown(StrEnum):
     LONG = "too many commits of the trunk came after it"
 
 
-class Trunk(Frozen, frozen=True):
+class Trunk(Frozen):
     """The branch on which work lands.
 
     Attributes:
@@ -106,7 +106,7 @@ class LineShare(NamedTuple):
     total: int
 
 
-class Landing(Frozen, frozen=True):
+class Landing(Frozen):
     """Whether the work of one iteration came to the trunk, and how that was found out.
 
     Attributes:
@@ -175,7 +175,7 @@ class Landing(Frozen, frozen=True):
         return self.found_by not in ("", NOT_LANDED)
 
 
-class Changed(Frozen, frozen=True):
+class Changed(Frozen):
     """Which files one iteration changed, and over which commits.
 
     Attributes:
