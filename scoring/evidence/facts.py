@@ -248,8 +248,10 @@ class Evidence:
         if commit is None:
             return None
 
+        landing = self.git.landing(record)
+        counts_against_each = self.sources.trusted and (landing.undone_by or not landing.landed)
         first = self._first_to_name.get(commit, record.iteration)
-        if first < record.iteration:
+        if first < record.iteration and not counts_against_each:
             return first
         return None
 

@@ -85,6 +85,7 @@ def ask_transcripts(
         if not sources.trusted:
             add_quiet_commits(sessions, git)
         resolved.update(git.resolved(commits_shown(sessions)))
+        resolved.update({sha: sha for sha in resolved.values()})
         opened.append(work_trees)
 
         def is_its_commit(sha: str) -> bool:
@@ -209,7 +210,8 @@ def _question(
     return Question(
         asked=asked,
         verifiers=tuple(_verification(verifier, sources) for verifier in record.verifiers),
-        written=own_commit if iteration in only else "",
+        written=own_commit if iteration in only or sources.trusted else "",
+        is_strict=sources.trusted,
         documents=bool(own_files) and all(map(is_document, own_files)),
         stated=StatedAgent.only(stated),
     )
@@ -246,7 +248,7 @@ def _asked(
 
     return Asked(
         iteration=iteration,
-        commits=_commit_names(record, commits.landings[iteration]),
+        commits=tuple(names) if trusted else _commit_names(record, commits.landings[iteration]),
         landed=tuple(names),
         authored=authored,
         committed=window.end if window else None,

@@ -2,17 +2,15 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from helpers.checkpoints import BRANCH, about, record
 from helpers.commands import DaScore
 from helpers.projects import edit
+from helpers.pull_requests import CHECKPOINT, LOG, propose, put, session
 from helpers.repos import Repo
 
-LOG = ".agents/active/iteration-log"
-CHECKPOINT = "a1b2c3d4e5f6"
 NEW = "3.1.0"
 PAGE = (Path(__file__).parents[2] / "docs" / "TRUST.md").read_text("utf-8")
 
@@ -20,69 +18,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "TRUST.md").read_text("utf-8")
 @pytest.fixture
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
     """A log of one entry without anything else, on a build machine without transcripts."""
-    repo.commit({"README": "x\n"})
-    sha = repo.commit(
-        {"src/a.py": "a = 1\n", "tests/test_a.py": "def test_a(): pass\n"},
-        f"Add a\n\nEntire-Checkpoint: {CHECKPOINT}\n",
-    )
-    entry = (
-        f"schema_version: 2\niteration: 1\ntask_id: t\ncommit: {sha}\n"
-        "impl: {tests_total_pass: true}\n"
-    )
-    put(repo, {f"{LOG}/iter-1.yaml": entry})
+    propose(repo)
     monkeypatch.chdir(repo.path)
     return repo
-
-
-def put(repo: Repo, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        path = repo.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-def session(repo: Repo, name: str = "s") -> str:
-    """A transcript in which a session edits, runs the tests, and makes the commit of the entry."""
-    sha, made = repo.git("log", "-1", "--format=%H %ct").split()
-    calls = [
-        ("Write", {"file_path": str(repo.path / "src/a.py"), "content": "a = 1\n"}, "written"),
-        ("Bash", {"command": "pytest -q"}, "3 passed in 0.1s"),
-        (
-            "Bash",
-            {"command": "git commit -qm 'Add a'; git log -1"},
-            f"[master {sha[:7]}] Add a\n 2 files changed",
-        ),
-    ]
-    lines = []
-    for n, (tool, given, result) in enumerate(calls):
-        time = datetime.fromtimestamp(int(made) - 3 + n, UTC).isoformat().replace("+00:00", ".000Z")
-        shared = {"sessionId": name, "cwd": str(repo.path), "timestamp": time, "version": "2"}
-        call = {"type": "tool_use", "id": f"{name}c{n}", "name": tool, "input": given}
-        usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 99}
-        said = {
-            "id": f"{name}m{n}",
-            "role": "assistant",
-            "model": "claude-x",
-            "content": [call],
-            "usage": usage,
-        }
-        names = {"uuid": f"{name}a{n}", "requestId": f"{name}r{n}"}
-        lines.append({**shared, **names, "type": "assistant", "message": said})
-        back = {
-            "type": "tool_result",
-            "tool_use_id": f"{name}c{n}",
-            "content": result,
-            "is_error": False,
-        }
-        lines.append(
-            {
-                **shared,
-                "type": "user",
-                "uuid": f"{name}b{n}",
-                "message": {"role": "user", "content": [back]},
-            }
-        )
-    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def brings_settings(repo: Repo) -> None:
@@ -309,9 +247,9 @@ def test_a_session_on_the_machine_counts_for_the_commit_whose_sha_it_shows(
     worked, made, sha = session(change)[:-1].splitlines(), [], change.head()
     if by not in ("the session's id", "its time"):
         made = [
-            line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line for line in worked[4:]
+            line.replace(sha[:7], LACKS[:7]) if by == "its subject" else line for line in worked[6:]
         ]
-    put(change, {"../elsewhere/projects/x/s.jsonl": "\n".join([*worked[:4], *made])})
+    put(change, {"../elsewhere/projects/x/s.jsonl": "\n".join([*worked[:6], *made])})
     if by in ("its parent", "an amend of it"):
         later = 9 if by == "an amend of it" else -9
         change.git("branch", "theirs")

@@ -25,6 +25,7 @@ from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
     Question,
+    count_against_each,
     facts_of,
     seen_in_parts,
 )
@@ -157,6 +158,8 @@ class AttributedScan(Scan):
         work = self._read_sessions(neighbourhood)
         files, sessions = work.files, work.sessions
         questions, became = questions_for(sessions.values())
+        if self._places.trusted:
+            _keep_known_commits(sessions.values(), became)
         streams.count_once(files, work.lines, streams.order_lines(sessions.values()))
 
         asked = [question.asked for question in questions]
@@ -187,10 +190,13 @@ class AttributedScan(Scan):
             Path(self._places.repo_dir),
             lambda: work.trees.tops,
         )
-        return [
+        answers = [
             facts_of(index, question, given.shares[index], counts[index], seen, questions)
             for index, question in enumerate(questions)
         ]
+        if self._places.trusted:
+            count_against_each(answers, questions, given.shares)
+        return answers
 
     def _count(self, files: Sequence[streams.File], given: Attribution) -> list[TranscriptFacts]:
         """Return what is counted in the own lines of each iteration, then in those of each part."""
@@ -316,6 +322,20 @@ class AttributedScan(Scan):
             for events in events_by_harness.values():
                 ids.update(events.sessions())
         return ids
+
+
+def _keep_known_commits(sessions: Iterable[streams.Session], known: Mapping[str, str]) -> None:
+    """Keep the commits of sessions that git has, by their whole SHAs.
+
+    Nothing but the digits that git printed, which must not be those of two commits or the name of
+    a tag, says which commit of the repository it is.
+    """
+    for session in sessions:
+        session.made = [
+            made._replace(sha=known[made.sha])
+            for made in session.made
+            if made.sha in known and known[made.sha].startswith(made.sha)
+        ]
 
 
 def _unclaimed(work: AllWork) -> list[SessionFound]:

@@ -43,6 +43,7 @@ class Share:
         sessions: the sessions of its lines.
         also: the sessions of its checkpoints that did other work.
         problem: why it has no lines, or none of its own.
+        counted_for: the index of the earlier iteration that has its commit.
         shared: the index of the iteration with which it shares a part.
         end: when it ended, in ns since 1970; None without lines.
         made: what the last line shows of its commit.
@@ -55,6 +56,7 @@ class Share:
     sessions: tuple[SessionKey, ...] = ()
     also: tuple[SessionKey, ...] = ()
     problem: str = ""
+    counted_for: int | None = None
     shared: int | None = None
     end: int | None = None
     made: SessionCommit | None = None
@@ -161,6 +163,7 @@ def attribute(
 
     _share_series(asked, changed, shares, trees, parts_of)
     for index, first in twice.items():
+        shares[index].counted_for = first
         shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
     _give_by_session(asked, shares, sessions, ownership)
     _note_totals(asked, shares, stated)

@@ -29,8 +29,12 @@ from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.git.line_history import FileLine
 from scoring.evidence.transcripts.counting import as_turn_counts
-from scoring.evidence.transcripts.facts import LinesFound, Observed, TranscriptFacts
+from scoring.evidence.transcripts.facts import LinesFound, Observed, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, missing_sub_agents
+
+
+_SAME_PATCH = 0.9
+"""The least share of a commit's lines that a session wrote, where that has to be proved."""
 
 
 class Verification(NamedTuple):
@@ -57,6 +61,7 @@ class Question:
         written: the SHA of the commit of which the share is wanted that agents wrote; "": none.
         documents: whether its commit changed nothing but documents.
         stated: the harness and the model that its commit and its checkpoints state.
+        is_strict: whether sessions count only where they wrote the lines of its commit.
     """
 
     asked: Asked
@@ -64,6 +69,7 @@ class Question:
     written: str = ""
     documents: bool = False
     stated: StatedAgent = NOTHING_STATED
+    is_strict: bool = False
 
 
 class AttributedFacts(NamedTuple):
@@ -196,6 +202,14 @@ def facts_of(
     )
     if share.method is None:
         return AttributedFacts(TranscriptFacts(), observed)
+
+    written = [seen.written[part] for part in share.voting if part in seen.written]
+    by_agents = least_share(seen.added.get(question.written, {}), written)
+    if question.is_strict and (by_agents or 0) < _SAME_PATCH:
+        share_written = f"{(by_agents or 0) * 100:.0f} %"
+        problem = f"its session wrote {share_written} of the commit; --trusted takes 90 % or more"
+        return AttributedFacts(TranscriptFacts(), replace(observed, method=None, problem=problem))
+
     if share.stated:
         return _facts_of_totals(observed, share, seen.totals)
 
@@ -203,7 +217,6 @@ def facts_of(
     tests, last_run = sightings.tests(share.end)
     corrections, corrected_at = sightings.corrections()
     voting = [seen.counts[part] for part in share.voting]
-    written = [seen.written[part] for part in share.voting if part in seen.written]
 
     shared_with = None
     if share.shared is not None:
@@ -223,10 +236,39 @@ def facts_of(
         seen=places_seen(share.made, seen.commits, last_run, corrected_at),
         lines=tuple(lines for part in share.voting for lines in seen.lines[part]),
         work=sightings.work(seen.missing[index]),
-        by_agents=least_share(seen.added.get(question.written, {}), written),
+        by_agents=by_agents,
         claims=tuple(claims_seen(share, seen.spoken, sightings)),
     )
     return AttributedFacts(counts, observed)
+
+
+def count_against_each(
+    answers: list[AttributedFacts], questions: Sequence[Question], shares: Sequence[Share]
+) -> None:
+    """Let what speaks against a commit count against each iteration that names it.
+
+    What speaks for it counts for the first one alone.
+    """
+    for index, share in enumerate(shares):
+        if share.counted_for is None:
+            continue
+
+        first = answers[share.counted_for].observed
+        tests = first.tests
+        corrections = first.corrections
+        against = Observed(
+            tests=tests if tests.last_passed is False or tests.edited_after else TestsSeen(),
+            corrections=corrections,
+            tool_calls=first.tool_calls if corrections.corrections or corrections.resets else 0,
+            failed_calls=first.failed_calls,
+            seen=first.seen,
+        )
+        if against.tests.runs or against.tool_calls:
+            number = questions[share.counted_for].asked.iteration
+            observed = replace(
+                against, method="shared", sessions=first.sessions, shared_with=number
+            )
+            answers[index] = AttributedFacts(TranscriptFacts(), observed)
 
 
 def _names(keys: Collection[SessionKey]) -> tuple[str, ...]:

@@ -1,0 +1,95 @@
+"""A pull request of one commit with its entry, and the transcript of the session that made it."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from helpers.repos import Repo
+
+LOG = ".agents/active/iteration-log"
+CHECKPOINT = "a1b2c3d4e5f6"
+FILES = {
+    "src/a.py": "def total(prices):\n    return sum(prices)\n",
+    "tests/test_a.py": "def test_total():\n    assert total([1, 2]) == 3\n",
+}
+
+
+def propose(repo: Repo) -> str:
+    """Commit the files with their entry, and return the commit."""
+    repo.commit({"README": "x\n"})
+    sha = repo.commit(FILES, f"Add a\n\nEntire-Checkpoint: {CHECKPOINT}\n")
+    put(repo, {f"{LOG}/iter-1.yaml": entry(1, sha)})
+    return sha
+
+
+def entry(number: int, sha: str) -> str:
+    """An entry that names a commit and claims that the tests pass."""
+    return (
+        f"schema_version: 2\niteration: {number}\ntask_id: t\ncommit: {sha}\n"
+        "impl: {tests_total_pass: true}\n"
+    )
+
+
+def put(repo: Repo, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = repo.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def session(
+    repo: Repo,
+    name: str = "s",
+    *,
+    files: Mapping[str, str] = FILES,
+    tests: str = "3 passed in 0.1s",
+    command: str = "git commit -m 'Add a'",
+    result: str = "",
+) -> str:
+    """Return the transcript of a session that edits, tests, and makes the newest commit.
+
+    Args:
+        repo: the repository, in which that commit is checked out.
+        name: the id of the session.
+        files: what it writes.
+        tests: what its test run prints.
+        command: the command by which it commits.
+        result: what that prints; by default what git prints for the newest commit.
+    """
+    sha, made = repo.git("log", "-1", "--format=%H %ct").split()
+    result = result or f"[master {sha[:7]}] Add a\n 2 files changed"
+
+    calls: list[tuple[str, dict[str, Any], str]] = []
+    for path, text in files.items():
+        written = {"file_path": str(repo.path / path), "content": text}
+        calls.append(("Write", written, "written"))
+    calls.append(("Bash", {"command": "pytest -q"}, tests))
+    calls.append(("Bash", {"command": command}, result))
+
+    lines: list[dict[str, Any]] = []
+    for index, (tool, arguments, answer) in enumerate(calls):
+        seconds = int(made) + 1 - len(calls) + index
+        time = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        shared = {"sessionId": name, "cwd": str(repo.path), "timestamp": time, "version": "2"}
+        message = {
+            "id": f"{name}m{index}",
+            "role": "assistant",
+            "model": "claude-x",
+            "content": [
+                {"type": "tool_use", "id": f"{name}c{index}", "name": tool, "input": arguments}
+            ],
+            "usage": {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 99},
+        }
+        ids = {"uuid": f"{name}a{index}", "requestId": f"{name}r{index}"}
+        lines.append({**shared, **ids, "type": "assistant", "message": message})
+
+        tool_result = {
+            "type": "tool_result",
+            "tool_use_id": f"{name}c{index}",
+            "content": answer,
+            "is_error": tool == "Bash" and "failed" in answer,
+        }
+        answered = {"role": "user", "content": [tool_result]}
+        lines.append({**shared, "type": "user", "uuid": f"{name}b{index}", "message": answered})
+    return "".join(json.dumps(line) + "\n" for line in lines)

@@ -1,0 +1,158 @@
+"""Under ``check --trusted`` a session counts for the commit that it made, and for no other one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers.commands import DaScore, Outcome
+from helpers.pull_requests import FILES, LOG, entry, propose, put, session
+from helpers.repos import Repo
+
+OTHER = {
+    "src/a.py": "def total(prices):\n    return 0  # sends the prices away first\n",
+    "src/b.py": "def send(prices):\n    raise NotImplementedError(prices)\n",
+}
+Check = Callable[..., Outcome]
+
+
+@pytest.fixture
+def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
+    """A commit with its entry, on a machine that has transcripts outside of the checkout."""
+    propose(repo)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
+    monkeypatch.chdir(repo.path)
+    return repo
+
+
+@pytest.fixture
+def check(change: Repo, da_score: DaScore) -> Check:
+    def run(*options: str) -> Outcome:
+        places = ("--repo-dir", str(change.path), "--iter-log-dir", str(change.path / LOG))
+        return da_score("check", "--trusted", "--rubric", "3.1.0", *places, *options)
+
+    return run
+
+
+def keep(repo: Repo, text: str, name: str = "s") -> None:
+    """Keep a transcript on the machine, outside of the checkout."""
+    put(repo, {f"../home/projects/x/{name}.jsonl": text})
+
+
+def name_commit(repo: Repo, sha: str, number: int = 1) -> None:
+    put(repo, {f"{LOG}/iter-{number}.yaml": entry(number, sha)})
+
+
+def counts(check: Check) -> bool:
+    """Return whether anything but git is evidence for the iteration."""
+    return check("--min-coverage", "0.25").status == 0
+
+
+def in_a_commit_that_says_where_it_was_picked(repo: Repo) -> None:
+    good = repo.head()
+    keep(repo, session(repo))
+    repo.branch("own", "HEAD~1")
+    name_commit(repo, repo.commit(OTHER, f"Add a\n\n(cherry picked from commit {good})"))
+
+
+def in_a_commit_of_the_same_subject(repo: Repo) -> None:
+    keep(repo, session(repo))
+    repo.branch("own", "HEAD~1")
+    repo.git("branch", "-D", "master")
+    name_commit(repo, repo.commit(OTHER, "Add a"))
+
+
+def in_seven_digits_of_a_commit_that_is_gone(repo: Repo) -> None:
+    keep(repo, session(repo, result="[master abcdef1] Add a\n 2 files changed"))
+    name_commit(repo, "abcdef1")
+
+
+def with_other_lines(repo: Repo) -> None:
+    """The digits are those of the commit, as those of a commit that was made to have them."""
+    keep(repo, session(repo, files=OTHER))
+
+
+def with_one_file_of_two(repo: Repo) -> None:
+    keep(repo, session(repo, files={"src/a.py": FILES["src/a.py"]}))
+
+
+def in_a_page_that_is_printed(repo: Repo) -> None:
+    keep(repo, session(repo, command="cat NOTES.md"))
+
+
+def in_a_page_that_is_printed_after_a_commit(repo: Repo) -> None:
+    """The session commits something else, and then shows a page of the pull request."""
+    shown = f"[master {repo.head()[:7]}] Add a\n 2 files changed"
+    keep(
+        repo,
+        session(
+            repo,
+            files=OTHER,
+            command="git commit -m 'Something else' && cat NOTES.md",
+            result=f"[master abcdef1] Something else\n 2 files changed\n{shown}",
+        ),
+    )
+
+
+def by_a_quiet_commit(repo: Repo) -> None:
+    keep(repo, session(repo, command="git commit -qm 'Add a'", result="done"))
+
+
+SHOWN = [
+    in_a_commit_that_says_where_it_was_picked,
+    in_a_commit_of_the_same_subject,
+    in_seven_digits_of_a_commit_that_is_gone,
+    with_other_lines,
+    with_one_file_of_two,
+    in_a_page_that_is_printed,
+    in_a_page_that_is_printed_after_a_commit,
+    by_a_quiet_commit,
+]
+
+
+def test_a_session_counts_by_the_sha_that_git_printed(change: Repo, check: Check) -> None:
+    keep(change, session(change))
+    assert counts(check)
+
+
+def test_a_session_counts_by_a_sha_that_its_entry_shortens(change: Repo, check: Check) -> None:
+    keep(change, session(change))
+    name_commit(change, change.head()[:8])
+    assert counts(check)
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: str(shown.__name__))
+def test_a_session_does_not_count(
+    change: Repo, check: Check, shown: Callable[[Repo], None]
+) -> None:
+    shown(change)
+    assert not counts(check)
+
+
+def test_what_speaks_against_a_commit_counts_against_each_entry_that_names_it(
+    change: Repo, check: Check
+) -> None:
+    """Another entry cannot take the failed tests of a commit from the one that is looked at."""
+    keep(change, session(change, tests="1 failed in 0.1s"))
+    name_commit(change, change.head(), 2)
+    found = check("--no-over-claims", "--last", "1")
+    assert found.status == 3
+    assert "iteration 2: no-over-claims: impl over-claimed tests" in found.out
+    assert "evidence shared with iteration 1" in found.out
+
+
+def test_what_speaks_for_a_commit_counts_for_its_first_entry(change: Repo, check: Check) -> None:
+    keep(change, session(change))
+    name_commit(change, change.head(), 2)
+    found = check("--min-coverage", "0.25")
+    assert [line.split(":")[0] for line in found.lines if line.startswith("FAIL")] == [
+        "FAIL  iteration 2"
+    ]
+
+
+def test_a_revert_counts_against_each_entry_that_names_the_commit(
+    change: Repo, check: Check
+) -> None:
+    name_commit(change, change.head(), 2)
+    change.revert("HEAD")
+    scores = [row["value"] for row in check("--no-unscored", "--json").json["iterations"]]
+    assert scores == [0, 0]
