@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field
 
-from scoring.errors import Warn, silent
+from scoring.errors import LogError, Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
 from scoring.frozen import Frozen
 from scoring.log.settings import Settings, cache_dir_of
@@ -217,8 +217,13 @@ class Sources(Frozen, frozen=True):
             broken: takes the error of every entry that is left out.
 
         Raises:
-            LogError: an entry is broken, and a rubric does not leave such entries out.
+            LogError: an entry is broken, and a rubric does not leave such entries out; or nothing
+                of the checkout is trusted, and two files claim one iteration.
         """
+
+        def refuse(doubt: str) -> None:
+            raise LogError(doubt)
+
         # Transcripts begin to be read before this module is loaded.
         from scoring.log.load import load_log_for
 
@@ -229,6 +234,7 @@ class Sources(Frozen, frozen=True):
             broken,
             self.cache_dir,
             self.reading.get("keep", True),
+            refuse if self.trusted else self.warn,
         )
         if self.trusted:
             return records.without_other_names()

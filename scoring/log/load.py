@@ -15,7 +15,15 @@ import msgspec
 
 from rubric.model import STRICT, Rubric
 from rubric.registry import newest_version
-from scoring.errors import DaScoreError, InputError, LogError, NotFoundError, YamlError
+from scoring.errors import (
+    DaScoreError,
+    InputError,
+    LogError,
+    NotFoundError,
+    Warn,
+    YamlError,
+    silent,
+)
 from scoring.files import is_inside, list_names, read_file, reason
 from scoring.frozen import Frozen
 from scoring.log.find import ARCHIVE_NAME, is_entry_name, missing_log_message
@@ -65,6 +73,7 @@ def load_log_for(
     broken: Broken | None,
     cache_dir: Path | None = None,
     keep: bool = True,
+    warn: Warn = silent,
 ) -> Records:
     """Load every entry of a log as some rubrics load it, sorted by iteration.
 
@@ -79,6 +88,7 @@ def load_log_for(
         cache_dir: the folder of the store; entries that it knows and that did not change are not
             opened.
         keep: whether new entries go into the store.
+        warn: takes a line about each file whose number is not its name's or that of one file.
 
     Raises:
         LogError: as for :func:`load_iteration_log`.
@@ -96,7 +106,8 @@ def load_log_for(
 
     entry_names = sorted(filter(is_entry_name, names))
     records: dict[int, IterationRecord] = {}
-    for record in _load_entries(
+    file_of: dict[int, str] = {}
+    for name, record in _load_entries(
         directory,
         entry_names,
         true_flags,
@@ -104,7 +115,15 @@ def load_log_for(
         cache_dir,
         keep,
     ):
-        records[record.iteration] = record
+        number = record.iteration
+        if number in file_of:
+            same = f"is iteration {number} as {file_of[number]} is, and counts instead of it"
+            warn(f"{directory / name}: {same}; keep one of the two files")
+        elif int(name.removeprefix("iter-").removesuffix(".yaml")) != number:
+            other = f"its name says another number than its iteration, which is {number}"
+            warn(f"{directory / name}: {other}; name it iter-{number}.yaml, or correct the number")
+        file_of[number] = name
+        records[number] = record
 
     if ARCHIVE_NAME in names:
         try:
@@ -113,7 +132,9 @@ def load_log_for(
             report(e)
         else:
             for record in archived:
-                records.setdefault(record.iteration, record)
+                if records.setdefault(record.iteration, record) != record:
+                    place = f"{directory / ARCHIVE_NAME}: iteration {record.iteration}"
+                    warn(f"{place} differs from another entry of that number; keep one of the two")
 
     if faults:
         texts = list(map(str, faults))
@@ -140,8 +161,8 @@ def _load_entries(
     report: Broken,
     cache_dir: Path | None,
     keep: bool,
-) -> Iterator[IterationRecord]:
-    """Yield the entries in some files of a log, from the store where it has them.
+) -> Iterator[tuple[str, IterationRecord]]:
+    """Yield the entries in some files of a log by name, from the store where it has them.
 
     Reading 2,000 entries takes 1.1 s from their files and 0.06 s from the store.
     """
@@ -156,7 +177,7 @@ def _load_entries(
             stamp = _stamp_of_file(f"{folder}/{name}") if cache_dir else None
 
             try:
-                yield _RECORD_DECODER.decode(stored[key, stamp or b""])
+                yield name, _RECORD_DECODER.decode(stored[key, stamp or b""])
                 continue
             except (KeyError, msgspec.MsgspecError):
                 pass  # not in the store, or not in the form of this version
@@ -170,7 +191,7 @@ def _load_entries(
             # msgpack has no text that is not UTF-8 and no number of more than 64 bits.
             with contextlib.suppress(UnicodeEncodeError, OverflowError):
                 store.put("entry", key, stamp, msgspec.msgpack.encode(record))
-            yield record
+            yield name, record
 
 
 def _stamp_of_file(path: str) -> bytes | None:

@@ -32,7 +32,6 @@ from scoring.evidence.transcripts.counting import as_turn_counts
 from scoring.evidence.transcripts.facts import LinesFound, Observed, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, missing_sub_agents
 
-
 _SAME_PATCH = 0.9
 """The least share of a commit's lines that a session wrote, where that has to be proved."""
 
