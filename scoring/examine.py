@@ -179,7 +179,8 @@ class LogView(Frozen, frozen=True):
         observe: whether to read transcripts although the rubric does not need them.
         options: how evidence is read, where the rubric leaves a choice.
         broken: what to do with an entry that cannot be read.
-        lenient: whether to go on without such entries, also under a rubric that would stop.
+        lenient: whether to go on without such entries, also under a rubric that would stop, and
+            without a log.
         outcomes: how to judge what became of the work; None not to ask.
         subjects: whether each iteration comes with the subject of its commit.
     """
@@ -283,6 +284,8 @@ class LogView(Frozen, frozen=True):
         Raises:
             LogError: an entry is broken, and the view does not go on without it.
         """
+        if self.lenient and not self.iter_log_dir.exists():
+            return Records()
         rubrics = [] if self.lenient else [self.rubric]
         return sources.entries(rubrics, self.iter_log_dir, self.broken)
 

@@ -21,11 +21,12 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import reply, warn, without_numbers
 from scoring.cli.reading import log_view
-from scoring.errors import OptionError, SettingsError, WriteError
+from scoring.errors import LogError, OptionError, SettingsError, WriteError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
+from scoring.log.find import missing_log_message
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
 from scoring.text import counted, printable, spans
@@ -102,8 +103,9 @@ def command(
     sidecar with a higher score fails. Where its evidence is gone, a sidecar counts as it is, with
     a note that it is unverified. Every gate looks at every iteration; --min-mean and --max-drop
     also look at the mean, and --max-reverted, --max-taken-back, --max-lost-cost and
-    --no-failing-tests at the units of work. A gate that has nothing to look at does not hold.
-    Without a gate, commits and claims of entries are checked, where there are any.
+    --no-failing-tests at the units of work, with or without a log. These and --no-over-claims hold
+    where there is nothing to judge, and a note says so. Any other gate that has nothing to look at
+    does not hold. Without a gate, commits and claims of entries are checked, where there are any.
 
     With --trusted a pull request contributes nothing but entries and commits: settings come from
     options and variables, transcripts from the default folders, and the rubric is a released one.
@@ -124,26 +126,30 @@ def command(
     view = log_view(settings, recompute or trusted, selection)
     if trusted:
         view = _trusted_view(view, trust_checkpoints)
+    made = demands(gates, view)
+    needs_entries = any(not gate.forbids for gate, _ in made)
+    has_log = settings.iter_log_dir.exists()
+    if needs_entries and not has_log and not allow_empty:
+        problem = missing_log_message(view.iter_log_dir, f"{view.iter_log_dir}: there is no log")
+        raise LogError(f"{problem}; --allow-empty holds before the first entry")
+
     preloaded: list[PreloadedEvidence] = []
 
     def work() -> list[WorkRow]:
-        rows = work_of(view, preloaded[0] if preloaded else None)
+        rows = work_of(replace(view, lenient=not has_log), *preloaded)
         if base is None:
             return rows
         return _beyond(base, rows, settings.repo_dir)
 
-    if allow_empty and not settings.iter_log_dir.exists():  # as before the first entry
-        verdict = check((), demands(gates, view), selection.last, allow_empty)
-    else:
-        examined = view.examine(preloaded.append)
-        verdict = check(examined, demands(gates, view), selection.last, allow_empty, work)
+    examined = view.examine(preloaded.append) if has_log else ()
+    verdict = check(examined, made, selection.last, allow_empty, work)
 
     log = str(settings.iter_log_dir)
     if junit_file is not None:
         write_atomically(junit_file, junit(verdict, log), mode=0o644)
     if summary_file is not None:
         _append(summary_file, markdown(verdict, log))
-    if not verdict.iterations:
+    if needs_entries and not verdict.iterations:
         warn(_nothing_to_check(log, selection))
 
     origins = {
@@ -319,7 +325,7 @@ def _note_lines(verdict: Verdict) -> list[str]:
         if len(texts) > 1:
             line += f" (and {len(texts) - 1} more like it; --json has each)"
         lines.append(line)
-    return lines + [f"note  the work: {printable(note)}" for note in verdict.notes]
+    return lines + [f"note  {printable(note)}" for note in verdict.notes]
 
 
 def _append(path: Path, text: str) -> None:

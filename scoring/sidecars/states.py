@@ -118,8 +118,8 @@ def state_of(
     """
     if kept.rubric_version != rubric.version:
         version = kept.rubric_version or "unknown"
-        advice = f"--recompute scores it under {rubric.version}"
-        return State("stale", f"it is of rubric {version}; {advice}")
+        advice = f"'da-score run' scores it under {rubric.version}"
+        return State("stale", f"it was scored under rubric {version}; {advice}")
 
     computed = build_persisted_score(rubric.score(signals), facts.record)
     if _say_the_same(kept, computed):
@@ -170,7 +170,7 @@ def session_state(kept: SessionScore, computed: SessionScore) -> State:
 
     reason = f"it says {_shown(kept)}, its iterations give {_shown(computed)}"
     if kept.rubric_version != computed.rubric_version:
-        reason = f"it is of rubric {kept.rubric_version or 'unknown'}"
+        reason = f"it was scored under rubric {kept.rubric_version or 'unknown'}"
     elif kept.iterations != computed.iterations:
         old = spans(sorted(kept.iterations)) or "none"
         new = spans(sorted(computed.iterations)) or "none"

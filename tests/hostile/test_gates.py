@@ -191,16 +191,16 @@ def test_what_the_table_names_stops_it(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(change.path / ".claude"))
     by = TABLE[row].strip("`")
     options = ("check", "--no-unscored", "--rubric", NEW, "--json", "--trusted")
-    if by != "--trusted":  # the entry claims that its work landed, which is on a branch alone
+    if by != "--trusted":  # the entry claims that its work landed, which is reverted then
         edit(
             change.path / LOG / "iter-1.yaml",
             "impl: {",
             "impl: {self_assessment: {persisted_via_workflow_commands: 'yes'}, ",
         )
         assert da_score(*options, by).status == 0
-        change.git("update-ref", "refs/heads/elsewhere", "HEAD")
-        change.git("reset", "-q", "--hard", "HEAD~1")
-        assert da_score(*options, by).status == 3
+        change.revert("HEAD")
+        found = da_score(*options, by)
+        assert (found.status, "over-claimed landed" in found.out) == (3, True)
         return
     before = da_score(*options).json["iterations"]
     ATTACKS[row](change)

@@ -19,6 +19,7 @@ Check = Callable[..., Outcome]
 def change(repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Repo:
     """A commit with its entry, on a machine that has transcripts outside of the checkout."""
     propose(repo)
+    put(repo, {".git/info/exclude": ".agents\n"})
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
     monkeypatch.chdir(repo.path)
     return repo
@@ -97,7 +98,62 @@ def by_a_quiet_commit(repo: Repo) -> None:
     keep(repo, session(repo, command="git commit -qm 'Add a'", result="done"))
 
 
+def by_a_tag_of_the_digits_that_git_printed(repo: Repo) -> None:
+    """The commit of the session is gone, and another one with the same lines has its name."""
+    keep(repo, session(repo, result="[master abcdef1] Add a\n 2 files changed"))
+    repo.tag("abcdef1")
+
+
+def in_a_commit_that_only_deletes(repo: Repo) -> None:
+    name_commit(repo, repo.commit({"src/a.py": None}, "Remove a"))
+    keep(repo, session(repo))
+
+
+def in_a_commit_whose_attributes_hide_a_file(repo: Repo) -> None:
+    hidden = {".gitattributes": "src/b.py -diff\n", "src/b.py": OTHER["src/b.py"] * 9}
+    repo.branch("own", "HEAD~1")
+    name_commit(repo, repo.commit({**FILES, **hidden}, "Add a"))
+    keep(repo, session(repo, files={**FILES, ".gitattributes": hidden[".gitattributes"]}))
+
+
+def in_a_squash_of_its_commit_and_another(repo: Repo) -> None:
+    keep(repo, session(repo))
+    repo.branch("own", "HEAD~1")
+    repo.git("branch", "-D", "master")
+    name_commit(repo, repo.commit({**FILES, "src/b.py": OTHER["src/b.py"]}, "Add a (#7)"))
+
+
+def in_a_commit_of_a_submodule(repo: Repo) -> None:
+    head = repo.head()
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{head},vendor/lib")
+    repo.git("commit", "-q", "-m", "Add a")
+    name_commit(repo, repo.head())
+    keep(repo, session(repo))
+
+
+def printed_by(command: str) -> Callable[[Repo], None]:
+    def shown(repo: Repo) -> None:
+        line = f"[master {repo.head()[:7]}] Add a"
+        keep(repo, session(repo, command=command.replace("LINE", line)))
+
+    shown.__name__ = command
+    return shown
+
+
 SHOWN = [
+    by_a_tag_of_the_digits_that_git_printed,
+    in_a_commit_that_only_deletes,
+    in_a_commit_whose_attributes_hide_a_file,
+    in_a_squash_of_its_commit_and_another,
+    in_a_commit_of_a_submodule,
+    printed_by("echo 'LINE'"),
+    printed_by("printf '%s\\n' 'LINE'"),
+    printed_by("python3 -c \"print('LINE')\""),
+    printed_by("git commit -qm 'Add a' && cat NOTES.md"),
+    printed_by("git merge -q other && cat NOTES.md"),
+    printed_by("git log -1"),
+    printed_by("git ci -m 'Add a'"),
+    printed_by("sh commit.sh"),
     in_a_commit_that_says_where_it_was_picked,
     in_a_commit_of_the_same_subject,
     in_seven_digits_of_a_commit_that_is_gone,

@@ -14,7 +14,6 @@ from helpers.repos import Repo
 
 from rubric import default_rubric, released_rubric
 from scoring.demo import Demo
-from scoring.errors import SettingsError
 from scoring.examine import ExaminedIteration, LogView
 from scoring.log.model import IterationRecord
 from scoring.log.selection import Selection
@@ -142,10 +141,10 @@ class TestGates:
         found = verdict(0.4, 0.6, max_drop=0.1, baseline=mixed)
         assert found.passed
         assert "under rubric 1.0.0" in found.iterations[0].notes[0]
-        with pytest.raises(
-            SettingsError, match=r"nothing to compare: before was scored under rubric 1\.0\.0"
-        ):
-            verdict(0.4, max_drop=0.1, baseline=baseline(1.0, version="1.0.0"))
+        found = verdict(0.4, max_drop=0.1, baseline=baseline(1.0, version="1.0.0"))
+        assert failed(found) == [("max-drop", None)]
+        assert "no iteration has a score under the rubric of" in found.failures[0].reason
+        assert "under rubric 1.0.0" in found.iterations[0].notes[0]
 
     def test_of_drops_compares_the_mean_of_the_newest_with_theirs(self) -> None:
         before = baseline(1.0, 1.0, 0.4, 0.4)
@@ -164,13 +163,15 @@ class TestGates:
         assert failed(found) == [("no-over-claims", 1)]
         assert (
             found.failures[0].reason
-            == "impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told)"
+            == "impl over-claimed landed: claimed 1.00 (said so), observed 0.50 (told);"
+            " do what was claimed, or correct the claim in the entry"
         )
 
     def test_reasons_name_the_signal_that_cost_most(self) -> None:
         assert (
             verdict(0.4, min_score=0.5).failures[0].reason
-            == "score 0.400 is below 0.5; landed cost most: told"
+            == "score 0.400 is below 0.5; landed cost most: told;"
+            " what would raise landed: the commit is on the trunk and stays there"
         )
 
 

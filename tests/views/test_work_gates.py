@@ -91,7 +91,7 @@ def test_lost_work_of_unknown_cost_is_noted(check: Check, history: History) -> N
 
     note = "the cost of 1 lost unit is not known"
     found = check("--max-lost-cost", "0")
-    assert (found.status, f"note  the work: {note}\n" in found.out) == (0, True)
+    assert (found.status, f"note  {note}\n" in found.out) == (0, True)
     assert check("--max-lost-cost", "0", "--json").json["notes"] == [note]
     assert "note" not in check("--max-reverted", "1").out
 
@@ -99,8 +99,13 @@ def test_lost_work_of_unknown_cost_is_noted(check: Check, history: History) -> N
 def test_only_of_a_pull_request(check: Check, history: History) -> None:
     repo = Repo.at(history.repo)
     base = repo.head()
-    assert "there is no unit of work" in check("--no-failing-tests", "--base", base).out
-    assert check("--no-failing-tests", "--base", base, "--allow-empty").status == 0
+    gates = ("--max-reverted", "0", "--no-failing-tests")
+    found = check(*gates, "--base", base)
+    nothing = "there is no work of an agent, so there was nothing to judge for"
+    note = f"note  {nothing} --max-reverted, --no-failing-tests\n"
+    assert (found.status, note in found.out) == (0, True)
+    assert check(*gates, "--base", base, "--json").json["notes"] == [note[6:-1]]
+    assert "note  there is" not in check(*gates, "--base", base, "--allow-empty").out
     assert check("--no-failing-tests", "--base", f"{base}~3").status == 3
     found = check("--no-failing-tests", "--base", "nothing")
     assert (found.status, "--base 'nothing' is not a commit of" in found.err) == (2, True)
@@ -121,7 +126,30 @@ def test_without_a_gate_a_new_log_holds(check: Check, history: History, da_score
     found = check()
     assert (found.status, "there is no log yet" in found.err) == (0, True)
     assert check("--trusted").status == 0
-    assert check("--no-failing-tests").status == 1
     assert da_score("derive", *places).status == 0
     assert check().status == 0
     assert check("--trusted").status == 0
+
+
+def test_without_a_log_gates_on_work_look_at_the_work(check: Check, history: History) -> None:
+    for path in history.log.iterdir():
+        path.unlink()
+    history.log.rmdir()
+    found = check("--max-reverted", "0")
+    assert (found.status, found.err) == (3, "")
+    assert "max-reverted: 1 unit was reverted, of " in found.out
+    found = check("--no-failing-tests")
+    assert (found.status, "note  no test run of this work is known; " in found.out) == (0, True)
+
+
+@pytest.mark.parametrize("gates", [["--min-score", "0"], ["--no-unscored", "--max-reverted", "0"]])
+def test_without_a_log_other_gates_say_what_to_do(
+    check: Check, history: History, gates: list[str]
+) -> None:
+    for path in history.log.iterdir():
+        path.unlink()
+    history.log.rmdir()
+    found = check(*gates)
+    assert (found.status, found.err.count("\n")) == (1, 1)
+    assert "there is no log; " in found.err
+    assert found.err.endswith("; --allow-empty holds before the first entry\n")

@@ -23,7 +23,7 @@ _SUMMARY = re.compile(r"\r?\n (?:Author: |Date: |[0-9]+ files? changed)")
 """What git writes below the line of a commit."""
 
 _MAKE_COMMITS = frozenset({"commit", "cherry-pick", "revert", "rebase", "merge"})
-_QUIET_OPTIONS = frozenset({"-q", "--quiet", "--dry-run"})
+_QUIET_OPTION = re.compile(r"--quiet|--dry-run|-[aeinopsvz]*q\w*")
 _MESSAGE_OPTIONS = frozenset({"-m", "-am", "--message"})
 
 _SHOW_TEXT = frozenset({"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"})
@@ -139,7 +139,7 @@ def _commit_request(commands: Sequence[ShellCommand], command: _GitCommand) -> C
         folder = folder.removesuffix("/.git")
 
     arguments = command.arguments
-    is_quiet = not _QUIET_OPTIONS.isdisjoint(arguments)
+    is_quiet = any(map(_QUIET_OPTION.fullmatch, arguments))
     continues = command.subcommand != "merge" or "--continue" in arguments
     return CommitRequest(
         folder,

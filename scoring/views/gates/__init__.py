@@ -4,7 +4,7 @@ A new gate is a :class:`~scoring.views.gates.gate.Gate` in a file here, and its 
 :data:`GATES`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -101,7 +101,7 @@ class Verdict:
         demanded: what was demanded, as plain data.
         iterations: the iterations.
         whole: what the log as a whole failed.
-        notes: what is worth saying of the work besides.
+        notes: what is worth saying of the whole log, and of the work.
     """
 
     demanded: dict[str, Any]
@@ -177,18 +177,10 @@ def check(
         allow_empty: whether a demand passes where it finds nothing to check, in an iteration or in
             the log as a whole.
         work: returns the work, for the gates that look at it; asked after the iterations.
-
-    Raises:
-        SettingsError: a drop is demanded, and no score compares with the baseline.
     """
     verdict = Verdict(_demanded_data(made) | {"last": last})
-    on_work: list[Demand] = []
-    without_subject: list[Demand] = []
-    for demand in made:
-        if demand.gate.work_reasons is None:
-            without_subject.append(demand)
-        else:
-            on_work.append(demand)
+    on_work = [demand for demand in made if demand.gate.work_reasons is not None]
+    without_subject = list(made)
 
     for iteration in examined:
         counting = iteration.by_evidence
@@ -196,31 +188,40 @@ def check(
         without_subject = [demand for demand in without_subject if demand not in with_subject]
         verdict.iterations.append(_checked(counting, with_subject if allow_empty else made))
 
-    if on_work:
-        rows = [row for row in work() if row.unit.kind != "talk"]
-        verdict.whole += _failures_of_work(on_work, rows)
-        for gate, value in on_work:
-            verdict.notes += gate.work_notes(value, rows)
-        if not rows:
-            without_subject += on_work
+    rows = [row for row in work() if row.unit.kind != "talk"] if on_work else []
+    for gate, value in on_work:
+        assert gate.work_reasons is not None
+        for reason in gate.work_reasons(value, rows):
+            verdict.whole.append(Failure(gate.name, None, reason, whole="the work"))
+        verdict.notes += gate.work_notes(value, rows)
+    if rows:
+        without_subject = [demand for demand in without_subject if demand not in on_work]
 
     scores = [checked.score for checked in verdict.iterations]
-    for gate, value in made:
-        for reason in gate.log_reasons(value, scores):
-            verdict.whole.append(Failure(gate.name, None, reason))
+    for demand in made:
+        if not (allow_empty and demand in without_subject):
+            for reason in demand.gate.log_reasons(demand.value, scores):
+                verdict.whole.append(Failure(demand.gate.name, None, reason))
 
     if not allow_empty:
-        for gate, _ in without_subject:
-            reason = f"{gate.nothing_found} for --{gate.name}; --allow-empty lets that pass"
-            verdict.whole.append(Failure(gate.name, None, reason))
+        _note_nothing(verdict, [demand.gate for demand in without_subject])
     return verdict
 
 
-def _failures_of_work(on_work: Iterable[Demand], rows: Sequence[WorkRow]) -> Iterator[Failure]:
-    for gate, value in on_work:
-        if gate.work_reasons is not None:
-            for reason in gate.work_reasons(value, rows):
-                yield Failure(gate.name, None, reason, whole="the work")
+def _note_nothing(verdict: Verdict, gates: Iterable[Gate]) -> None:
+    """Note that gates found nothing to look at, which those that only forbid something allow."""
+    holding: dict[str, list[str]] = {}
+    for gate in gates:
+        if gate.forbids:
+            holding.setdefault(gate.nothing_found, []).append(f"--{gate.name}")
+            continue
+        reason = f"{gate.nothing_found} for --{gate.name}; --allow-empty lets that pass"
+        verdict.whole.append(Failure(gate.name, None, reason))
+
+    for nothing_found, names in holding.items():
+        verdict.notes.append(
+            f"{nothing_found}, so there was nothing to judge for {', '.join(names)}"
+        )
 
 
 def _demanded_data(made: Sequence[Demand]) -> dict[str, Any]:

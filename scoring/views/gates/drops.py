@@ -4,18 +4,18 @@ A baseline is a file of scores, or a revision of the repository that has the sid
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubric import BAND_INSUFFICIENT
 from rubric.breakdown import TOLERANCE
-from scoring.errors import InputError, OptionError, SettingsError
+from scoring.errors import InputError, OptionError
 from scoring.evidence.git.repository import GitRepository
 from scoring.examine import ExaminedIteration, LogView
 from scoring.files import in_checkout, read_file
 from scoring.sidecars.scores import PersistedScore, is_iteration_score_name, parse_iteration_score
-from scoring.views.gates.gate import Gate, GateOption, is_enough, weakest
+from scoring.views.gates.gate import Gate, GateOption, is_enough, lowest, why_low
 
 _SIZE_LIMIT = 256 << 20  # bytes of a file of scores
 
@@ -77,7 +77,7 @@ def _fell(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]:
     fall = earlier - score.value
     if fall > drop.most + TOLERANCE:
         below = f"{fall:.3f} below the {earlier:.3f} of {drop.baseline.source}"
-        yield f"score {score.value:.3f} is {below}; {weakest(score)}"
+        yield f"score {score.value:.3f} is {below}; {why_low(iteration)}"
 
 
 def _comparable_value(drop: Drop, iteration: ExaminedIteration) -> float | None:
@@ -112,23 +112,20 @@ def _why_not_compared(drop: Drop, iteration: ExaminedIteration) -> Iterator[str]
 def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
     """Compare the means of both sides, over scores of rubrics that both sides have."""
     versions = {score.rubric_version for score in scores if score.scored}
-    if not versions:
-        return
-
     by_iteration = sorted(drop.baseline.scores.items())
     newest = [score for _, score in by_iteration[-(drop.last or 0) :]]
     baseline_versions = {score.rubric_version for score in newest}
 
-    earlier = [score for score in newest if score.rubric_version in versions]
-    earlier_values = [score.value for score in earlier if score.value is not None]
-    comparable = [
-        score for score in scores if score.scored and score.rubric_version in baseline_versions
+    old = [
+        score.value
+        for score in newest
+        if score.rubric_version in versions and score.value is not None and score.suffices
     ]
-    if not earlier_values or not comparable:
-        raise SettingsError(_nothing_compares(drop, baseline_versions, versions))
-
-    old = [s.value for s in earlier if s.value is not None and s.suffices]
-    new = [score.value for score in comparable if is_enough(score)]
+    new = [
+        score.value
+        for score in scores
+        if is_enough(score) and score.rubric_version in baseline_versions
+    ]
     if not old or not new:  # too little evidence for a mean
         return
 
@@ -137,15 +134,7 @@ def _mean_fell(drop: Drop, scores: Sequence[PersistedScore]) -> Iterator[str]:
     fall = old_mean - new_mean
     if fall > drop.most + TOLERANCE:
         below = f"{fall:.3f} below the {old_mean:.3f} of {drop.baseline.source}"
-        yield f"the mean score {new_mean:.3f} is {below}"
-
-
-def _nothing_compares(drop: Drop, old_versions: Iterable[str], new_versions: Iterable[str]) -> str:
-    return (
-        f"--max-drop: nothing to compare: {drop.baseline.source} was scored under rubric "
-        f"{', '.join(sorted(old_versions))}, this log under {', '.join(sorted(new_versions))}; "
-        "score both under one rubric"
-    )
+        yield f"the mean score {new_mean:.3f} is {below}; {lowest(scores)}"
 
 
 MAX_DROP = Gate(
@@ -166,7 +155,7 @@ MAX_DROP = Gate(
     reasons=_fell,
     log_reasons=_mean_fell,
     looks_at=_compares,
-    nothing_found="no iteration has a score to compare with",
+    nothing_found="no iteration has a score under the rubric of an earlier one to compare with",
     notes=_why_not_compared,
     demanded=_demanded,
     as_data=lambda drop: (drop.most, drop.baseline.source),

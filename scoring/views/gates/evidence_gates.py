@@ -14,7 +14,8 @@ def _over_claims(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     for pair in iteration.signals.integrity:
         if pair.delta < 0:
             claim = f"claimed {_side(pair.claimed)}, observed {_side(pair.observed)}"
-            yield f"{pair.role} over-claimed {pair.signal}: {claim}"
+            advice = "do what was claimed, or correct the claim in the entry"
+            yield f"{pair.role} over-claimed {pair.signal}: {claim}; {advice}"
 
 
 def _side(value: SignalValue) -> str:
@@ -31,6 +32,7 @@ NO_OVER_CLAIMS = Gate(
     reasons=_over_claims,
     looks_at=_has_pair,
     nothing_found="no iteration has both a claim and an observation to compare",
+    forbids=True,
 )
 
 
@@ -38,7 +40,8 @@ def _unresolved(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     landing = iteration.facts.landing
     is_missing = landing.sha is None and landing.commit is None
     if landing.field and is_missing and not iteration.record.known_from:
-        yield f"commit {cut(printable(landing.field), 80)} is not in this repository"
+        missing = f"commit {cut(printable(landing.field), 80)} is not in this repository"
+        yield f"{missing}; fetch it, or name in the entry the commit that it became"
 
 
 def _without_commit(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
@@ -82,7 +85,8 @@ NO_STALE = Gate(
 
 def _unverified(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     if iteration.state.name == "unverified":
-        yield f"its sidecar is {iteration.state}"
+        advice = "bring that evidence back, or let 'da-score run' score without it"
+        yield f"its sidecar is {iteration.state}; {advice}"
 
 
 REQUIRE_VERIFIED = Gate(

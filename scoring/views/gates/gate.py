@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from rubric import BAND_INSUFFICIENT
+from rubric import BAND_INSUFFICIENT, SignalContribution
 from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
+from scoring.signals.table import signal_of
 from scoring.views.work_rows import WorkRow
 
 
@@ -74,6 +75,7 @@ class Gate:
         work_notes: yields what is worth saying of the work, whether it passes or not.
         looks_at: returns whether an iteration has anything that the gate checks.
         nothing_found: what is said where no iteration has anything that the gate checks.
+        forbids: whether it holds where it has nothing to check, because it only forbids something.
         notes: yields what is worth saying of an iteration, whether it passes or not.
         demanded: makes the demanded value of the options' values and the log; may raise
             OptionError.
@@ -87,6 +89,7 @@ class Gate:
     work_notes: WorkReasons = _no_work_notes
     looks_at: Callable[[Any, ExaminedIteration], bool] = _every_iteration
     nothing_found: str = "there is no iteration"
+    forbids: bool = False
     notes: IterationReasons = _no_reasons
     demanded: Callable[..., Any] = _value_as_given
     as_data: Callable[[Any], tuple[Any, ...]] = _only_value
@@ -117,12 +120,46 @@ def mean_score(scores: Sequence[PersistedScore]) -> float | None:
     return sum(values) / len(values)
 
 
+def lowest(scores: Sequence[PersistedScore]) -> str:
+    """Return which of the scores that make a mean is the lowest one, as the end of a reason."""
+    score = min(filter(is_enough, scores), key=lambda each: each.value)
+    return f"the lowest is {score.value:.3f}, of iteration {score.iteration}: {weakest(score)}"
+
+
 def weakest(score: PersistedScore) -> str:
     """Return which signal cost a score most, with its detail: why the score is low, in a line."""
-    voted = [row for row in score.breakdown if row.present]
-    worst = max(voted, key=lambda row: row.effective_weight - row.contribution, default=None)
-    if worst is None or worst.effective_weight - worst.contribution <= 0:
+    row = _weakest_row(score)
+    if row is None:
         return "every vote is full"
-    if worst.detail:
-        return f"{worst.signal} cost most: {worst.detail}"
-    return f"{worst.signal} cost most"
+    if row.detail:
+        return f"{row.signal} cost most: {row.detail}"
+    return f"{row.signal} cost most"
+
+
+def _weakest_row(score: PersistedScore) -> SignalContribution | None:
+    rows = [
+        row for row in score.breakdown if row.present and row.effective_weight > row.contribution
+    ]
+    return max(rows, key=lambda row: row.effective_weight - row.contribution, default=None)
+
+
+def why_low(iteration: ExaminedIteration) -> str:
+    """Return which signal cost an iteration most, and what would raise it."""
+    row = _weakest_row(iteration.score)
+    return weakest(iteration.score) + _advice(row, iteration)
+
+
+def why_little(iteration: ExaminedIteration) -> str:
+    """Return which signals of an iteration are absent, and what the heaviest of them needs."""
+    rows = [row for row in iteration.score.breakdown if row.applicable and not row.present]
+    absent = ", ".join(row.signal for row in rows) or "none"
+    heaviest = max(rows, key=lambda row: row.nominal_weight, default=None)
+    return f"absent: {absent}" + _advice(heaviest, iteration)
+
+
+def _advice(row: SignalContribution | None, iteration: ExaminedIteration) -> str:
+    """Return what would raise the vote of a signal, as the end of a reason."""
+    signal = signal_of(row.signal) if row else None
+    if row is None or signal is None:
+        return ""
+    return f"; what would raise {row.signal}: {signal.advice(row.present, iteration.facts)}"

@@ -8,7 +8,15 @@ from rubric.breakdown import TOLERANCE
 from scoring.errors import OptionError
 from scoring.examine import ExaminedIteration, LogView
 from scoring.sidecars.scores import PersistedScore
-from scoring.views.gates.gate import Gate, GateOption, is_enough, mean_score, weakest
+from scoring.views.gates.gate import (
+    Gate,
+    GateOption,
+    is_enough,
+    lowest,
+    mean_score,
+    why_little,
+    why_low,
+)
 
 
 def _has_enough(_: object, iteration: ExaminedIteration) -> bool:
@@ -26,7 +34,7 @@ _NOTHING_SCORED = "no iteration has a score"
 def _below_score(least: float, iteration: ExaminedIteration) -> Iterator[str]:
     score = iteration.score
     if score.scored and score.value < least - TOLERANCE:
-        yield f"score {score.value:.3f} is below {least:g}; {weakest(score)}"
+        yield f"score {score.value:.3f} is below {least:g}; {why_low(iteration)}"
 
 
 MIN_SCORE = Gate(
@@ -61,7 +69,7 @@ def _least_band(name: str, log: LogView) -> LeastBand:
 def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Iterator[str]:
     score = iteration.score
     if score.band == BAND_INSUFFICIENT:
-        yield f"there is not enough evidence for a band: {score.coverage}"
+        yield f"there is not enough evidence for a band: {score.coverage}; {why_little(iteration)}"
         return
 
     # The score is compared, since bands of another rubric may begin elsewhere; and the band, where
@@ -71,8 +79,8 @@ def _below_band(least: LeastBand, iteration: ExaminedIteration) -> Iterator[str]
         level = min(score.value, least.floors.get(score.band, 1.0))
 
     if score.scored and level < least.floors[least.name] - TOLERANCE:
-        named = f"band {score.band} (score {score.value:.3f})"
-        yield f"{named} is below {least.name}; {weakest(score)}"
+        band = f"band {score.band} (score {score.value:.3f})"
+        yield f"{band} is below {least.name}; {why_low(iteration)}"
 
 
 MIN_BAND = Gate(
@@ -88,7 +96,7 @@ MIN_BAND = Gate(
 def _below_mean(least: float, scores: Sequence[PersistedScore]) -> Iterator[str]:
     mean = mean_score(scores)
     if mean is not None and mean < least - TOLERANCE:
-        yield f"the mean score {mean:.3f} is below {least:g}"
+        yield f"the mean score {mean:.3f} is below {least:g}; {lowest(scores)}"
 
 
 MIN_MEAN = Gate(
@@ -101,7 +109,7 @@ MIN_MEAN = Gate(
 
 def _unscored(_: bool, iteration: ExaminedIteration) -> Iterator[str]:
     if not iteration.score.scored:
-        yield "has no score: no signal is present"
+        yield f"has no score: no signal is present; {why_little(iteration)}"
 
 
 NO_UNSCORED = Gate(
@@ -114,11 +122,8 @@ def _below_coverage(least: float, iteration: ExaminedIteration) -> Iterator[str]
     score = iteration.score
     coverage = score.coverage  # 0 without a score
     if coverage.weight < least - TOLERANCE:
-        absent = [row.signal for row in score.breakdown if row.applicable and not row.present]
-        yield (
-            f"only {coverage} had evidence, which is below {least * 100:.1f} %; "
-            f"absent: {', '.join(absent)}"
-        )
+        needed = f"which is below {least * 100:.1f} %"
+        yield f"only {coverage} had evidence, {needed}; {why_little(iteration)}"
 
 
 MIN_COVERAGE = Gate(
@@ -140,7 +145,8 @@ def _below_low(least: float, iteration: ExaminedIteration) -> Iterator[str]:
     score = iteration.score
     low = score.bounds.low  # 0 without a score
     if low < least - TOLERANCE:
-        yield f"its lower bound {low:.3f} is below {least:g}; {score.coverage} had evidence"
+        bound = f"its lower bound {low:.3f} is below {least:g}"
+        yield f"{bound}; {score.coverage} had evidence; {why_little(iteration)}"
 
 
 MIN_LOW = Gate(

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from scoring.errors import OptionError
-from scoring.examine import LogView
+from scoring.examine import ExaminedIteration, LogView
 from scoring.text import and_more, counted, printable, short
 from scoring.views.gates.gate import Gate, GateOption
 from scoring.views.look_at import failing_tests
@@ -13,8 +13,12 @@ from scoring.views.shares import DECIDED
 from scoring.views.spending_text import cost_text
 from scoring.views.work_rows import WorkRow, in_state, total_cost
 
-_NO_UNIT = "there is no unit of work"
+_NO_UNIT = "there is no work of an agent"
 _MOST_NAMED = 3  # units in one reason
+
+
+def _no_iteration(_: object, __: ExaminedIteration) -> bool:
+    return False
 
 
 class Limit(NamedTuple):
@@ -78,7 +82,9 @@ def _most_in_state(state: str, name: str, text: str, advice: str) -> Gate:
     return Gate(
         options=(GateOption(name, text, "N|P%", "text"),),
         work_reasons=partial(_too_many, state, advice),
+        looks_at=_no_iteration,
         nothing_found=_NO_UNIT,
+        forbids=True,
         demanded=partial(_limit, name),
         as_data=lambda most: (most.text,),
     )
@@ -123,7 +129,9 @@ MAX_LOST_COST = Gate(
     options=(GateOption("max-lost-cost", "Lost work cost at most $X, or P%.", "X|P%", "text"),),
     work_reasons=_lost_cost,
     work_notes=_lost_without_cost,
+    looks_at=_no_iteration,
     nothing_found=_NO_UNIT,
+    forbids=True,
     demanded=partial(_limit, "max-lost-cost"),
     as_data=lambda most: (most.text,),
 )
@@ -137,8 +145,16 @@ def _failing_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
+def _without_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
+    if rows and all(row.unit.last_passed is None for row in rows):
+        yield "no test run of this work is known; entries that da-score derive writes show them"
+
+
 NO_FAILING_TESTS = Gate(
     options=(GateOption("no-failing-tests", "No work has a last test run that failed."),),
     work_reasons=_failing_tests,
+    work_notes=_without_tests,
+    looks_at=_no_iteration,
     nothing_found=_NO_UNIT,
+    forbids=True,
 )
