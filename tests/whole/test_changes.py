@@ -455,6 +455,43 @@ def test_rights_that_were_lost_are_seen(
         path.chmod(mode)
 
 
+@pytest.mark.parametrize("number", ["2", "3"])
+def test_a_plan_that_moves_no_score_leaves_it_current_with_the_store_and_without(
+    place: Place, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setenv("DA_SCORE_RUBRIC", "3.1.0")
+    assert place.ask("run").status == 0
+    plans = place.demo.repo_dir / ".agents" / "workflow" / "plans"
+    plan = next(plans.glob("*/TASKS.yaml"))
+    plan.write_text(plan.read_text().replace("write_scope:", "notes: more\n    write_scope:"))
+    for ask in (("explain", number), ("iteration", number)):
+        warm, fresh = (place.ask(*ask, "--json", fresh=fresh) for fresh in (False, True))
+        assert warm == fresh, ask
+        assert warm.json["state"] == "current", ask
+
+
+def test_an_artifact_without_rights_ends_run_alike_with_the_store_and_without(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".gitconfig").write_text("[safe]\ndirectory = *\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DA_SCORE_RUBRIC", "3.1.0")
+    assert place.ask("run").status == 0
+    for path in (place.cache, *place.cache.parents):
+        with contextlib.suppress(OSError):
+            path.chmod(path.stat().st_mode | 0o055)
+    path = place.artifact()
+    mode = path.stat().st_mode
+    path.chmod(0)
+    try:
+        with no_privileges():
+            asks = ("run", "--no-write", "--json"), ("run", "--no-write")
+            for ask in asks:
+                assert place.ask(*ask) == place.ask(*ask, fresh=True)
+    finally:
+        path.chmod(mode)
+
+
 def test_a_sidecar_that_is_changed_after_a_run_is_written_again(place: Place) -> None:
     ask = "run", "--json", "--rubric", "3.1.0"
     assert place.ask(*ask).status == 0
