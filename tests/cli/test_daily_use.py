@@ -100,7 +100,11 @@ class TestSession:
                 "rubric_version: 2.0.2",
                 "it says 0.707, its iterations give 0.7",
             ),
-            ("rubric_version: 2.1.0", "rubric_version: mine", "it is of rubric mine"),
+            (
+                "rubric_version: 2.1.0",
+                "rubric_version: mine",
+                "it was scored under rubric mine",
+            ),
             ("", "", ""),
         ],
         ids=[

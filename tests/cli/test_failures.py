@@ -47,8 +47,8 @@ class TestWarnings:
         assert da_score("iteration", "3", "--rubric", "2.1.0") == shown
         found = da_score("iteration", "3", "--rubric", "2.0.2")
         said = (
-            "iteration 3: its sidecar is stale: it is of rubric 2.1.0; "
-            "--recompute scores it under 2.0.2"
+            "iteration 3: its sidecar is stale: it was scored under rubric 2.1.0; "
+            "'da-score run' scores it under 2.0.2"
         )
         assert found == Outcome(0, shown.out, f"da-score: warning: {said}\n")
         (project / "same.yaml").write_text(json.dumps(da_score("rubric", "show", "--json").json))
