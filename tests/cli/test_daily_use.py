@@ -235,7 +235,8 @@ class TestGates:
         entry.write_text(re.sub("commit: .*", "commit: deadbeef12", text))
         found = da_score("check", "--no-unresolved-commits")
         said = (
-            "FAIL  iteration 4: no-unresolved-commits: commit deadbeef12 is not in this repository"
+            "FAIL  iteration 4: no-unresolved-commits: commit deadbeef12 is not in this repository;"
+            " fetch it, or name in the entry the commit that it became"
         )
         assert (found.status, found.out.splitlines()[0]) == (3, said)
 
