@@ -145,15 +145,9 @@ def _failing_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
         )
 
 
-def _without_tests(_: bool, rows: Sequence[WorkRow]) -> Iterator[str]:
-    if rows and all(row.unit.last_passed is None for row in rows):
-        yield "no test run of this work is known; entries that da-score derive writes show them"
-
-
 NO_FAILING_TESTS = Gate(
     options=(GateOption("no-failing-tests", "No work has a last test run that failed."),),
     work_reasons=_failing_tests,
-    work_notes=_without_tests,
     looks_at=_no_iteration,
     nothing_found=_NO_UNIT,
     forbids=True,
