@@ -175,11 +175,18 @@ _VOTE_COLUMNS = (
     ),
 )
 
+_UNDONE = ("taken_back_by", "taken_back_lines", "taken_back_of", "came_back_in")
+_UNDONE_COLUMNS = [column for column in TABLES["iterations"] if column.name in _UNDONE]
+
 FLEET_TABLES: dict[str, tuple[DataColumn[Any], ...]] = {
     "iterations": _columns_of_log("iterations"),
     "signals": (*_SIGNAL_COLUMNS_OF_LOG, *_VOTE_COLUMNS),
     "integrity": _columns_of_log("integrity"),
-    "outcomes": (*_KEY, *(_column(*row) for row in _COLUMNS_AS_DATA["outcomes"])),
+    "outcomes": (
+        *_KEY,
+        *(_column(*row) for row in _COLUMNS_AS_DATA["outcomes"]),
+        *_UNDONE_COLUMNS,
+    ),
     "provenance": (
         *_KEY,
         *(_column(column.name, column.kind, column.meaning) for column in _PROVENANCE_COLUMNS),
@@ -239,7 +246,8 @@ def rows_of_iteration(
     for pair in readings[CLAIMS].integrity:
         yield row("integrity", pair)
     if outcome is not None:
-        yield row("outcomes", {**outcome.as_dict(), "horizon_days": float(horizon_days)})
+        values = outcome.as_dict() | {"outcome": outcome, "horizon_days": float(horizon_days)}
+        yield row("outcomes", values)
     yield row("provenance", _provenance_values(result))
     yield row(KEPT, _kept_values(result, readings))
 

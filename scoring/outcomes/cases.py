@@ -48,7 +48,7 @@ BEFORE_LANDING = ("landed", "yield")
 LEAST_LINES = 5
 """The least added lines of code of an iteration that counts."""
 
-LANDED = {"landed": 1.0, "reverted": 1.0, "lost": 0.0}
+LANDED = {"landed": 1.0, "reverted": 1.0, "taken_back": 1.0, "lost": 0.0}
 """Whether work landed, by the state of its unit."""
 
 _SIGNALS_OF_OUTCOMES = {"label": HUMAN_LABEL, "landed": "landed", "yield": "landed"}

@@ -22,7 +22,13 @@ from scoring.views.work_pages import STATE_WORDS
 from scoring.views.work_rows import WorkRow, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")
-"""What became of what was paid for. ``fixed`` landed and was fixed later; ``open`` may land."""
+"""What became of what was paid for.
+
+``fixed`` landed and was fixed later, ``taken_back`` was reverted or taken back, ``nothing`` is work
+that was lost, and ``open`` may land.
+"""
+
+_HEADINGS = ("LANDED", "FIXED", "UNDONE", "LOST", "OPEN", "TALK")
 
 _FATE_OF_STATE = {
     "reverted": "taken_back",
@@ -194,8 +200,7 @@ def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> P
 
     groups = value["groups"]
     yield Line()
-    heads = [fate.replace("_", " ").upper() for fate in FATES]
-    columns = columns_of(value["by"].upper(), *map(numeric, ["COST", *heads]))
+    columns = columns_of(value["by"].upper(), *map(numeric, ["COST", *_HEADINGS]))
     shown = groups[-_MOST_GROUPS:] if value["by"] in ("day", "week") else groups[:_MOST_GROUPS]
     yield Table(columns, [_sum_row(group) for group in (*shown, total)])
     if len(shown) < len(groups):

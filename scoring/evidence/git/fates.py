@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.git.changes import CommitPair
+from scoring.evidence.git.changes import CommitPair, changes
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.line_history import FilePatch, LineHistory, Patch
 
@@ -68,6 +68,7 @@ class _FollowedLines:
         paths: by commit, the files that had lines of it.
         takers: by commit and line id, the commits that took the line.
         merges: by commit and line id, the merge in which the line was lost.
+        lost_sight: the commits of which a line was in a file that git could not compare.
     """
 
     waiting: Counter[str]
@@ -75,6 +76,7 @@ class _FollowedLines:
     paths: dict[str, set[str]] = field(default_factory=dict)
     takers: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     merges: dict[str, dict[int, str]] = field(default_factory=dict)
+    lost_sight: set[str] = field(default_factory=set)
 
     def new(self, commit: str, path: str, counting: Iterable[bool]) -> LineIds:
         """Return ids for the lines that a commit adds to a file.
@@ -148,7 +150,7 @@ def fates(
 
     Yields:
         The index of a work and what became of it, as soon as that is known; None where git lacks
-        the lines of a commit on the way.
+        its lines, or what a commit on the way did to a file that has some.
 
     Raises:
         GitError: the trunk cannot be read.
@@ -165,18 +167,14 @@ def fates(
         ends[work.until].append(index)
 
     added: dict[int, set[int]] = {}
-    unknown: set[int] = set()
     walk = _Walk(history, graph, set(lines.waiting), lines, counts)
     for commit, state in walk.states(order):
         for index in begins.get(commit, ()):
             added[index] = lines.of(works[index].parts, state)
-        if commit in walk.unread:
-            unknown.update(added)
-
         for index in ends.get(commit, ()):
             work = works[index]
             lines_of_work = added.pop(index)
-            if index in unknown or not walk.unread.isdisjoint(work.parts):
+            if not lines.lost_sight.isdisjoint(work.parts):
                 yield index, None
             else:
                 yield index, _fate(lines_of_work, work, state, graph, lines)
@@ -244,7 +242,6 @@ class _Walk:
         self._followed = followed
         self._lines = lines
         self._counts = counts
-        self.unread: set[str] = set()  # commits with lines that git cannot read
 
     def states(self, order: Sequence[str]) -> Iterator[tuple[str, State]]:
         """Yield each commit, and where the followed lines are in it."""
@@ -264,16 +261,22 @@ class _Walk:
 
         states: dict[str, State] = {}
         for commit in order:
-            sides = []
+            before = []
             for parent in parents[commit] or [""]:
                 children[parent] -= 1
                 if children[parent] > 0:
-                    state = dict(states.get(parent, {}))
+                    before.append(dict(states.get(parent, {})))
                 else:
-                    state = states.pop(parent, {})
+                    before.append(states.pop(parent, {}))
+
+            sides = []
+            for parent, state in zip(parents[commit] or [""], before, strict=True):
                 pair = CommitPair(commit, parent)
                 patch = simple[pair] if pair in simple else next(patches)
-                sides.append(self._side(pair, state, patch))
+                if patch is None:
+                    self._lose_sight(pair, before)
+                    patch = []
+                sides.append(_Side(state, [*patch, *self._split_files(pair, state, patch)]))
 
             if len(sides) == 1:
                 state = self._step(*sides[0], commit)
@@ -287,11 +290,20 @@ class _Walk:
         """Return the parents of a commit, without those where a shallow clone ends."""
         return [parent for parent in self._graph.parents[commit] if parent in self._graph]
 
-    def _side(self, pair: CommitPair, state: State, patch: Patch | None) -> _Side:
-        if patch is None:
-            self.unread.add(pair.commit)
-            return _Side(state, [])
-        return _Side(state, [*patch, *self._split_files(pair, state, patch)])
+    def _lose_sight(self, pair: CommitPair, states: Sequence[State]) -> None:
+        """Leave the files out of states of which git cannot say what a commit changes.
+
+        Which files these are it mostly can say; if not, all are left out.
+        """
+        self._lines.lost_sight.add(pair.commit)
+        changed = changes(self._history.repository, [pair]).get(pair)
+        for state in states:
+            paths = list(state)
+            if changed is not None:
+                paths = [change.path for change in changed]
+            for path in paths:
+                lines = state.pop(path, ())
+                self._lines.lost_sight.update(self._lines.owners[line] for line in lines)
 
     def _simple_merges(self, pairs: Sequence[CommitPair]) -> dict[CommitPair, Patch]:
         """Return what merges change that have no file of which each parent has other content."""

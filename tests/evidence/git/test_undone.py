@@ -422,3 +422,61 @@ def test_lost_in_a_merge(tmp_path: Path) -> None:
     found = undone(scene.repo, scene.work)
     assert found.taken_back is not None
     assert found.taken_back.by == scene.by
+
+
+class TestMissingBlob:
+    """A blob that is missing hides what one commit did to one file, and nothing else."""
+
+    def test_of_another_file_hides_nothing(self, tmp_path: Path) -> None:
+        repo, work = with_work(tmp_path)
+        data = []
+        for number in range(20):  # more than git is asked about in a row
+            data.append(repo.commit({"data.py": functions(f"data_{number}")}, "data"))
+            repo.commit({"notes.md": f"{number}\n"}, "docs: notes")
+        by = takes_back(repo, "tidy")
+        for commit in data:
+            repo.lose(f"{commit}:data.py")
+
+        found = undone(repo, work)
+        assert found.state == "reverted"
+        assert found.taken_back is not None
+        assert found.taken_back.by == by
+
+    def test_of_the_same_file_hides_what_became_of_the_work(self, tmp_path: Path) -> None:
+        repo, work = with_work(tmp_path)
+        other = repo.commit({"alpha.py": functions("other")}, "other")
+        takes_back(repo, "tidy")
+        repo.lose(f"{other}:alpha.py")
+
+        assert undone(repo, work) == Undone()
+
+    def test_of_the_work_itself_hides_it(self, tmp_path: Path) -> None:
+        repo = start(tmp_path)
+        work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+        repo.commit({"alpha.py": None}, "tidy")
+        repo.lose(f"{work}:alpha.py")
+
+        assert undone(repo, work) == Undone()
+
+    def test_of_a_side_hides_the_file_after_the_merge(self, tmp_path: Path) -> None:
+        repo = start(tmp_path)
+        work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+        repo.branch("side")
+        repo.commit({"beta.py": functions("beta"), "alpha.py": functions("other")}, "feat: beta")
+        repo.checkout("master")
+        repo.commit({"notes.md": "more\n"}, "docs: more")
+        repo.merge("side")
+        repo.lose("HEAD:alpha.py")
+
+        assert undone(repo, work) == Undone()
+
+
+def test_without_the_parent_of_the_work_nothing_is_said(tmp_path: Path) -> None:
+    """In a shallow clone the oldest commit seems to add all files of the tree."""
+    repo, work = with_work(tmp_path)
+    takes_back(repo, "tidy")
+    shallow = Repo.at(tmp_path / "shallow")
+    repo.git("clone", "-q", "--depth", "2", f"file://{repo.path}", str(shallow.path))
+
+    assert work not in AttributedHistory(shallow.path, []).walked()[1]
+    assert undone(shallow, repo.git("rev-parse", "HEAD~1")) == Undone()
