@@ -33,7 +33,7 @@ from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Rules
 from scoring.evidence.git.line_history import _patches
-from scoring.evidence.git.reverts import reverted_shas
+from scoring.evidence.git.revert_words import names_taken_back
 from scoring.evidence.git.same_changes import _digests_of_patches
 from scoring.evidence.harnesses.lines import read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
@@ -253,7 +253,7 @@ PLACES: dict[str, Work] = {
     "records of a meeting as they are written": _refused(parse_meeting_records),
     "a commit message": lambda text: (
         agents_of(text),
-        reverted_shas(text),
+        names_taken_back(text),
         checkpoint_ids(text),
     ),
     "a co-author line": lambda text: agents_of(f"co-authored-by: {text}"),
@@ -261,7 +261,7 @@ PLACES: dict[str, Work] = {
         task_of(text, text),
         _MERGED_BRANCH.match(f"Merge branch '{text}"),
     ),
-    "a revert in a line": lambda text: reverted_shas(f"revert {text} 1234567 not {text}"),
+    "a revert in a line": lambda text: names_taken_back(f"revert {text} 1234567 not {text}"),
     "what git lists of checkpoints": lambda text: _FILE_ON_BRANCH.fullmatch(text.encode()),
     "what git prints of patches": lambda text: list(
         _digests_of_patches(text.encode().split(b"\n"))

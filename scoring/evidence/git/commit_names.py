@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scoring.evidence.git.reverts import reverted_shas
 from scoring.evidence.git.walk import Commit
 from scoring.text import trim
 
@@ -59,7 +58,7 @@ class _NamedSha(NamedTuple):
 
 
 class CommitNames:
-    """What the messages of some commits name. A message that reverts a commit does not name it."""
+    """What the messages of some commits name."""
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         """Read the messages of commits."""
@@ -92,10 +91,7 @@ class CommitNames:
             listing_commits.append(sha)
 
         listed = set(_LISTED_SHA.findall(message))
-        reverted = set(reverted_shas(message))
         for digits in dict.fromkeys(_NAMED_SHA.findall(message)):
-            if digits in reverted:
-                continue
             prefix = digits[:_SHORTEST_SHA]
             naming = Naming(sha, listed=digits in listed)
             same_prefix = self._by_prefix.setdefault(prefix, [])

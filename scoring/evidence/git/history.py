@@ -120,12 +120,7 @@ class TrunkHistory(GitFacts):
         same_subject = self._same_subject(record)
         if same_subject is None:
             return replace(question, unknown=Unknown.UNRESOLVED)
-        return replace(
-            question,
-            found_by=MESSAGE,
-            commit=same_subject,
-            reverted_by=self._landings.reverted_by(same_subject),
-        )
+        return replace(question, found_by=MESSAGE, commit=same_subject)
 
     def _same_subject(self, record: IterationRecord) -> str | None:
         """Return the trunk commit that has an entry's summary as its subject."""

@@ -512,11 +512,9 @@ class AttributedLandings(Landings):
         counted: CountedLines,
         candidates: Iterable[_Candidate],
     ) -> Landing:
-        """Return the landing in the commit with most of the lines, if possible one not reverted."""
-        place = self._graph.position
-        best = sorted(commits, key=lambda commit: (-counted.by_commit[commit], -place[commit]))
-        standing = self._standing(best, sha)
-        landed = standing.sha
+        """Return the landing in the commit with most of the lines, and in the newest of several."""
+        position = self._graph.position
+        landed = min(commits, key=lambda commit: (-counted.by_commit[commit], position[commit]))
         tip = None
         if method == facts.LATER_ANCESTOR:
             tips = {candidate.commit: candidate.tip for candidate in candidates if candidate.tip}
@@ -525,7 +523,6 @@ class AttributedLandings(Landings):
             sha,
             method,
             landed,
-            reverted_by=standing.reverted_by,
             whole=False,
             tip=tip,
             lines=LineShare(counted.by_commit[landed], counted.lines),

@@ -4,10 +4,9 @@ The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
-from typing import NamedTuple
 
 from scoring.evidence.git import facts
 from scoring.evidence.git.changes import Change, CommitPair, changes
@@ -16,7 +15,6 @@ from scoring.evidence.git.graph import NO_INDICES, CommitGraph, IndexSet
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
-from scoring.evidence.git.reverts import Reverts, TrunkMessage
 from scoring.evidence.git.same_changes import same_changes
 from scoring.evidence.git.starter import Git
 from scoring.evidence.git.walk import Commit
@@ -26,15 +24,7 @@ MOST_TIPS = 200
 
 _MOST_WITH_SAME_SUBJECT = 50  # trunk commits
 _MOST_BASES = 4
-_AFTER_ALL = 1 << 62  # a position to which every commit of the trunk is newer
 _SHA256_DIGITS = 64
-
-
-class StandingCommit(NamedTuple):
-    """A trunk commit that brought work, and what reverts it."""
-
-    sha: str
-    reverted_by: str | None
 
 
 class Landings:
@@ -78,8 +68,6 @@ class Landings:
             if tip.sha in graph and not graph.on_trunk(tip.sha):
                 self._branches.append(tip)
 
-        self._reverts = Reverts(self._messages(walk), graph.brought_by)
-
         self._changes: dict[CommitPair, tuple[Change, ...]] = {}
         self._unsure: set[str] = set()  # commits that git cannot compare or merge
         self._old_git: tuple[int, int] | None = None
@@ -97,12 +85,6 @@ class Landings:
         """The committer times of trunk commits in seconds since 1970, or 0 where git has none."""
         return {commit.sha: commit.time or 0 for commit in self._walk}
 
-    def _messages(self, walk: Iterable[Commit]) -> Iterator[TrunkMessage]:
-        for commit in walk:
-            if commit.message:
-                position = self._graph.position[commit.sha]
-                yield TrunkMessage(position, commit.sha, commit.message)
-
     def of(self, sha: str) -> Landing:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
@@ -118,17 +100,7 @@ class Landings:
             facts.ANCESTOR,
             commit=sha,
             merged_in=merges[0] if merges else None,
-            reverted_by=self._reverts.of((sha, *merges), self._graph.position[sha]),
         )
-
-    def reverted_by(self, landed: str, *others: str) -> str | None:
-        """Return the commit that reverts a trunk commit, or None.
-
-        To revert a merge that brought the commit in, or one of some other commits after it,
-        reverts it too.
-        """
-        targets = (landed, *self._graph.brought_by(landed), *others)
-        return self._reverts.of(targets, self._graph.position[landed])
 
     @cached_property
     def _decided(self) -> dict[str, Landing]:
@@ -295,18 +267,10 @@ class Landings:
             if not commits:
                 continue
 
-            landed = self._standing(commits, sha)
             if pair.base == parent and not self._graph.is_merge(sha):
-                return self._landing(
-                    sha,
-                    facts.PATCH_ID,
-                    commit=landed.sha,
-                    reverted_by=landed.reverted_by,
-                    whole=not parent or self._graph.on_trunk(parent),
-                )
-            return self._landing(
-                sha, facts.SQUASH, commit=landed.sha, reverted_by=landed.reverted_by
-            )
+                whole = not parent or self._graph.on_trunk(parent)
+                return self._landing(sha, facts.PATCH_ID, commit=commits[0], whole=whole)
+            return self._landing(sha, facts.SQUASH, commit=commits[0])
         return None
 
     def _by_merge(self, isolated: Git, shas: Sequence[str]) -> dict[str, Landing]:
@@ -331,8 +295,7 @@ class Landings:
         landings = {}
         for sha in shas:
             if trees.get(sha) == tree_of_tip:
-                reverted_by = self._reverts.of((sha,), _AFTER_ALL)
-                landings[sha] = self._landing(sha, facts.MERGE_TREE, reverted_by=reverted_by)
+                landings[sha] = self._landing(sha, facts.MERGE_TREE)
         return landings
 
     def _by_later(
@@ -341,34 +304,20 @@ class Landings:
         tips: Iterable[Tip],
         landings: Mapping[str, Landing | None],
     ) -> Landing | None:
-        """Return the landing of a commit by one that contains it and landed.
-
-        The first one without a revert counts, else the first one.
-        """
-        reverted: Landing | None = None
+        """Return the landing of a commit by the first one that contains it and landed."""
         for tip in tips:
             later = landings.get(tip.sha)
             if later is None or not later.landed:
                 continue
-            if not later.whole and not self._may_be_there(sha, later.commit):
-                continue
-
-            if later.commit:
-                reverted_by = self.reverted_by(later.commit, sha)
-            else:
-                reverted_by = self._reverts.of((sha, tip.sha), _AFTER_ALL)
-            landing = self._landing(
-                sha,
-                facts.LATER_ANCESTOR,
-                commit=later.commit,
-                reverted_by=reverted_by,
-                whole=later.whole,
-                tip=tip._replace(method=later.found_by),
-            )
-            if reverted_by is None:
-                return landing
-            reverted = reverted or landing
-        return reverted
+            if later.whole or self._may_be_there(sha, later.commit):
+                return self._landing(
+                    sha,
+                    facts.LATER_ANCESTOR,
+                    commit=later.commit,
+                    whole=later.whole,
+                    tip=tip._replace(method=later.found_by),
+                )
+        return None
 
     def _may_be_there(self, sha: str, landed: str | None) -> bool:
         """Return whether the trunk changed all files of a commit before some commit landed.
@@ -424,31 +373,14 @@ class Landings:
         if not common_files:
             return None
 
-        landed = self._standing(list(common_files), sha)
+        landed = next(iter(common_files))
         return self._landing(
             sha,
             facts.SUBJECT,
-            commit=landed.sha,
-            reverted_by=landed.reverted_by,
+            commit=landed,
             whole=False,
-            common_files=common_files[landed.sha],
+            common_files=common_files[landed],
         )
-
-    def _standing(self, commits: Sequence[str], sha: str) -> StandingCommit:
-        """Return the first commit that is not reverted, else the first one.
-
-        Args:
-            commits: trunk commits that brought the work of a commit.
-            sha: the commit; to revert it reverts each of them.
-        """
-        first = None
-        for commit in commits:
-            candidate = StandingCommit(commit, self.reverted_by(commit, sha))
-            if candidate.reverted_by is None:
-                return candidate
-            first = first or candidate
-        assert first, "no commit to choose from"
-        return first
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping
 
 from scoring.evidence.git.commit_names import request_of, without_number
-from scoring.evidence.git.reverts import whole_reverts
 from scoring.frozen import Frozen
 from scoring.text import fold, trim
 
@@ -38,6 +37,13 @@ _AFTER_COLON = re.compile(
     rf"\A\s*(?:{_UNDO})(?:\([^)]*\))?!?\s*:\s*(?P<title>\S.*)$", re.IGNORECASE
 )
 _OWN_NUMBER = re.compile(r" \([#!]\d{1,9}\)\s*$")
+_IN_PART = re.compile(
+    r"\bpartial(?:ly)?\b.*\brevert"
+    r"|\brevert\w*\b.*\b(?:partial(?:ly)?|in part)\b"
+    r"|\brevert\w*\s+(?:(?:back|only|just)\s+)*"
+    r"(?:some|(?:a\s+)?(?:part|few|bit|half)|parts|bits|pieces|portions|most)\s",
+    re.IGNORECASE,
+)
 _REAPPLY = re.compile(r"\A\s*re-?(?:apply|land|introduce)\b", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:\b(?:not|cannot|never|without)\b|n['\u2019]t\b)[^.;:!?,]{0,60}$", re.IGNORECASE
@@ -72,10 +78,14 @@ def names_taken_back(message: str) -> TakenBackNames:
     titles: set[str] = set()
     numbers: set[int] = set()
 
-    subject, _, body = whole_reverts(message).partition("\n")
-    titles |= _titles_in(subject)
-    for line in (_OWN_NUMBER.sub("", subject), *body.split("\n")):
-        _add_named(line[:_LONGEST_LINE], shas, numbers)
+    for index, line in enumerate(message.split("\n")):
+        line = line[:_LONGEST_LINE]
+        if _IN_PART.search(line):
+            continue
+        if index == 0:
+            titles = _titles_in(line)
+            line = _OWN_NUMBER.sub("", line)
+        _add_named(line, shas, numbers)
     return TakenBackNames(frozenset(shas), frozenset(titles), frozenset(numbers))
 
 
@@ -86,7 +96,6 @@ def title_of(subject: str) -> str:
 
 def _titles_in(subject: str) -> set[str]:
     """Return the titles of which a subject says that they are taken back."""
-    subject = subject[:_LONGEST_LINE]
     plain = without_number(trim(subject))
     quoted = _QUOTED.search(plain)
 

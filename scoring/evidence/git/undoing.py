@@ -29,8 +29,10 @@ from scoring.evidence.git.undone import (
     TakenBack,
     Undone,
     does_again,
+    has_content_of,
     identifiers,
     judge,
+    lines_again,
     nothing_in_place,
     undoes_run,
 )
@@ -131,7 +133,7 @@ class UndoneWork:
                 partly = _partly(candidate, judged) or partly
                 continue
 
-            back_in = self._back_in(candidate.commit, judged.all_text)
+            back_in = self._back_in(patch, candidate.commit, judged.all_text)
             if back_in is not None:
                 return Undone(came_back=CameBack(candidate.commit, back_in))
             return Undone(
@@ -215,7 +217,7 @@ class UndoneWork:
             return False
         return undoes_run(candidate.patch, readable, run.index(work))
 
-    def _back_in(self, taker: str, inverted: Inversion) -> str | None:
+    def _back_in(self, work: Patch, taker: str, inverted: Inversion) -> str | None:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""
         end = self._time(taker) + self._horizon
         later = []
@@ -223,7 +225,12 @@ class UndoneWork:
             if self._time(commit) <= end and len(self._graph.parents[commit]) < 2:
                 later.append(self._pair(commit))
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
-            if patch is not None and does_again(patch, inverted):
+            if patch is None:
+                continue
+            is_back = does_again(patch, inverted)
+            if not inverted.lines:  # as of pictures
+                is_back = has_content_of(patch, work)
+            if is_back:
                 return commit
         return None
 
@@ -237,15 +244,19 @@ class UndoneWork:
             commits[commit] = True
         if fate is not None and self._is_large_enough(patch):
             for commit, count in fate.taken_by.items():
-                if count * 10 >= fate.added * 9:
+                if count * 2 >= fate.added:
                     commits.setdefault(commit, False)
             if not fate.added:
                 for commit in self._restoring(work, patch):
                     commits.setdefault(commit, False)
 
         ordered = sorted(commits, key=self._graph.position.__getitem__, reverse=True)
-        candidates = (self._candidate(work, commit, commits[commit]) for commit in ordered)
-        return [candidate for candidate in candidates if candidate is not None]
+        candidates = []
+        for commit in ordered:
+            candidate = self._candidate(work, patch, commit, names_work=commits[commit])
+            if candidate is not None:
+                candidates.append(candidate)
+        return candidates
 
     def _is_large_enough(self, patch: Patch) -> bool:
         """Return whether work changed enough lines of code to be judged without words."""
@@ -255,23 +266,38 @@ class UndoneWork:
                 count += len(list(file.added())) + len(list(file.removed()))
         return count >= LEAST_LINES
 
-    def _candidate(self, work: LandedWork, commit: str, names_work: bool) -> Candidate | None:
+    def _candidate(
+        self, work: LandedWork, patch: Patch, commit: str, *, names_work: bool
+    ) -> Candidate | None:
+        """Return a commit as a candidate, or None where git cannot say what it changes."""
         parents = self._graph.parents[commit]
         if len(parents) > 1:
-            patch = self._history.merge_patch(commit, parents)
+            changed = self._history.merge_patch(commit, parents)
         else:
-            patch = self._history.patch(*self._pair(commit))
-        if patch is None:
+            changed = self._history.patch(*self._pair(commit))
+        if changed is None:
             return None
 
         end = self._graph.mainline_index.get(work.until, 0)
         return Candidate(
             commit=commit,
-            patch=patch,
+            patch=changed,
             names_work=names_work,
             says_so=says_so(self._text(commit)),
             within_horizon=self._graph.introduced[commit] >= end,
+            taken=self._taken(work, patch, commit),
         )
+
+    def _taken(self, work: LandedWork, patch: Patch, commit: str) -> int:
+        """Return how many lines of some work a commit took, and those that were put back before."""
+        if work.fate is None:
+            return 0
+        taken = work.fate.taken_by.get(commit, 0)
+        if taken * 2 < work.fate.added or taken == work.fate.added:
+            return taken
+        between = self._history.patches(self._between(work.commit, commit))
+        returned = lines_again(patch, filter(None, between), self._counts)
+        return min(taken + returned, work.fate.added)
 
     def _naming(self, work: LandedWork) -> list[str]:
         """Return the newer commits of the trunk that say they take some work back, or its merge."""

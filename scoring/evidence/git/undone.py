@@ -258,6 +258,8 @@ class Candidate(NamedTuple):
         names_work: whether its message names the work as what it takes back.
         says_so: whether its message says, in any words, that it undoes something.
         within_horizon: whether it is near enough in time to be judged by its lines alone.
+        taken: how many lines of code of the work it took, with those that another commit had taken
+            and a third one had put back before.
     """
 
     commit: str
@@ -265,6 +267,7 @@ class Candidate(NamedTuple):
     names_work: bool
     says_so: bool
     within_horizon: bool
+    taken: int
 
     @property
     def said(self) -> bool:
@@ -344,7 +347,7 @@ def _is_taken(
     """Return whether nearly all of some work is undone: what rules *a* to *b3* have in common."""
     if fate is None or code.lines < LEAST_LINES:
         return False
-    if fate.taken_by.get(candidate.commit, 0) < _WHOLE * fate.added:
+    if candidate.taken < _WHOLE * fate.added:
         return False
     return code.is_whole and all_text.share >= _HALF
 
@@ -470,6 +473,19 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
     again = _common(inverted.taken, _by_file(patch, _everything, new=True))
     again += _common(inverted.restored, _by_file(patch, _everything, new=False))
     return inverted.inverted > 0 and again * 2 >= inverted.inverted
+
+
+def lines_again(work: Patch, others: Iterable[Patch], counts: Counts) -> int:
+    """Count the lines of some work that other patches add, in files that ``counts`` accepts."""
+    lines = _by_file(work, counts, new=True)
+    return sum(_common(lines, _by_file(other, counts, new=True)) for other in others)
+
+
+def has_content_of(patch: Patch, work: Patch) -> bool:
+    """Return whether a patch gives at least half of the files of some work their content again."""
+    after = {(file.path, file.new_blob) for file in patch}
+    again = [file for file in work if (file.path, file.new_blob) in after]
+    return bool(work) and len(again) >= _HALF * len(work)
 
 
 def _common(files: dict[str, Counter[int]], others: dict[str, Counter[int]]) -> int:

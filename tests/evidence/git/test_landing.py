@@ -28,6 +28,12 @@ def landing(repo: Repo | Path, *commits: str, asked: int = 1) -> Landing:
     )
 
 
+def with_undone(repo: Repo, *commits: str) -> Landing:
+    """Return the answer about the first of some iterations, with what undid it."""
+    records = [record(n, commit) for n, commit in enumerate(commits, 1)]
+    return AttributedHistory(repo.path, records).landing(records[0])
+
+
 def files_of(path: Path) -> dict[str, bytes]:
     return {str(p.relative_to(path)): p.read_bytes() for p in path.rglob("*") if p.is_file()}
 
@@ -66,7 +72,7 @@ class TestAncestor:
         for sha in (one, other):
             assert f"merged in {octopus[:12]}" in landed_value(landing(repo, sha)).detail
         repo.git("revert", "--no-edit", "-m", "1", octopus)
-        assert landing(repo, one).method == landing(repo, other).method == "reverted"
+        assert with_undone(repo, one).method == with_undone(repo, other).method == "reverted"
 
     def test_a_revert_of_an_inner_merge_counts(self, tmp_path: Path) -> None:
         """The branch was merged through another one, and the first of both merges was reverted."""
@@ -77,7 +83,7 @@ class TestAncestor:
         repo.checkout("master")
         repo.merge("integration", "outer")
         repo.git("revert", "--no-edit", "-m", "1", inner)
-        assert landing(repo, one).method == "reverted"
+        assert with_undone(repo, one).method == "reverted"
         assert landing(repo, other).method == "ancestor"
 
 
@@ -181,7 +187,7 @@ class TestPatchId:
         repo, one, _ = forked(tmp_path)
         first = pick(repo, one)
         repo.commit({"one.txt": None}, f"This reverts commit {first}, which was {one}.")
-        assert landing(repo, one).method == "reverted"
+        assert with_undone(repo, one).method == "reverted"
         second = pick(repo, one)
         assert f"in {second[:12]} with" in landed_value(landing(repo, one)).detail
 
@@ -307,11 +313,11 @@ class TestLaterAncestor:
         repo.git("branch", "-q", "-D", "work")
         assert landing(repo, two, one, asked=2).method == "not-landed"
 
-    def test_is_reverted_with_what_landed_it(self, tmp_path: Path) -> None:
-        repo, one, two = forked(tmp_path, reworked=True)
+    def test_the_tip_is_reverted_with_what_landed_it(self, tmp_path: Path) -> None:
+        repo, _, two = forked(tmp_path, reworked=True)
         landed = squash(repo, "work")
         who = repo.revert(landed)
-        found = landing(repo, one, two)
+        found = with_undone(repo, two)
         assert found.method == "reverted"
         assert landed_value(found).detail.endswith(f"but reverted by {who[:12]}")
 
@@ -416,7 +422,7 @@ class TestUnresolved:
             f"main has {sha[:12]} with the summary as its subject, not reverted"
         )
         who = repo.revert(sha)
-        found = TrunkHistory(repo.path, [entry]).landing(entry)
+        found = AttributedHistory(repo.path, [entry]).landing(entry)
         assert (found.method, landed_value(found).sub_score) == ("reverted", 0)
         assert who[:12] in landed_value(found).detail
 

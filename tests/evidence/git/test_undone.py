@@ -202,6 +202,15 @@ def removal_of_removal(folder: Path) -> Scene:
     return Scene(repo, work, repo.commit({"b.py": functions("old")}, "feat: bee"))
 
 
+def changed_and_changed_back(folder: Path) -> Scene:
+    """A commit changes four of sixteen lines, is reverted, and then the work is."""
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"alpha.py": part("alpha", 0, 12) + functions("beta", 2)}, "feat: beta")
+    repo.commit({"alpha.py": functions("alpha")}, "not that")
+    return Scene(repo, work, repo.commit({"alpha.py": None}, "not that either"))
+
+
 def moved_with_a_gap(folder: Path) -> Scene:
     """The work is taken out, and a commit in between had put a copy elsewhere before."""
     repo = start(folder)
@@ -341,6 +350,7 @@ REVERTED = {
     "cherry-picked": cherry_picked_revert,
     "plain-removal-that-is-exact": plain_removal,
     "removed-lines-are-back": removal_of_removal,
+    "changed-and-changed-back-before": changed_and_changed_back,
     "sixty-percent": partly(12),
     "ninety-five-percent": partly(19),
 }

@@ -1,4 +1,4 @@
-"""Which messages take work back, and which of them still count, as observed."""
+"""Which messages say that they take work back, and what they name."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ from helpers.doors import ends
 from helpers.landings import record, started
 from helpers.repos import START, Repo
 
-from scoring.evidence.git.history import TrunkHistory
-from scoring.evidence.git.reverts import Reverts, TrunkMessage, reverted_shas
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.revert_words import names_taken_back
 from scoring.signals.landed import landed_value
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -29,7 +29,8 @@ REVERTS = {
     "not-in-the-sentence-before": f"It was never needed. Revert {SHORT}",
     "not-behind-the-word": f"reverts {SHORT}, which did not work",
     "word-that-ends-in-not": f"knot: reverts {SHORT}",
-    "denied-for-another": f"does not revert fedcba9 but reverts {SHORT}",
+    "denied-for-another": f"does not revert fedcba9, and reverts {SHORT}",
+    "another-form-of-the-word": f"reverting {SHORT}",
     "carriage-return": f"revert {SHORT}\r\n",
     "in-a-word-with-marks": f"revert-{SHORT}",
 }
@@ -40,7 +41,7 @@ NONE = {
     "never": f"{SHORT} was never reverted",
     "cannot": f"we cannot revert {SHORT}",
     "denied-with-the-sha-first": f"{SHORT} is not reverted",
-    "another-verb": f"reverting {SHORT}",
+    "another-verb": f"replacing {SHORT}",
     "word-inside-a-word": f"irrevertible {SHORT}",
     "over-two-lines": f"revert\n{SHORT}",
     "forty-one-characters-between": f"revert{'.' * 41}{SHORT}",
@@ -49,18 +50,19 @@ NONE = {
     "inside-a-longer-number": f"revert {SHORT}z",
     "no-sha": 'Revert "one"',
     "what-a-revert-went-back-to": f"reverts fedcba9, reversing changes made to it by {SHORT}",
-    "denied-before-and-meant-behind": f"do not revert {SHORT}; reverts fedcba9",
+    "a-part-of-it": f"Partially reverts {SHORT}",
+    "some-of-it": f"revert some of {SHORT}",
 }
 
 
 class TestMessages:
     @pytest.mark.parametrize("name", REVERTS)
     def test_that_revert(self, name: str) -> None:
-        assert any(SHA.startswith(sha) for sha in reverted_shas(REVERTS[name]))
+        assert any(SHA.startswith(sha) for sha in names_taken_back(REVERTS[name]).shas)
 
     @pytest.mark.parametrize("name", NONE)
     def test_that_do_not(self, name: str) -> None:
-        assert not any(SHA.startswith(sha) for sha in reverted_shas(NONE[name]))
+        assert not any(SHA.startswith(sha) for sha in names_taken_back(NONE[name]).shas)
 
     @pytest.mark.sampled(2)
     @pytest.mark.parametrize(
@@ -74,53 +76,12 @@ class TestMessages:
         ],
     )
     def test_of_any_length_are_read_in_time(self, message: str) -> None:
-        ends(lambda: reverted_shas(message), 10)
-
-
-def place(reverts: Reverts, *targets: str, before: int = 1_000_000) -> str | None:
-    return reverts.of(targets, before)
-
-
-class TestLiving:
-    def chain(self, length: int) -> tuple[Reverts, list[str]]:
-        """Return a trunk where each commit reverts the one before, and its commits in order."""
-        shas = [f"{n:08x}" + "0" * 32 for n in range(length)]
-        said = (
-            TrunkMessage(length - n, shas[n], f"revert {shas[n - 1]}") for n in range(1, length)
-        )
-        return Reverts(said, lambda _: ()), shas
-
-    @pytest.mark.parametrize("length", [2, 3, 4, 5, 6, 7])
-    def test_goes_to_any_depth(self, length: int) -> None:
-        reverts, shas = self.chain(length)
-        assert (place(reverts, shas[0]) is None) == (length % 2 == 1)
-
-    def test_goes_deeper_than_python_recurses(self) -> None:
-        reverts, shas = self.chain(20_000)
-        assert place(reverts, shas[0]) == shas[1]
-
-    def test_the_newest_that_stands_is_named(self) -> None:
-        target, one, two, three = (f"{n}" * 40 for n in (1, 2, 3, 4))
-        said = [
-            TrunkMessage(3, one, f"revert {target}"),
-            TrunkMessage(2, two, f"revert {target}"),
-            TrunkMessage(1, three, f"revert {two}"),
-        ]
-        assert place(Reverts(said, lambda _: ()), target) == one
-
-    def test_a_revert_of_the_merge_that_brought_a_revert_in_ends_it(self) -> None:
-        target, one, merge, two = (f"{n}" * 40 for n in (1, 2, 3, 4))
-        said = [
-            TrunkMessage(3, one, f"revert {target}"),
-            TrunkMessage(1, two, f"revert {merge}"),
-        ]
-        assert place(Reverts(said, lambda sha: [merge] if sha == one else []), target) is None
-        assert place(Reverts(said, lambda _: ()), target) == one
+        ends(lambda: names_taken_back(message), 10)
 
 
 def landed(repo: Repo, sha: str) -> float:
     entry = record(1, sha)
-    value = landed_value(TrunkHistory(repo.path, [entry]).landing(entry))
+    value = landed_value(AttributedHistory(repo.path, [entry]).landing(entry))
     assert value.present
     return value.sub_score
 
