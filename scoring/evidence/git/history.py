@@ -64,7 +64,6 @@ class TrunkHistory(GitFacts):
             GitError: git fails, or no branch has the name of the trunk.
         """
         self._records = Records.of(records)
-        self._landing_by_question: dict[tuple[str, str], Landing] = {}
         self._files_by_range: dict[ScopeRange, tuple[str, ...] | None] = {}
 
         self._repository = GitRepository.of(repo_dir)
@@ -100,13 +99,6 @@ class TrunkHistory(GitFacts):
         The trunk is searched for the commit, for its change, for that of its side, and for what
         else says that the work is there.
         """
-        # The facts of an iteration ask more than once.
-        question = (record.commit, record.impl.summary)
-        if question not in self._landing_by_question:
-            self._landing_by_question[question] = self._find_landing(record)
-        return self._landing_by_question[question]
-
-    def _find_landing(self, record: IterationRecord) -> Landing:
         field, sha = self._commit(record)
         question = Landing(self.rules, self.trunk, field, sha)
         if not field:

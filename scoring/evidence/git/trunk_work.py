@@ -22,7 +22,7 @@ from scoring.frozen import Frozen
 from scoring.store import Store
 
 DAY = 86_400
-_STAMP = b"what undid work, 3"
+_STAMP = b"what undid work, 4"
 
 
 class TrunkWork(Frozen, frozen=True):
