@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from benchmarks.tables import markdown
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.inversion import inversion
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.revert_words import says_so
 from scoring.evidence.git.trunk_work import DAY, TrunkWork, WorkOnTrunk
-from scoring.evidence.git.undone import LEAST_LINES, Undone, inversion
+from scoring.evidence.git.undone import LEAST_LINES, Undone
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.scopes import is_code
 

@@ -15,7 +15,7 @@ import msgspec
 
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
-from scoring.evidence.git.fates import Fate
+from scoring.evidence.git.followed_lines import Fate
 from scoring.evidence.git.line_history import may_change
 from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
 from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Undone

@@ -32,7 +32,7 @@ from scoring.evidence.git.branch_history import _MERGED_BRANCH
 from scoring.evidence.git.checkpoint_files import _FILE_ON_BRANCH
 from scoring.evidence.git.checkpoints import checkpoint_ids
 from scoring.evidence.git.facts import Rules
-from scoring.evidence.git.line_history import _patches
+from scoring.evidence.git.patches import read_patches
 from scoring.evidence.git.revert_words import names_taken_back
 from scoring.evidence.git.same_changes import _digests_of_patches
 from scoring.evidence.harnesses.lines import read_parts
@@ -266,7 +266,7 @@ PLACES: dict[str, Work] = {
     "what git prints of patches": lambda text: list(
         _digests_of_patches(text.encode().split(b"\n"))
     ),
-    "what git prints of hunks": lambda text: list(_patches(text.encode().split(b"\n"))),
+    "what git prints of hunks": lambda text: list(read_patches(text.encode().split(b"\n"))),
     "the subject of a fix": OutcomeRules().is_fix,
     "a commit in an entry that is broken": lambda text: _COMMIT_LINE.findall(text.encode()),
     "a path of a redirection": lambda text: [

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scoring.evidence.attribution.written import WrittenLines, least_share, lines_left
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
-from scoring.evidence.git.line_history import FileLine
+from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.edits import is_word
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS, timestamp_ns

@@ -27,7 +27,7 @@ from scoring.evidence.attribution.written import (
 )
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent
 from scoring.evidence.git.checkpoints import TokenTotals
-from scoring.evidence.git.line_history import FileLine
+from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import as_turn_counts
 from scoring.evidence.transcripts.facts import LinesFound, Observed, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, missing_sub_agents

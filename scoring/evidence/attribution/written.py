@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from scoring.evidence.git.line_history import FileLine, line_hash
+from scoring.evidence.git.patches import FileLine, line_hash
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.edits import (
     apply_change,

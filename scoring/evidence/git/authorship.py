@@ -13,7 +13,7 @@ from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.commit_history import LIST_FILES, CommitHistory
 from scoring.evidence.git.commit_names import without_number
 from scoring.evidence.git.facts import Landing, Unknown
-from scoring.evidence.git.fates import Counts
+from scoring.evidence.git.followed_lines import Counts
 from scoring.evidence.git.holders import HeldWork, release_holders
 from scoring.evidence.git.landed_lines import HORIZON, AttributedLandings
 from scoring.evidence.git.repository import GitRepository

@@ -8,7 +8,7 @@ from scoring.evidence.git.agents import NO_AGENTS, CommitAgents, Identity, agent
 from scoring.evidence.git.branch_history import BranchHistory
 from scoring.evidence.git.changes import CommitPair, changes, comparable, net_changes
 from scoring.evidence.git.checkpoints import checkpoint_ids
-from scoring.evidence.git.line_history import FileLine, hashes_added
+from scoring.evidence.git.patches import FileLine, hashes_added
 from scoring.evidence.git.repository import ask_in_batches
 from scoring.evidence.git.starter import as_lines, as_text
 

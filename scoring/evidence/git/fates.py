@@ -4,143 +4,26 @@ Each line is followed forwards, as ``git blame -w`` follows it back.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scoring.evidence.git.changes import CommitPair, changes
+from scoring.evidence.git.followed_lines import (
+    Counts,
+    Fate,
+    FollowedLines,
+    FollowedWork,
+    LineIds,
+    State,
+)
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.line_history import FilePatch, LineHistory, Patch
-
-Counts = Callable[[str], bool]
-"""Says of a path whether its lines count."""
-
-LineIds: TypeAlias = list[int]
-"""The lines of a file from its top: the id of a followed line, 0 for any other one.
-
-What comes after the last followed line is left out.
-"""
-
-State: TypeAlias = dict[str, LineIds]
-"""The files with followed lines. A list in it is never changed, only replaced."""
+from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.patches import FilePatch, Patch
 
 _NEW_LINE = -1  # in a merge: a line that is new to one parent and counts
 _NEW_BLANK = -2  # in a merge: a line that is new to one parent and does not count
 _MOST_SPLITS = 100  # files of a commit, gone or new, among which split files are looked for
-
-
-class FollowedWork(NamedTuple):
-    """Some work, to follow its lines.
-
-    Attributes:
-        commit: the commit of the trunk that has all of it.
-        parts: the commits that wrote its lines: that one, or those that a merge brought.
-        until: the commit of the mainline up to which it is followed.
-    """
-
-    commit: str
-    parts: tuple[str, ...]
-    until: str
-
-
-class Fate(NamedTuple):
-    """What became of the lines that some work added.
-
-    Attributes:
-        added: how many lines of code it added.
-        taken: for each line that is gone, the commits, merges aside, that took it.
-        taken_by: how many lines each commit took, merges too.
-    """
-
-    added: int
-    taken: tuple[tuple[str, ...], ...]
-    taken_by: Mapping[str, int]
-
-
-@dataclass(slots=True)
-class _FollowedLines:
-    """The followed lines of all works.
-
-    Attributes:
-        waiting: by commit, how many works with its lines are still followed.
-        owners: by line id, the commit that wrote the line; id 0 is not a line.
-        paths: by commit, the files that had lines of it.
-        takers: by commit and line id, the commits that took the line.
-        merges: by commit and line id, the merge in which the line was lost.
-        lost_sight: the commits of which a line was in a file that git could not compare.
-    """
-
-    waiting: Counter[str]
-    owners: list[str] = field(default_factory=lambda: [""])
-    paths: dict[str, set[str]] = field(default_factory=dict)
-    takers: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
-    merges: dict[str, dict[int, str]] = field(default_factory=dict)
-    lost_sight: set[str] = field(default_factory=set)
-
-    def new(self, commit: str, path: str, counting: Iterable[bool]) -> LineIds:
-        """Return ids for the lines that a commit adds to a file.
-
-        The id of a line that does not count is 0.
-        """
-        ids = []
-        for counts in counting:
-            if counts:
-                self.owners.append(commit)
-            ids.append(len(self.owners) - 1 if counts else 0)
-        self.paths.setdefault(commit, set()).add(path)
-        return ids
-
-    def moved(self, ids: LineIds, path: str) -> None:
-        """Note that lines are in another file now."""
-        for commit in {self.owners[line] for line in set(ids)}:
-            if commit in self.paths:
-                self.paths[commit].add(path)
-
-    def take(self, ids: Iterable[int], commit: str) -> None:
-        """Note that a commit took lines away."""
-        for line in ids:
-            owner = self.owners[line] if line > 0 else ""
-            if self.waiting[owner]:
-                taken = self.takers.setdefault(owner, {})
-                taken[line] = (*taken.get(line, ()), commit)
-
-    def lose(self, ids: Iterable[int], merge: str) -> None:
-        """Note that a merge has lines no more that one of its parents has."""
-        for line in ids:
-            owner = self.owners[line] if line > 0 else ""
-            if self.waiting[owner]:
-                self.merges.setdefault(owner, {})[line] = merge
-
-    def taken(self, line: int) -> tuple[str, ...]:
-        """Return the commits that took a line."""
-        return self.takers.get(self.owners[line], {}).get(line, ())
-
-    def lost_in(self, line: int) -> str | None:
-        """Return the last merge in which a line was lost."""
-        return self.merges.get(self.owners[line], {}).get(line)
-
-    def drop(self, parts: Collection[str]) -> None:
-        """Forget the lines of commits that are not part of another work that is followed."""
-        self.waiting.subtract(parts)
-        for commit in parts:
-            if not self.waiting[commit]:
-                for table in (self.paths, self.takers, self.merges):
-                    table.pop(commit, None)
-
-    def of(self, parts: Collection[str], state: State) -> set[int]:
-        """Return the ids of the lines of some commits that a state has."""
-        commits = frozenset(parts)
-        paths: set[str] = set()
-        for commit in parts:
-            paths |= self.paths.get(commit, set())
-
-        ids: set[int] = set()
-        for path in paths:
-            for line in state.get(path, ()):
-                if line and self.owners[line] in commits:
-                    ids.add(line)
-        return ids
 
 
 def fates(
@@ -158,7 +41,7 @@ def fates(
     waiting = Counter[str]()
     for work in works:
         waiting.update(work.parts)
-    lines = _FollowedLines(waiting)
+    lines = FollowedLines(waiting)
     order = _commits_to_read(graph, works, set(lines.waiting))
     begins = defaultdict[str, list[int]](list)
     ends = defaultdict[str, list[int]](list)
@@ -182,7 +65,7 @@ def fates(
 
 
 def _fate(
-    added: set[int], work: FollowedWork, state: State, graph: CommitGraph, lines: _FollowedLines
+    added: set[int], work: FollowedWork, state: State, graph: CommitGraph, lines: FollowedLines
 ) -> Fate:
     end = graph.mainline_index.get(work.until, 0)
     gone = sorted(added - lines.of(work.parts, state))
@@ -234,7 +117,7 @@ class _Walk:
         history: LineHistory,
         graph: CommitGraph,
         followed: set[str],
-        lines: _FollowedLines,
+        lines: FollowedLines,
         counts: Counts,
     ) -> None:
         self._history = history

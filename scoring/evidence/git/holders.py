@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.facts import NOT_LANDED, RELEASED, Landing, Tip, Unknown
-from scoring.evidence.git.landed_lines import MOST_READ, TrunkLines
 from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.lines_on_trunk import MOST_READ, TrunkLines
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.revert_words import TakenBackIndex
 from scoring.evidence.git.trunk import USUAL_NAMES, Branches

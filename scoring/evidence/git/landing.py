@@ -384,11 +384,7 @@ class Landings:
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""
-        not_contained = []
-        for commit in trunk_commits:
-            if not self._graph.contains(sha, commit):
-                not_contained.append(commit)
-        return not_contained
+        return [commit for commit in trunk_commits if not self._graph.contains(sha, commit)]
 
     def _own_pair(self, sha: str) -> CommitPair:
         """Return a commit and its first parent."""

@@ -1,40 +1,27 @@
 """The history of lines: what each commit adds and takes away, read once and kept.
 
 Everything that asks about lines asks :class:`LineHistory`: what landed, where lines went, what was
-fixed or taken back, which lines agents wrote. A line is known by a key made of its text without
-white space, never by the text itself (``docs/EVIDENCE.md``, "Lines").
+fixed or taken back, which lines agents wrote.
 """
 
 import contextlib
-import re
-from array import array
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from hashlib import blake2b
-from itertools import islice
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
-from zlib import crc32
 
 import msgspec
 
 from scoring.errors import GitError, Warn, silent
-from scoring.evidence.git.changes import MOST_CHANGES, CommitPair, compare, refuse_many
+from scoring.evidence.git.changes import CommitPair, compare
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
+from scoring.evidence.git.patches import FilePatch, Patch, read_added_text, read_patches
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.store import Store
 
-FileLine = tuple[str, int]  # the path of a file, and the key of a line in it
-
 _CHUNK = 512  # commits that are looked up, and read, at once
 _MOST_HELD = 48 << 20  # bytes of patches that are held in memory
-_MOST_LINES = 1_000_000  # that a commit may add and remove
 _MOST_KEPT = 16 << 20  # bytes of a commit's lines; what is larger is read again each time
-_LONG = 100  # bytes of text, above which a line is known by its digest
-_SHORT = 2  # characters; a line with no more than these, such as "}", says nothing
-_LEAST_TELLING: Final = 1 << 32  # keys below this are of lines that say nothing
 _STAMP = b"lines, both sides, 64 bits"
 
 _OPTIONS = (
@@ -54,173 +41,6 @@ _OPTIONS = (
     "--dst-prefix=b/",
 )
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")
-
-_HEADER = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_JSON_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*)\\n",?\s*')
-_ESCAPE = re.compile(rb'\\([abfnrtv"\\]|[0-7]{3})')
-_ESCAPED = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
-}
-
-
-# Lines and their keys
-
-
-def bare_text(line: bytes) -> bytes:
-    """Return a line without white space, or its digest if it is long.
-
-    A line of at most two characters says nothing: b"". A string of JSON that ends with a line
-    break is the line of text that it holds, as notebooks have the lines of their cells.
-    """
-    if b'\\n"' in line[-6:]:
-        string = _JSON_STRING.fullmatch(line)
-        with contextlib.suppress(msgspec.MsgspecError):
-            line = msgspec.json.decode(string[1] + b'"', type=str).encode() if string else line
-    text = line.translate(None, b" \t\r\f\v")
-    if len(text) > _LONG:
-        return blake2b(text, digest_size=16).digest()
-    if len(text) > 4 * _SHORT or len(text.decode("utf-8", "replace")) > _SHORT:
-        return text
-    return b""
-
-
-@lru_cache(1 << 15)  # agents write many lines again
-def line_hash(line: bytes) -> int:
-    """Return 32 bits for a line that says something, or 0 for any other line.
-
-    White space does not matter.
-    """
-    text = bare_text(line)
-    return crc32(text) or 1 if text else 0
-
-
-@lru_cache(1 << 15)
-def line_key(line: bytes) -> int:
-    """Return the key of a line: 64 bits, of which the upper half is its :func:`line_hash`.
-
-    The key of a blank line is 0; that of another line that says nothing is below 2^32.
-    """
-    text = bare_text(line)
-    if text:
-        return (crc32(text) or 1) << 32 | crc32(text[::-1])
-    if not line or line.isspace():
-        return 0
-    return crc32(line.translate(None, b" \t\r\f\v")) or 1
-
-
-def tells(key: int) -> bool:
-    """Return whether the line of a key says something."""
-    return key >= _LEAST_TELLING
-
-
-# What a commit does to files
-
-
-class Hunk(msgspec.Struct, array_like=True, frozen=True):
-    """Lines of a file that are replaced by others.
-
-    Attributes:
-        start: the index, from 0, of the first line removed, or before which lines are added.
-        removed_keys: keys of the lines removed, eight bytes each.
-        added_keys: keys of the lines added, eight bytes each.
-    """
-
-    start: int
-    removed_keys: bytes
-    added_keys: bytes
-
-    @property
-    def removed(self) -> "array[int]":
-        """The keys of the lines that are removed."""
-        return array("Q", self.removed_keys)
-
-    @property
-    def added(self) -> "array[int]":
-        """The keys of the lines that are added."""
-        return array("Q", self.added_keys)
-
-    @property
-    def removed_count(self) -> int:
-        """How many lines are removed."""
-        return len(self.removed_keys) // 8
-
-
-class FilePatch(msgspec.Struct, array_like=True):
-    """What a commit does to one file.
-
-    Attributes:
-        status: git's letter: A(dded), D(eleted), M(odified), R(enamed) or T(ype changed).
-        old_path: its path before; the same as ``path`` unless it was renamed.
-        path: its path after.
-        old_blob: id of its content before; only zeros where it did not exist.
-        new_blob: id of its content after; only zeros where it does not exist.
-        hunks: the lines that changed, apart from white space, from the top.
-    """
-
-    status: str
-    old_path: str
-    path: str
-    old_blob: str
-    new_blob: str
-    hunks: list[Hunk] = []
-
-    @property
-    def same_content(self) -> bool:
-        """Whether not a byte of the content changed."""
-        return self.old_blob == self.new_blob
-
-    def added(self) -> Iterator[int]:
-        """Yield the keys of the lines added that say something."""
-        for hunk in self.hunks:
-            yield from filter(tells, hunk.added)
-
-    def removed(self) -> Iterator[int]:
-        """Yield the keys of the lines removed that say something."""
-        for hunk in self.hunks:
-            yield from filter(tells, hunk.removed)
-
-
-Patch = list[FilePatch]
-"""What a commit changes against one of its parents, a file at a time."""
-
-
-def lines_added(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch adds and that say something, by path and key."""
-    lines = Counter[FileLine]()
-    for file in patch:
-        lines.update((file.path, key) for key in file.added())
-    return lines
-
-
-def lines_removed(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch removes and that say something, by the old path and key."""
-    lines = Counter[FileLine]()
-    for file in patch:
-        lines.update((file.old_path, key) for key in file.removed())
-    return lines
-
-
-def hashes_added(patch: Patch) -> Counter[FileLine]:
-    """Count the lines that a patch adds and that say something, by path and :func:`line_hash`."""
-    hashes = Counter[FileLine]()
-    for (path, key), count in lines_added(patch).items():
-        hashes[path, key >> 32] += count
-    return hashes
-
-
-def moves(patch: Patch) -> list[tuple[str, str]]:
-    """Return the old and the new path of each file that a patch renames."""
-    return [(file.old_path, file.path) for file in patch if file.status == "R"]
-
-
-# The history
 
 
 class LineHistory:
@@ -281,7 +101,7 @@ class LineHistory:
         output = self.repository.run(
             "diff-tree", *_OPTIONS_WITH_LINES, parent, commit, "--", *names
         )
-        _, patch = next(_patches([commit.encode(), *output.split(b"\n")]))
+        _, patch = next(read_patches([commit.encode(), *output.split(b"\n")]))
         for file in patch:
             if file.path == path and file.status == "R":
                 return file
@@ -300,7 +120,7 @@ class LineHistory:
                     output = isolated.run(
                         "diff-tree", *_OPTIONS_WITH_LINES, clean, f"{merge}^{{tree}}"
                     )
-                    _, patch = next(_patches([merge.encode(), *output.split(b"\n")]))
+                    _, patch = next(read_patches([merge.encode(), *output.split(b"\n")]))
                     return patch
         return self.patch(merge, parents[0])
 
@@ -323,7 +143,7 @@ class LineHistory:
     def _text(self, commit: str, parent: str) -> dict[str, list[bytes]]:
         question = as_lines([CommitPair(commit, parent).as_line])
         output = self.repository.lines("diff-tree", "--stdin", *_OPTIONS_WITH_LINES, stdin=question)
-        return _text_added(output)
+        return read_added_text(output)
 
     def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         if all(pair in self._recent for pair in pairs):
@@ -371,7 +191,7 @@ class LineHistory:
 
     def _read(self, pairs: Sequence[CommitPair], options: Sequence[str]) -> Iterator[Patch | None]:
         """Return the patches of some pairs as git prints them, or None where git fails."""
-        return compare(self.repository, pairs, options, _patches, self._report_unread)
+        return compare(self.repository, pairs, options, read_patches, self._report_unread)
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
         if not self._has_reported:
@@ -407,117 +227,3 @@ def _decoded(rows: Mapping[bytes, bytes]) -> dict[bytes, Patch | None]:
         with contextlib.suppress(msgspec.DecodeError):
             patches[key] = decoder.decode(value)
     return patches
-
-
-# Reading what git prints
-
-
-def _patches(output: Iterable[bytes]) -> Iterator[tuple[str, Patch]]:
-    """Split the output of git at its headers, which are commits.
-
-    The lines in a hunk are taken by their number, so none of them can pass for a header.
-    """
-    commit = ""
-    files: dict[str, FilePatch] = {}
-    current: FilePatch | None = None
-    line_count = 0
-    lines = iter(output)
-    for line in lines:
-        start = line[:4]
-        if start[:3] == b"@@ ":
-            hunk = _read_hunk(line, lines)
-            line_count += hunk.removed_count + len(hunk.added_keys) // 8
-            refuse_many(line_count, _MOST_LINES, commit, "lines")
-            if current is not None:
-                current.hunks.append(hunk)
-        elif start == b"--- ":
-            current = None
-            old_name = _path_named(line)
-        elif start == b"+++ ":
-            name = _path_named(line) or old_name
-            current = files.get(name)
-        elif start[:1] == b":" and commit:
-            file = _file_of(line)
-            files[file.path] = file
-            refuse_many(len(files), MOST_CHANGES, commit, "files")
-        elif _HEADER.fullmatch(line):
-            if commit:
-                yield commit, list(files.values())
-            commit = line.decode()
-            files = {}
-            current = None
-            line_count = 0
-    if commit:
-        yield commit, list(files.values())
-
-
-def _text_added(output: Iterable[bytes]) -> dict[str, list[bytes]]:
-    files: dict[str, list[bytes]] = {}
-    path = ""
-    lines = iter(output)
-    for line in lines:
-        match = _HUNK.match(line)
-        if match is not None:
-            _, added = _lines_of_hunk(match, lines)
-            files.setdefault(path, []).extend(line[1:] for line in added)
-        elif line[:4] == b"+++ ":
-            path = _path_named(line)
-    return files
-
-
-def _read_hunk(head: bytes, lines: Iterator[bytes]) -> Hunk:
-    match = _HUNK.match(head)
-    assert match is not None
-    removed, added = _lines_of_hunk(match, lines)
-    start = int(match[1])
-    if removed:
-        start -= 1  # git counts lines from 1, and names the line above where none is removed
-    return Hunk(start, _packed(removed), _packed(added))
-
-
-def _lines_of_hunk(
-    head: "re.Match[bytes]", lines: Iterator[bytes]
-) -> tuple[list[bytes], list[bytes]]:
-    """Take the lines of a hunk, those removed and those added, each with its sign."""
-    removed = list(islice(lines, int(head[2] or 1)))
-    added = list(islice(lines, int(head[4] or 1)))
-    if added and added[0][:1] == b"\\":  # the last line removed ends without a line break
-        added = [*added[1:], next(lines)]
-    return removed, added
-
-
-def _packed(lines: Iterable[bytes]) -> bytes:
-    return array("Q", [line_key(line[1:]) for line in lines]).tobytes()
-
-
-def _file_of(line: bytes) -> FilePatch:
-    """Read a line such as ``:100644 100644 OLD NEW M<tab>PATH``. A rename has two paths."""
-    fields, *names = line.split(b"\t")
-    _, _, old_blob, new_blob, status = fields.decode().split()
-    old_path = _unquoted(names[0])
-    path = _unquoted(names[-1])
-    return FilePatch(status[0], old_path, path, old_blob, new_blob)
-
-
-def _path_named(line: bytes) -> str:
-    """Return the path in a line before the hunks, or "" where the file does not exist.
-
-    A tab follows a path with blanks.
-    """
-    name = line[4:].rstrip(b"\t")
-    if name == b"/dev/null":
-        return ""
-    return _unquoted(name)[2:]
-
-
-def _unquoted(name: bytes) -> str:
-    if name[:1] != b'"':
-        return as_text(name)
-    return as_text(_ESCAPE.sub(_unescaped, name[1:-1]))
-
-
-def _unescaped(match: "re.Match[bytes]") -> bytes:
-    escape = bytes(match[1])
-    if len(escape) == 3:
-        return bytes([int(escape, 8)])
-    return _ESCAPED.get(escape, escape)

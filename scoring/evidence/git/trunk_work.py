@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from scoring.evidence.git.fates import Counts, Fate, FollowedWork, fates
+from scoring.evidence.git.fates import fates
+from scoring.evidence.git.followed_lines import Counts, Fate, FollowedWork
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.line_history import LineHistory, may_change
 from scoring.evidence.git.undoing import LandedWork, UndoneWork

@@ -13,9 +13,12 @@ from msgspec.structs import replace
 
 from scoring.errors import GitError
 from scoring.evidence.git.changes import CommitPair
-from scoring.evidence.git.fates import Counts, Fate, FollowedWork, fates
+from scoring.evidence.git.fates import fates
+from scoring.evidence.git.followed_lines import Counts, Fate, FollowedWork
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.line_history import LineHistory, Patch
+from scoring.evidence.git.inversion import Inversion, does_again, has_content_of, lines_again
+from scoring.evidence.git.line_history import LineHistory
+from scoring.evidence.git.patches import Patch
 from scoring.evidence.git.revert_words import WORDS, TakenBackIndex, says_so
 from scoring.evidence.git.undone import (
     LEAST_LINES,
@@ -23,16 +26,12 @@ from scoring.evidence.git.undone import (
     STANDS,
     CameBack,
     Candidate,
-    Inversion,
     Judged,
     PartlyReverted,
     TakenBack,
     Undone,
-    does_again,
-    has_content_of,
     identifiers,
     judge,
-    lines_again,
     nothing_in_place,
     undoes_run,
 )

@@ -9,17 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.git.fates import Counts, Fate
-from scoring.evidence.git.line_history import Patch
+from scoring.evidence.git.followed_lines import Counts, Fate
+from scoring.evidence.git.inversion import HALF, WHOLE, Inversion, inversion
+from scoring.evidence.git.patches import Patch
 from scoring.frozen import Frozen, PlainData
 
 UndoneState: TypeAlias = Literal["landed", "reverted", "taken_back"]
 
 LEAST_LINES = 5  # lines of code that work changed at least, to be judged without words
 _LEAST_PLAIN = 10  # lines that a plain removal took at least
-_EXACT = 0.95  # share of all that a commit changed that makes it an exact inverse
-_WHOLE = 0.9  # share of the work that has to be undone
-_HALF = 0.5
 _LEFT = 0.1  # of what was taken, at most this much may stand in its place
 _ELSEWHERE = 0.05  # of what was taken, at most this much may a plain removal add elsewhere
 _LEAST_RESTORED = 5  # lines restored in the one file that was changed
@@ -115,137 +113,6 @@ STANDS = Undone()
 """Landed work that nothing undid."""
 
 
-# How much of some work another commit inverts
-
-
-class Inversion(NamedTuple):
-    """How much of a work's lines another commit inverts.
-
-    Only lines that say something count.
-
-    Attributes:
-        added: lines that the work added.
-        removed: lines that the work removed.
-        took: of those added, how many the other commit removes and adds nowhere again.
-        back: of those removed, how many the other commit adds again.
-        changed: all lines that the other commit adds or removes.
-        took_from: the files from which it took lines, by their paths before it.
-        taken: the keys of the lines that it took, each as often as it did, by the work's files.
-        restored: the keys of the lines that it added again, by the work's files.
-    """
-
-    added: int
-    removed: int
-    took: int
-    back: int
-    changed: int
-    took_from: frozenset[str]
-    taken: dict[str, Counter[int]]
-    restored: dict[str, Counter[int]]
-
-    @property
-    def lines(self) -> int:
-        """How many lines the work added or removed."""
-        return self.added + self.removed
-
-    @property
-    def inverted(self) -> int:
-        """How many of them are inverted."""
-        return self.took + self.back
-
-    @property
-    def share(self) -> float:
-        """The share of the work's lines that is inverted, 0 to 1, or 0 for work without lines."""
-        return self.inverted / self.lines if self.lines else 0.0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nearly all that the work added is gone, and what it removed is there."""
-        return self.took >= _WHOLE * self.added and self.back >= _WHOLE * self.removed
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the other commit does next to nothing else."""
-        return self.inverted >= _EXACT * self.changed
-
-
-def _everything(_: str) -> bool:
-    return True
-
-
-def inversion(work: Patch, other: Patch, counts: Counts = _everything) -> Inversion:
-    """Return how much of a work's patch another patch inverts, in files that ``counts`` accepts."""
-    work_added = _by_file(work, counts, new=True)
-    work_removed = _by_file(work, counts, new=False)
-    other_added = _by_file(other, counts, new=True)
-    other_removed = _by_file(other, counts, new=False)
-
-    net_removed = _sum(other_removed.values()) - _sum(other_added.values())
-    removed_by_work = _sum(work_removed.values())
-    took_from = set[str]()
-    taken: dict[str, Counter[int]] = {}
-    for path, lines in work_added.items():
-        taken_from = _best_match(path, lines, other_removed)
-        common = lines & other_removed[taken_from] if taken_from is not None else Counter[int]()
-        for key in common:
-            if key not in removed_by_work:  # else the work moved the line, and this moves it back
-                common[key] = min(common[key], net_removed[key])
-        common = +common
-        if taken_from is not None and common:
-            taken[path] = common
-            took_from.add(taken_from)
-
-    restored: dict[str, Counter[int]] = {}
-    for path, lines in work_removed.items():
-        restored_in = _best_match(path, lines, other_added)
-        if restored_in is not None:
-            restored[path] = lines & other_added[restored_in]
-
-    changed = [*other_added.values(), *other_removed.values()]
-    return Inversion(
-        added=_sum(work_added.values()).total(),
-        removed=removed_by_work.total(),
-        took=_sum(taken.values()).total(),
-        back=_sum(restored.values()).total(),
-        changed=_sum(changed).total(),
-        took_from=frozenset(took_from),
-        taken=taken,
-        restored=restored,
-    )
-
-
-def _by_file(patch: Patch, counts: Counts, new: bool) -> dict[str, Counter[int]]:
-    """Return the lines that a patch adds (``new``), or removes, by the path there."""
-    files: dict[str, Counter[int]] = {}
-    for file in patch:
-        path = file.path if new else file.old_path
-        lines = Counter(file.added() if new else file.removed())
-        if lines and counts(path):
-            files[path] = lines
-    return files
-
-
-def _best_match(path: str, lines: Counter[int], files: dict[str, Counter[int]]) -> str | None:
-    """Return the file of the same path, or the one that has more than half of some lines.
-
-    Files that look alike share up to half of their lines: ``return 1``.
-    """
-    if path in files and (lines & files[path]).total() * 2 >= lines.total():
-        return path
-    common = {other: (lines & theirs).total() for other, theirs in files.items()}
-    best = max(common, key=lambda other: (common[other], other), default=None)
-    if best is not None and common[best] * 2 > lines.total():
-        return best
-    return path if path in files else None
-
-
-def _sum(counters: Iterable[Counter[int]]) -> Counter[int]:
-    total = Counter[int]()
-    for counter in counters:
-        total.update(counter)
-    return total
-
-
 # The rules
 
 
@@ -332,9 +199,9 @@ def _inverts_half(work: Patch, all_text: Inversion, other: Patch) -> bool:
     Of work without lines, as of pictures, half of the files have to be as before.
     """
     if all_text.lines:
-        return all_text.share >= _HALF
+        return all_text.share >= HALF
     restored = [file for file in work if _restores(file.path, file.old_blob, other)]
-    return bool(work) and len(restored) >= _HALF * len(work)
+    return bool(work) and len(restored) >= HALF * len(work)
 
 
 def _restores(path: str, blob: str, patch: Patch) -> bool:
@@ -347,9 +214,9 @@ def _is_taken(
     """Return whether nearly all of some work is undone: what rules *a* to *b3* have in common."""
     if fate is None or code.lines < LEAST_LINES:
         return False
-    if candidate.taken < _WHOLE * fate.added:
+    if candidate.taken < WHOLE * fate.added:
         return False
-    return code.is_whole and all_text.share >= _HALF
+    return code.is_whole and all_text.share >= HALF
 
 
 def _undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:
@@ -460,42 +327,6 @@ def undoes_run(patch: Patch, run: Sequence[Patch], position: int) -> bool:
         if undone and length >= _LEAST_RUN and length > position:
             return True
     return False
-
-
-def does_again(patch: Patch, inverted: Inversion) -> bool:
-    """Return whether a patch does again at least half of what was undone.
-
-    Args:
-        patch: what a commit changes.
-        inverted: what was undone of some work: lines that were taken are to be added again, those
-            that were restored to be removed again.
-    """
-    again = _common(inverted.taken, _by_file(patch, _everything, new=True))
-    again += _common(inverted.restored, _by_file(patch, _everything, new=False))
-    return inverted.inverted > 0 and again * 2 >= inverted.inverted
-
-
-def lines_again(work: Patch, others: Iterable[Patch], counts: Counts) -> int:
-    """Count the lines of some work that other patches add, in files that ``counts`` accepts."""
-    lines = _by_file(work, counts, new=True)
-    return sum(_common(lines, _by_file(other, counts, new=True)) for other in others)
-
-
-def has_content_of(patch: Patch, work: Patch) -> bool:
-    """Return whether a patch gives at least half of the files of some work their content again."""
-    after = {(file.path, file.new_blob) for file in patch}
-    again = [file for file in work if (file.path, file.new_blob) in after]
-    return bool(work) and len(again) >= _HALF * len(work)
-
-
-def _common(files: dict[str, Counter[int]], others: dict[str, Counter[int]]) -> int:
-    """Count the lines of some files that others have, each file compared with its best match."""
-    count = 0
-    for path, lines in files.items():
-        match = _best_match(path, lines, others)
-        if match is not None:
-            count += (lines & others[match]).total()
-    return count
 
 
 def identifiers(lines: Iterable[bytes]) -> frozenset[str]:

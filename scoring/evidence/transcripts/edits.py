@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 from zlib import crc32
 
-from scoring.evidence.git.line_history import line_hash
+from scoring.evidence.git.patches import line_hash
 
 Hashes: TypeAlias = tuple[int, ...]
 """Significant lines, named as :func:`~scoring.evidence.git.line_history.line_hash` does, and words.

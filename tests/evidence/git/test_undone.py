@@ -9,7 +9,8 @@ import pytest
 from helpers.repos import Files, Repo
 
 from scoring.evidence.git.authorship import AttributedHistory
-from scoring.evidence.git.fates import FollowedWork, fates
+from scoring.evidence.git.fates import fates
+from scoring.evidence.git.followed_lines import FollowedWork
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.undoing import LandedWork, UndoneWork
 from scoring.evidence.git.undone import PartlyReverted, Undone

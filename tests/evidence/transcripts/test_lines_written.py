@@ -13,7 +13,7 @@ from helpers.histories import History
 
 from scoring.evidence.attribution.written import least_share
 from scoring.evidence.commands.testruns import TestTools as Tools
-from scoring.evidence.git.line_history import line_hash
+from scoring.evidence.git.patches import line_hash
 from scoring.evidence.harnesses.lines import Lines
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.edits import (
