@@ -40,6 +40,8 @@ class TrunkWork(Frozen, frozen=True):
     @property
     def key(self) -> str:
         """The name under which answers about it are kept."""
+        if self.also == self.commit:
+            return f"{self.commit} "
         return f"{self.commit} {self.also}"
 
 

@@ -284,19 +284,14 @@ class UndoneWork:
             names_work=names_work,
             says_so=says_so(self._text(commit)),
             within_horizon=self._graph.introduced[commit] >= end,
-            taken=self._taken(work, patch, commit),
+            taken=work.fate.taken_by.get(commit, 0) if work.fate else 0,
+            returned=partial(self._returned, work, patch, commit),
         )
 
-    def _taken(self, work: LandedWork, patch: Patch, commit: str) -> int:
-        """Return how many lines of some work a commit took, and those that were put back before."""
-        if work.fate is None:
-            return 0
-        taken = work.fate.taken_by.get(commit, 0)
-        if taken * 2 < work.fate.added or taken == work.fate.added:
-            return taken
-        between = self._history.patches(self._between(work.commit, commit))
-        returned = lines_again(patch, filter(None, between), self._counts)
-        return min(taken + returned, work.fate.added)
+    def _returned(self, work: LandedWork, patch: Patch, taker: str) -> int:
+        """Count the lines of some work that commits between it and a taker add again."""
+        between = self._history.patches(self._between(work.commit, taker))
+        return lines_again(patch, filter(None, between), self._counts)
 
     def _naming(self, work: LandedWork) -> list[str]:
         """Return the newer commits of the trunk that say they take some work back, or its merge."""

@@ -125,8 +125,8 @@ class Candidate(NamedTuple):
         names_work: whether its message names the work as what it takes back.
         says_so: whether its message says, in any words, that it undoes something.
         within_horizon: whether it is near enough in time to be judged by its lines alone.
-        taken: how many lines of code of the work it took, with those that another commit had taken
-            and a third one had put back before.
+        taken: how many lines of code of the work it took, by their fate.
+        returned: counts further ones, which another commit had taken and a third one had put back.
     """
 
     commit: str
@@ -135,6 +135,7 @@ class Candidate(NamedTuple):
     says_so: bool
     within_horizon: bool
     taken: int
+    returned: Callable[[], int]
 
     @property
     def said(self) -> bool:
@@ -173,8 +174,11 @@ def judge(
         undoes_run: says whether the candidate undoes every path of a run of commits that has the
             work. It reads their lines, so it is asked last.
     """
-    all_text = inversion(work, candidate.patch)
     code = inversion(work, candidate.patch, counts)
+    if not (candidate.names_work or code.is_whole):
+        return Judged(None, code, code)
+
+    all_text = inversion(work, candidate.patch)
     if candidate.names_work and _inverts_half(work, all_text, candidate.patch):
         return Judged("s", all_text, code)
     is_taken = candidate.within_horizon and _is_taken(fate, candidate, all_text, code)
@@ -214,9 +218,13 @@ def _is_taken(
     """Return whether nearly all of some work is undone: what rules *a* to *b3* have in common."""
     if fate is None or code.lines < LEAST_LINES:
         return False
-    if candidate.taken < WHOLE * fate.added:
+    if not code.is_whole or all_text.share < HALF:
         return False
-    return code.is_whole and all_text.share >= HALF
+
+    taken = candidate.taken
+    if taken < WHOLE * fate.added and taken >= HALF * fate.added:
+        taken += candidate.returned()
+    return taken >= WHOLE * fate.added
 
 
 def _undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:
