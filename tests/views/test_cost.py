@@ -200,7 +200,7 @@ def test_the_report_has_the_same_days(cost: Any, tmp_path: Path) -> None:
     shown = dict(data["work"]["days"])
     (table,) = re.findall('aria-label="Cost by day".*?</table>', page.read_text("utf-8"), re.DOTALL)
     assert re.findall(r'class="n">([A-Z][^<]*)</th>', table) == [
-        *("Cost", "Landed", "Fixed later", "Taken back", "Came to nothing", "Open", "Talk")
+        *("Cost", "Landed", "Fixed later", "Undone", "Lost", "Open", "Talk")
     ]
     assert table.count("<td") == 7 * len(shown)
     groups = cost("--json").json["groups"]
