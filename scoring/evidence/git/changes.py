@@ -108,7 +108,8 @@ def compare(
     """Yield what git says of each pair, in their order, or None where it cannot say.
 
     Where git fails at a pair or takes too much for it, it is asked again about those that follow,
-    until it has failed :data:`MOST_FAILURES` times in this repository.
+    until it has failed :data:`MOST_FAILURES` times in a row in this repository, as it does where
+    all files are elsewhere.
 
     Args:
         repository: an open repository.
@@ -118,12 +119,14 @@ def compare(
         report: takes the pairs at which git fails, and why.
         end: what ends a line.
     """
-    failed = repository.failed_comparisons["--no-renames" not in options]
+    has_renames = "--no-renames" not in options
+    failed = repository.failed_comparisons[has_renames]
+    in_a_row = repository.failures_in_a_row
     answers: Iterator[tuple[str, Parsed]] | None = None
     alone = 0  # how many of the next pairs are asked about one at a time
 
     for index, pair in enumerate(pairs):
-        if pair in failed or len(failed) >= MOST_FAILURES:
+        if pair in failed or in_a_row[has_renames] >= MOST_FAILURES:
             yield None
             continue
 
@@ -150,7 +153,10 @@ def compare(
             except GitError as error:
                 problem = error
 
-        if problem is not None:
+        if problem is None:
+            in_a_row[has_renames] = 0
+        else:
+            in_a_row[has_renames] += 1
             failed.add(pair)
             if report is not None:
                 report(pair, problem)

@@ -123,6 +123,9 @@ class GitRepository(Git):
         self.failed_comparisons: dict[bool, set[tuple[str, str]]] = {False: set(), True: set()}
         """The pairs of commits that git could not compare, by whether it looked for renames."""
 
+        self.failures_in_a_row = {False: 0, True: 0}
+        """How many of the last comparisons git could not make, likewise."""
+
     @staticmethod
     def of(repository: "Path | str | GitRepository") -> "GitRepository":
         """Return an open repository as it is, or open the one that a directory is in."""
