@@ -159,11 +159,11 @@ class PreloadedEvidence(NamedTuple):
 
     Attributes:
         evidence: the evidence of all iterations.
-        outcomes: what became of them, where that was asked.
+        outcomes: what became of them; None where that was not asked.
     """
 
     evidence: Evidence
-    outcomes: "Collection[Outcome]" = ()
+    outcomes: "Collection[Outcome] | None" = None
 
 
 class LogView(Frozen, frozen=True):
@@ -202,12 +202,14 @@ class LogView(Frozen, frozen=True):
         self,
         on_read: Callable[[PreloadedEvidence], object] = silent,
         score: PersistedScore | None = None,
+        on_open: Callable[[Evidence], object] = silent,
     ) -> Iterator[ExaminedIteration]:
         """Yield the selected iterations in order.
 
         Args:
             on_read: called at the end with the evidence, where it is that of the whole log and its
                 rules attribute lines to iterations.
+            on_open: called at the end with the evidence, where any was opened.
             score: the sidecar of the only iteration that is selected, if the caller has read it.
 
         Raises:
@@ -275,8 +277,11 @@ class LogView(Frozen, frozen=True):
                     subject=subjects.get(number, ""),
                 )
 
-        if outcomes is not None and is_whole_log:
-            on_read(PreloadedEvidence(opened[0], outcomes.values()))
+        for evidence in opened:
+            on_open(evidence)
+            if outcomes is not None and is_whole_log:
+                of_log = outcomes.values() if self.outcomes else None
+                on_read(PreloadedEvidence(evidence, of_log))
 
     def entries(self, sources: Sources) -> Records:
         """Return the entries of the log.

@@ -1,5 +1,7 @@
 """``da-score explain ITERATION``: one score in plain words."""
 
+from collections.abc import Sequence
+
 import click
 
 from scoring.cli.completion import complete_iterations
@@ -17,6 +19,7 @@ from scoring.cli.reading import (
     sources,
 )
 from scoring.errors import NotFoundError
+from scoring.evidence.facts import Evidence
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
@@ -51,8 +54,9 @@ def command(iteration: str, settings: Settings, recompute: bool) -> None:
         return
     view = log_view(settings, recompute, Selection(only=(number,)), outcomes=True)
 
-    for examined in view.examine():
-        _print_explanation(examined, view, settings)
+    opened: list[Evidence] = []
+    for examined in list(view.examine(on_open=opened.append)):
+        _print_explanation(examined, view, settings, opened)
         return
 
     exit_if_broken(view.iter_log_dir, number)
@@ -95,7 +99,12 @@ def _print_unit(text: str, settings: Settings, no_entry: NotFoundError) -> None:
     reply(settings.json, {**row.values, "outcome": outcome}, unit_page(row, rules.horizon_days))
 
 
-def _print_explanation(examined: ExaminedIteration, view: LogView, settings: Settings) -> None:
+def _print_explanation(
+    examined: ExaminedIteration,
+    view: LogView,
+    settings: Settings,
+    opened: Sequence[Evidence],
+) -> None:
     version = examined.score.rubric_version
     draws = on_terminal()
 
@@ -106,7 +115,7 @@ def _print_explanation(examined: ExaminedIteration, view: LogView, settings: Set
     explanation = _explanation_of(examined, view)
     landing = ""
     if meaning is not None:  # older pages have no room for it
-        landing = landing_line(settings, examined.facts)
+        landing = landing_line(settings, examined.facts, *opened)
     text = explanation_text(explanation, landing, draws, meaning)
     reply(settings.json, explanation.as_dict(), text)
 

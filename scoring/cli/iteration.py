@@ -28,7 +28,7 @@ from scoring.evidence.entry_files import (
     deliberation_file,
     hook_facts,
 )
-from scoring.evidence.facts import IterationFacts
+from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.examine import ExaminedIteration, subject_of
 from scoring.frozen import Frozen
 from scoring.jobs.close_task import bring_session_up_to_date
@@ -76,6 +76,7 @@ class IterationToShow(Frozen, frozen=True):
         facts: the evidence; None where it cannot be read.
         deliberation: the readings of the diminishing-returns meter; None without a deliberation.
         scored_now: everything that led to the score, where it was computed just now.
+        evidence: what had to be read of the log.
     """
 
     score: PersistedScore
@@ -83,6 +84,7 @@ class IterationToShow(Frozen, frozen=True):
     facts: IterationFacts | None
     deliberation: Deliberation | None
     scored_now: ScoredIteration | None = None
+    evidence: Evidence | None = None
 
 
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
@@ -142,6 +144,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         exit_if_broken(log_dir, iteration)
         raise no_such_entry(log_dir, iteration)
 
+    opened: list[Evidence] = []
     scores = score_iterations(
         records,
         log_dir,
@@ -149,6 +152,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         rubric,
         only={iteration},
         observe=True,
+        opened=opened.append,
     )
     ((scored,),) = scores
 
@@ -168,6 +172,7 @@ def _score_and_write(iteration: int, settings: Settings) -> IterationToShow:
         facts=scored.facts,
         deliberation=scored.signals.deliberation,
         scored_now=scored,
+        evidence=opened[0],
     )
 
 
@@ -181,8 +186,9 @@ def _compare_with_evidence(
     deliberation = _deliberation_of(sidecar, settings)
     version = "" if has_rubric_option else sidecar.rubric_version
 
+    opened: list[Evidence] = []
     try:
-        examined = _examine(sidecar, settings, version)
+        examined = _examine(sidecar, settings, version, opened)
     except DaScoreError as e:
         fault = _fault_of_entry(settings.iter_log_dir, sidecar.iteration)
         reason = f"its evidence cannot be read: {e}"
@@ -199,6 +205,7 @@ def _compare_with_evidence(
         state=examined.state,
         facts=examined.facts,
         deliberation=deliberation,
+        evidence=next(iter(opened), None),
     )
 
 
@@ -213,9 +220,14 @@ def _fault_of_entry(log_dir: Path, iteration: int) -> str:
     return ""
 
 
-def _examine(sidecar: PersistedScore, settings: Settings, version: str) -> ExaminedIteration:
+def _examine(
+    sidecar: PersistedScore,
+    settings: Settings,
+    version: str,
+    opened: list[Evidence],
+) -> ExaminedIteration:
     view = silent_view(settings, version, Selection(only={sidecar.iteration}))
-    for examined in view.examine(score=sidecar):
+    for examined in list(view.examine(score=sidecar, on_open=opened.append)):
         return examined
 
     raise no_such_entry(settings.iter_log_dir, sidecar.iteration)
@@ -290,7 +302,7 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     about: list[str] = []
     meaning = NOT_MEASURED
     if has_room and shown.facts is not None:
-        about = _lines_about_the_work(shown.facts, settings)
+        about = _lines_about_the_work(shown.facts, settings, shown.evidence)
         meaning = meaning_of(settings, score.rubric_version, [(score, shown.facts)])
 
     page = iteration_page(
@@ -308,9 +320,11 @@ def _print_page(shown: IterationToShow, settings: Settings) -> None:
     show(page, bound_to_reference=not in_full)
 
 
-def _lines_about_the_work(facts: IterationFacts, settings: Settings) -> list[str]:
+def _lines_about_the_work(
+    facts: IterationFacts, settings: Settings, evidence: Evidence | None
+) -> list[str]:
     subject = subject_of(settings.repo_dir, facts)
-    lines = [named_commit(facts.landing.sha, subject), landing_line(settings, facts)]
+    lines = [named_commit(facts.landing.sha, subject), landing_line(settings, facts, evidence)]
     return [line for line in lines if line]
 
 

@@ -27,7 +27,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.evidence.facts import IterationFacts
+    from scoring.evidence.facts import Evidence, IterationFacts
     from scoring.evidence.transcripts.facts import TranscriptPlaces
     from scoring.examine import LogView
     from scoring.log.model import IterationRecord
@@ -141,30 +141,57 @@ def notes_on_sources(places: "TranscriptPlaces", *, has_units: bool) -> list[str
     return [f"{unread}." for unread in sessions_not_read(places)]
 
 
-def landing_line(settings: Settings, facts: "IterationFacts") -> str:
+def landing_line(
+    settings: Settings, facts: "IterationFacts", read: "Evidence | None" = None
+) -> str:
     """Return a line that says what became of an iteration.
 
     Where git does not know it, the lines that its unit wrote decide, as in ``work``.
+
+    Args:
+        settings: the settings of the command.
+        facts: what is known of the iteration.
+        read: the evidence of the log, if it has been read.
     """
-    from scoring.views.landing_text import landing_text, unit_text
+    from scoring.evidence.kept_answers import AnswerStore
+    from scoring.views.landing_text import landing_text
 
     landing = facts.landing
     if landing.unknown is None or landing.rules == "reference":
         return landing_text(landing)
 
-    from scoring.outcomes.ledger import ledger
+    rules = outcome_rules(settings)
+    iteration = facts.record.iteration
+    name = f"line {iteration} {rules.horizon_days} {rules.digest}"
+    with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
+        kept = store.get_other(name)
+        if kept is not None:
+            return kept.decode()
+        line = _line_of_unit(iteration, settings, read) or landing_text(landing)
+        store.put_other(name, line.encode())
+    return line
 
-    records = entries_if_any(settings)
-    evidence = sources(settings, ATTRIBUTED)
+
+def _line_of_unit(iteration: int, settings: Settings, read: "Evidence | None") -> str | None:
+    """Return what became of the unit of an iteration, or None without a trunk or such a unit."""
+    from scoring.outcomes.ledger import ledger, ledger_of
+    from scoring.views.landing_text import unit_text
+
+    rules = outcome_rules(settings)
     try:
-        units = ledger(records, settings.iter_log_dir, evidence, outcome_rules(settings)).units
+        if read:
+            units = ledger_of(read, (), rules).units
+        else:
+            records = load_iteration_log(settings.iter_log_dir, broken=silent)
+            evidence = sources(settings, ATTRIBUTED, silent)
+            units = ledger(records, settings.iter_log_dir, evidence, rules).units
     except GitError:  # without a trunk
-        return landing_text(landing)
+        return None
 
     for unit in units:
-        if any(entry.iteration == facts.record.iteration for entry in unit.entries):
+        if any(entry.iteration == iteration for entry in unit.entries):
             return unit_text(unit)
-    return landing_text(landing)
+    return None
 
 
 # Evidence and outcomes

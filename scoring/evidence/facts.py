@@ -328,7 +328,7 @@ class Evidence:
             self.records,
             self._windows,
             self.sources,
-            only=self._only or (),
+            only=self._only,
             folders=self._folders.extend,
         )
 

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -34,6 +35,8 @@ _NOT_READ_OF_GIT = re.compile(
 """Names where git keeps them: below ``refs`` each is the name of a branch or a tag."""
 
 _LOOSE_OBJECTS = re.compile(r"(?!.*/refs/).*/objects/[0-9a-f]{2}")
+_PACK = re.compile(r"(?!.*/refs/).*/objects/pack/[^/]+\.pack")
+_HEADER_LENGTH = 64  # bytes of a loose object that are read, to see what it is
 _NOTHING = re.compile("(?!)")
 _MOST_FILES = 50_000
 
@@ -119,7 +122,8 @@ def _below(
 ) -> Iterator[tuple[str, os.stat_result | None]]:
     """Yield the files and folders below a folder.
 
-    Of a folder of loose objects it yields the folder alone, with the time of its newest object.
+    Of loose objects it yields commits and tags alone: ``git add`` writes others. Of a pack it
+    yields the size, as git renews its times whenever it would write what the pack has.
 
     Args:
         top: the folder.
@@ -131,7 +135,7 @@ def _below(
         folder = folders.pop()
         status = _status_of(folder)
         if status and _LOOSE_OBJECTS.fullmatch(folder.removeprefix(top)):
-            yield f"{folder} {status.st_mtime_ns}", status
+            yield from _loose_commits(folder)
             continue
 
         yield folder, status
@@ -144,8 +148,24 @@ def _below(
                 if entry.is_dir(follow_symlinks=False):
                     if not left_out.fullmatch(f"{path}/"):
                         folders.append(entry.path)
+                elif _PACK.fullmatch(path):
+                    yield f"{entry.path} {entry.stat(follow_symlinks=False).st_size}", None
                 elif not left_out.fullmatch(path):
                     yield entry.path, entry.stat(follow_symlinks=False)
+
+
+def _loose_commits(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the commits and tags in a folder of loose objects."""
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            with open(entry.path, "rb", buffering=0) as f:
+                start = f.read(_HEADER_LENGTH)
+            try:
+                header = zlib.decompressobj().decompress(start, len(b"commit"))
+            except zlib.error:
+                continue
+            if header.startswith((b"commit", b"tag ")):
+                yield entry.path, entry.stat(follow_symlinks=False)
 
 
 def _status_of(path: str) -> os.stat_result | None:
@@ -189,19 +209,33 @@ class AnswerStore:
 
     def get(self, iteration: int) -> Answers | None:
         """Return what was said of an iteration, if nothing changed since."""
+        answers = self.get_other(str(iteration))
+        if answers is None:
+            return None
+        try:
+            return msgspec.msgpack.decode(answers, type=Answers, dec_hook=_decoded_path)
+        except msgspec.MsgspecError:
+            return None
+
+    def get_other(self, name: str) -> bytes | None:
+        """Return what :meth:`put_other` kept under a name, if nothing changed since."""
+        state = self._current_state()
+        return self._store.get("answer", self._key_of(name), state) if state else None
+
+    def put_other(self, name: str, value: bytes) -> None:
+        """Keep something else that was read from the same, if nothing of it has changed."""
+        self._store.put("answer", self._key_of(name), self._current_state(), value)
+
+    def _current_state(self) -> bytes | None:
+        """Return the state for which answers are kept, or None where it has changed since."""
         row = self._store.get("answer", self._key, b"")
         if row is None:
             return None
         try:
             kept = msgspec.msgpack.decode(row, type=_KeptState)
-            if kept.watched.state() != kept.state:
-                return None
-            answers = self._store.get("answer", self._key_of(iteration), kept.state)
-            if answers is None:
-                return None
-            return msgspec.msgpack.decode(answers, type=Answers, dec_hook=_decoded_path)
         except msgspec.MsgspecError:
             return None
+        return kept.state if kept.watched.state() == kept.state else None
 
     def watch(self, watched: Watched) -> None:
         """Say what the answers are read from that :meth:`put` keeps.
@@ -222,7 +256,7 @@ class AnswerStore:
 
     def put(self, iteration: int, answers: Answers) -> None:
         """Keep what was said of an iteration."""
-        key = self._key_of(iteration)
+        key = self._key_of(str(iteration))
         if self._state is None or key in self._kept:
             return
         # msgpack has no text that is not UTF-8 and no number of more than 64 bits.
@@ -230,8 +264,8 @@ class AnswerStore:
             value = msgspec.msgpack.encode(answers, enc_hook=os.fspath)
             self._store.put("answer", key, self._state, value)
 
-    def _key_of(self, iteration: int) -> bytes:
-        return self._key + str(iteration).encode()
+    def _key_of(self, name: str) -> bytes:
+        return self._key + name.encode()
 
 
 def _decoded_path(kind: type, text: object) -> object:

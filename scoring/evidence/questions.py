@@ -52,7 +52,7 @@ def ask_transcripts(
     records: Sequence[IterationRecord],
     windows: Mapping[int, IterationWindow],
     sources: Sources,
-    only: Collection[int] = (),
+    only: Collection[int] | None = None,
     folders: Callable[[list[str]], object] = silent,
 ) -> TranscriptAnswers:
     """Return what transcripts show of every iteration, and of commits that no entry names.
@@ -63,7 +63,8 @@ def ask_transcripts(
         records: all entries of the log, because each bounds the lines of others.
         windows: the time of each iteration that has one.
         sources: where evidence comes from.
-        only: the iterations of which the share of lines that agents wrote is wanted.
+        only: the iterations that will be asked about, of which the share of lines that agents
+            wrote is wanted too; None: all, without that share.
         folders: takes the folders that transcripts name and that were looked at.
     """
     assert isinstance(scan, AttributedScan)
@@ -115,7 +116,8 @@ def ask_transcripts(
         further = _commits_of_log(git, landings_of, sources.trusted).with_checkpoints(unnamed)
         for item in unlogged:
             window = {item.record.iteration: item.window} if item.window else {}
-            questions.append(_question(item.record, further, scan, window, sources, ()))
+            wanted = None if only is None else ()
+            questions.append(_question(item.record, further, scan, window, sources, wanted))
         return questions, became
 
     answers = scan.observe(questions_for, neighbourhood, git.lines_added, entries=len(records))
@@ -192,7 +194,7 @@ def _question(
     scan: AttributedScan,
     windows: Mapping[int, IterationWindow],
     sources: Sources,
-    only: Collection[int],
+    only: Collection[int] | None,
 ) -> Question:
     """Return what transcripts are asked about one iteration."""
     iteration = record.iteration
@@ -210,10 +212,11 @@ def _question(
     return Question(
         asked=asked,
         verifiers=tuple(_verification(verifier, sources) for verifier in record.verifiers),
-        written=own_commit if iteration in only or sources.trusted else "",
+        written=own_commit if sources.trusted or (only and iteration in only) else "",
         is_strict=sources.trusted,
         documents=bool(own_files) and all(map(is_document, own_files)),
         stated=StatedAgent.only(stated),
+        is_wanted=sources.trusted or only is None or iteration in only,
     )
 
 

@@ -88,15 +88,22 @@ def ledger(
     """
     with sources.transcripts().start() as scan:
         evidence = Evidence(records, log_dir, sources, scan, profile=None)
-        return ledger_of(evidence, (), rules)
+        book = ledger_of(evidence, None, rules)
+        assert isinstance(scan, AttributedScan)
+        if scan.work and scan.repository:
+            gone = left_out(scan.work.files, scan.repository)
+            book = book._replace(of_gone_folders=gone)
+        return book
 
 
-def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeRules) -> Ledger:
+def ledger_of(
+    evidence: Evidence, outcomes: Collection[Outcome] | None, rules: OutcomeRules
+) -> Ledger:
     """Return the same from evidence of a whole log, which it uses up.
 
     Args:
         evidence: the evidence.
-        outcomes: those of the log, where they are known.
+        outcomes: those of the log; None where they are not known yet.
         rules: those of outcomes.
 
     Raises:
@@ -131,7 +138,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
             unit.checkpoint_branch = branch
 
     cache_dir = evidence.sources.cache_dir
-    if not outcomes:
+    if outcomes is None:
         outcomes = outcomes_in(git, evidence.records, rules, cache_dir)
     _add_outcomes(units.values(), outcomes)
     _judge_without_entries(units.values(), git, rules, cache_dir)
@@ -141,10 +148,7 @@ def ledger_of(evidence: Evidence, outcomes: Collection[Outcome], rules: OutcomeR
     unread = 0
     if not any(unit.lines for unit in work):
         unread = sum(bool(file.left_out) for file in scan.survey().files)
-    of_gone_folders: Sequence[UsedBySession] = ()
-    if scan.work and scan.repository:
-        of_gone_folders = left_out(scan.work.files, scan.repository)
-    return Ledger(work, caller, git.trunk, git.tip_time, unread, of_gone_folders)
+    return Ledger(work, caller, git.trunk, git.tip_time, unread)
 
 
 # Commits

@@ -1,5 +1,6 @@
 """What is watched of a repository, so that an answer is kept only while nothing changes it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,3 +98,24 @@ def test_a_commit_that_is_fetched_without_a_ref_is_watched(limit: int, tmp_path:
     mine.git("fetch", "-q", "origin", sha)
 
     assert state(mine) != before
+
+
+def test_an_added_file_that_is_not_committed_changes_no_answer(tmp_path: Path) -> None:
+    repo = started(tmp_path)
+    before = state(repo)
+    (repo.path / "new.txt").write_text("not committed\n")
+
+    repo.git("add", "new.txt")
+
+    assert state(repo) == before
+
+
+def test_a_pack_that_git_finds_an_object_in_changes_no_answer(tmp_path: Path) -> None:
+    repo = started(tmp_path)
+    repo.git("repack", "-adq")
+    before = state(repo)
+    (pack,) = (repo.path / ".git/objects/pack").glob("*.pack")
+
+    os.utime(pack, (1, 1))  # git sets the times when it would write an object of the pack
+
+    assert state(repo) == before

@@ -178,11 +178,13 @@ class AttributedScan(Scan):
         self.work = AllWork(files, given.owners, entries, given.trees, work.in_repository)
         self._report_unread(given.shares, asked, read)
 
-        counts = self._count(files, given)
+        files_about = _files_about(questions, given, files)
+        counts = self._count(files_about, given)
         seen = seen_in_parts(
             questions,
             given,
             files,
+            files_about,
             counts[len(given.shares) :],
             sessions,
             totals,
@@ -336,6 +338,20 @@ def _keep_known_commits(sessions: Iterable[streams.Session], known: Mapping[str,
             for made in session.made
             if made.sha in known and known[made.sha].startswith(made.sha)
         ]
+
+
+def _files_about(
+    questions: Sequence[Question], given: Attribution, files: Sequence[streams.File]
+) -> Sequence[streams.File]:
+    """Return the files on which depends what was seen of the iterations that are wanted."""
+    shares = [
+        share for question, share in zip(questions, given.shares, strict=True) if question.is_wanted
+    ]
+    if len(shares) == len(questions):
+        return files
+
+    wanted = {part for share in shares for part in (*share.own, *share.voting)}
+    return counting.files_about(files, given.parts, wanted)
 
 
 def _unclaimed(work: AllWork) -> list[SessionFound]:

@@ -253,7 +253,9 @@ def lines_that_made(files: Iterable[File], shares: Iterable[Share]) -> dict[int,
     """Return where the lines are that show the commits of iterations, by their numbers."""
     wanted = {share.made.line for share in shares if share.made}
     places: dict[int, LinePlace] = {}
-    for file in files if wanted else ():
+    for file in files:
+        if wanted.isdisjoint(file.ids):
+            continue
         for number, line in zip(file.numbers, file.ids, strict=True):
             if line in wanted:
                 places.setdefault(line, LinePlace(file, number))

@@ -61,6 +61,8 @@ class Question:
         documents: whether its commit changed nothing but documents.
         stated: the harness and the model that its commit and its checkpoints state.
         is_strict: whether sessions count only where they wrote the lines of its commit.
+        is_wanted: whether it matters what was seen in its lines. If not, only which sessions it has
+            is found out.
     """
 
     asked: Asked
@@ -69,6 +71,7 @@ class Question:
     documents: bool = False
     stated: StatedAgent = NOTHING_STATED
     is_strict: bool = False
+    is_wanted: bool = True
 
 
 class AttributedFacts(NamedTuple):
@@ -112,6 +115,7 @@ def seen_in_parts(
     questions: Sequence[Question],
     given: Attribution,
     files: Sequence[File],
+    files_about: Sequence[File],
     counts: Sequence[TranscriptFacts],
     sessions: Mapping[SessionKey, Session],
     totals: Mapping[str, Mapping[str, TokenTotals]],
@@ -125,6 +129,7 @@ def seen_in_parts(
         questions: the iterations.
         given: which lines belong to which iteration.
         files: the transcripts.
+        files_about: those with lines of the iterations that are wanted.
         counts: what is counted in each part.
         sessions: the sessions, by their keys.
         totals: the tokens that checkpoints state, by checkpoint and session.
@@ -133,8 +138,11 @@ def seen_in_parts(
         tops: returns the tops of its work trees.
     """
     iteration_of = {}
+    shares = []
     for index, share in enumerate(given.shares):
         iteration_of.update(dict.fromkeys(share.own, index))
+        if questions[index].is_wanted:
+            shares.append(share)
 
     asked_shares = [
         (question.written, share.voting)
@@ -147,16 +155,18 @@ def seen_in_parts(
     files_with_artifacts = files if artifacts else ()
     return SeenInParts(
         counts=counts,
-        sightings=sightings_of(files, given.parts, given.total, iteration_of),
-        lines=lines_found(files, given.parts, given.total),
+        sightings=sightings_of(files_about, given.parts, given.total, iteration_of),
+        lines=lines_found(files_about, given.parts, given.total),
         spoken=spoken_in(
-            files, given.parts, {key for share in given.shares for key in share.sessions}
+            files_about, given.parts, {key for share in shares for key in share.sessions}
         ),
-        commits=lines_that_made(files, given.shares),
-        written=written_lines(files, given.parts, asked_parts),
+        commits=lines_that_made(files, shares),
+        written=written_lines(files_about, given.parts, asked_parts),
         added=lines_added([sha for sha, _ in asked_shares]),
         writes=Writes.of(root, tops() if artifacts else (), files_with_artifacts, artifacts),
-        missing=missing_sub_agents(files, given.parts, (share.voting for share in given.shares)),
+        missing=missing_sub_agents(
+            files_about, given.parts, (share.voting for share in given.shares)
+        ),
         sessions=sessions,
         totals=totals,
     )
@@ -168,7 +178,7 @@ def _artifacts(questions: Sequence[Question]) -> Collection[str]:
         verifier.place
         for question in questions
         for verifier in question.verifiers
-        if verifier.artifact
+        if verifier.artifact and question.is_wanted
     }
 
 
@@ -199,7 +209,7 @@ def facts_of(
         documents=question.documents,
         stated=question.stated,
     )
-    if share.method is None:
+    if share.method is None or not question.is_wanted:
         return AttributedFacts(TranscriptFacts(), observed)
 
     written = [seen.written[part] for part in share.voting if part in seen.written]

@@ -149,7 +149,7 @@ class CommitGraph:
         for sha in reversed(self._off_trunk):
             of_parents = []
             for parent in self.parents[sha]:
-                if parent in counts:
+                if counts.get(parent):
                     of_parents.append(counts[parent])
 
             if len(of_parents) > 1:

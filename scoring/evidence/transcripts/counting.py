@@ -108,15 +108,48 @@ def count_lines(
     return tallies.facts(), tallies.everything()
 
 
+def files_about(files: Sequence[File], parts: Sequence[int], wanted: Collection[int]) -> list[File]:
+    """Return the files on which depends what is counted and seen in some parts.
+
+    They are those of sessions with lines in the parts, and of sessions that repeat responses or
+    calls of these.
+
+    Args:
+        files: the files.
+        parts: the part of each line; -1: none.
+        wanted: the parts in question.
+    """
+    lines = {line for line, part in enumerate(parts) if part in wanted}
+    sessions = {_session_of(file) for file in files if not lines.isdisjoint(file.ids)}
+
+    keys: set[int] = set()
+    for file in files:
+        if _session_of(file) in sessions:
+            keys |= _keys_of(file)
+    for file in files:
+        if not keys.isdisjoint(_keys_of(file)):
+            sessions.add(_session_of(file))
+    return [file for file in files if _session_of(file) in sessions]
+
+
+def _session_of(file: File) -> SessionKey:
+    return (file.harness.name, file.owner)
+
+
+def _keys_of(file: File) -> set[int]:
+    """Return the keys of the responses and the calls in a file."""
+    keys = {response.id for response in file.events.of(Response)}
+    keys |= {call.id for call in file.events.of(Call)}
+    keys |= {result.id for result in file.events.of(CallResult)}
+    return keys - {0}
+
+
 def _files_alone(files: Sequence[File]) -> set[File]:
     """Return the files that have no response and no call in common with another one."""
     first: dict[int, File] = {}
     sharing: set[File] = set()
     for file in files:
-        keys = {response.id for response in file.events.of(Response)}
-        keys |= {call.id for call in file.events.of(Call)}
-        keys |= {result.id for result in file.events.of(CallResult)}
-        for key in keys - {0}:
+        for key in _keys_of(file):
             other = first.setdefault(key, file)
             if other is not file:
                 sharing |= {other, file}
@@ -264,7 +297,7 @@ def continued(files: Iterable[File]) -> list[File]:
     counted: list[File] = []
     last: dict[SessionKey, File] = {}
     for file in files:
-        key = (file.harness.name, file.owner)
+        key = _session_of(file)
         previous = last.get(key)
         if previous and _goes_on(file):
             whole = _joined_file(previous, file)
