@@ -20,7 +20,7 @@ from benchmarks.tables import markdown
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.log.load import load_iteration_log
 from scoring.outcomes.ledger import ledger
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.statistics import SEED, Cluster, mean_of, share_difference_interval
 from scoring.views.against import SURE, Figure, figure_of, settled
 from scoring.views.measures import MEASURES, Measure, Sample

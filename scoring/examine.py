@@ -32,7 +32,8 @@ from scoring.sidecars.states import CURRENT, State, state_of
 from scoring.signals.values import SignalSet
 
 if TYPE_CHECKING:  # outcomes take long to load, and few commands ask for them
-    from scoring.outcomes.outcome import Outcome, OutcomeRules
+    from scoring.outcomes.outcome import Outcome
+    from scoring.outcomes.outcome_rules import OutcomeRules
 
 ScoreOrigin: TypeAlias = Literal["sidecar", "computed"]
 """Where a score comes from: the file on disk, or this pass."""

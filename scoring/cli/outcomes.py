@@ -16,7 +16,8 @@ from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings, cache_dir_of
 from scoring.outcomes.ledger import ledger
-from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.outcome import Outcome, log_outcomes
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.views.outcome_pages import outcomes_page
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scoring.evidence.transcripts.facts import TranscriptPlaces
     from scoring.examine import LogView
     from scoring.log.model import IterationRecord
-    from scoring.outcomes.outcome import OutcomeRules
+    from scoring.outcomes.outcome_rules import OutcomeRules
     from scoring.sidecars.meaning import Meaning
     from scoring.sidecars.scores import PersistedScore
     from scoring.views.columns import DataRow
@@ -160,9 +160,9 @@ def landing_line(
     if landing.unknown is None or landing.rules == "reference":
         return landing_text(landing)
 
-    rules = outcome_rules(settings)
     iteration = facts.record.iteration
-    name = f"line {iteration} {rules.horizon_days} {rules.digest}"
+    rules = (settings.horizon, settings.code_globs, settings.fix_words)
+    name = f"line {iteration} {rules}"
     with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
         kept = store.get_other(name)
         if kept is not None:
@@ -258,7 +258,7 @@ def library_options(
 
 def outcome_rules(settings: Settings) -> "OutcomeRules":
     """Return how outcomes are measured."""
-    from scoring.outcomes.outcome import FIX_WORDS, OutcomeRules
+    from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
 
     words = settings.fix_words or FIX_WORDS
     return OutcomeRules(days_of(settings.horizon), settings.code_globs, words)

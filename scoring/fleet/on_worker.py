@@ -21,7 +21,8 @@ from scoring.fleet.tables import FleetRow, arrow_tables, rows_of_iteration, rows
 from scoring.fleet.unpack import scratch_folder, unpacked
 from scoring.jobs.backfill import BackfillPlan, IterationResult, LogJob, LogReport, backfill_log
 from scoring.log.settings import Settings, cache_dir_of, days_of, resolve_settings
-from scoring.outcomes.outcome import FIX_WORDS, Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.outcome import Outcome, log_outcomes
+from scoring.outcomes.outcome_rules import FIX_WORDS, OutcomeRules
 from scoring.text import printable
 from scoring.views.work_rows import work_of
 

@@ -18,7 +18,8 @@ from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.log.model import IterationRecord
 from scoring.outcomes.ledger import ledger
-from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.outcome import Outcome, log_outcomes
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import Unit
 from scoring.score import score_log_under
 from scoring.scored import ScoredLog

@@ -22,7 +22,8 @@ from scoring.evidence.unlogged import Unlogged
 from scoring.log.model import IterationRecord
 from scoring.outcomes.everything import UsedBySession, left_out
 from scoring.outcomes.measuring import first_lines, measure, small_rests
-from scoring.outcomes.outcome import Outcome, OutcomeRules, outcomes_in, outcomes_of
+from scoring.outcomes.outcome import Outcome, outcomes_in, outcomes_of
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import Entry, Kind, Unit
 from scoring.outcomes.unit_states import (
     decide_states,

@@ -3,11 +3,9 @@
 import contextlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -22,78 +20,15 @@ from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Und
 from scoring.evidence.scopes import is_code
 from scoring.frozen import Frozen, PlainData
 from scoring.log.model import IterationRecord
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.store import Store
 
 DAY = 86_400
-HORIZON_DAYS = 14
 DEFECTIVE_PERCENT = 5
 """Work is defective when fixes changed at least this share of its lines of code."""
 
-FIX_WORDS = (
-    "fix",
-    "fixes",
-    "fixed",
-    "bug",
-    "bugfix",
-    "hotfix",
-    "regression",
-    "revert",
-    "broken",
-    "crash",
-)
-
 _LEAST_FIXED = 3  # lines that a fix changed at least, to be called the fix of some work
-_OTHER_FIX = re.compile(
-    r"[,;&+]|(?<!\w)(?:and|also|revert\w*|chore|refactor\w*|(?:golangci-|es)?lint\w*|\w*fmt"
-    r"|format\w*|styl\w+|indent\w*|white ?space|imports?|typos?|spelling|wording|grammar"
-    r"|comments?|docs?|documentation|readme|changelog|test(?:s|ing)?|ci|workflows?|build|deps"
-    r"|nits?|reviews?|feedback|findings?|warnings?|renam\w+|names?|merge\w*|conflicts?)(?!\w)",
-    re.IGNORECASE,
-)
-"""What a subject says that may not fix the work: tidying, reviews, several things at once."""
-
 Status: TypeAlias = Literal["known", "too_young", "not_landed"]
-
-
-class OutcomeRules(Frozen, frozen=True):
-    """How outcomes are measured.
-
-    Attributes:
-        horizon_days: how long after it landed work is followed.
-        code_globs: the files in which lines count; by default all source files.
-        fix_words: the words by which the subject of a commit calls it a fix.
-    """
-
-    horizon_days: float = HORIZON_DAYS
-    code_globs: tuple[str, ...] = ()
-    fix_words: tuple[str, ...] = FIX_WORDS
-
-    def counts(self, path: str) -> bool:
-        """Return whether the lines of a file count."""
-        return is_code(path, globs=self.code_globs)
-
-    def is_fix(self, subject: str) -> bool:
-        """Return whether a subject calls its commit a fix."""
-        return _any_of(self.fix_words).search(subject) is not None
-
-    def is_plain_fix(self, subject: str) -> bool:
-        """Return whether a subject calls its commit a fix alone, as in ``parser: fix a crash``."""
-        prefixes = r"(?:\[[^\]]*\] *|[^\s:]{1,40}: *)*"
-        begins_with_it = _any_of(self.fix_words, prefixes).match(subject)
-        return begins_with_it is not None and not _OTHER_FIX.search(subject)
-
-    @property
-    def digest(self) -> str:
-        """A name for how lines are counted, under which answers are kept."""
-        return blake2b(repr((self.code_globs, self.fix_words)).encode(), digest_size=8).hexdigest()
-
-
-@lru_cache(maxsize=8)
-def _any_of(words: tuple[str, ...], prefix: str = "") -> re.Pattern[str]:
-    if not words:
-        return re.compile("(?!)")
-    alternatives = "|".join(map(re.escape, words))
-    return re.compile(rf"{prefix}(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 
 
 class Outcome(Frozen, frozen=True):

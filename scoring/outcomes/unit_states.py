@@ -16,7 +16,8 @@ from scoring.evidence.git.facts import NOT_LANDED
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.transcripts.facts import NS, clamp_ns
 from scoring.evidence.transcripts.streams import SessionKey
-from scoring.outcomes.outcome import DAY, OutcomeRules
+from scoring.outcomes.outcome import DAY
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import NOBODY, State, Unit
 
 

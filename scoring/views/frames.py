@@ -15,7 +15,7 @@ from rubric import Rubric, default_rubric
 from scoring.errors import InputError
 from scoring.evidence.rules import Options
 from scoring.examine import LogView
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.views.columns import TABLES, DataRow, rows_of_view
 from scoring.views.formats import arrow_schema, clean, require
 

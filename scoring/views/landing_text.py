@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scoring.evidence.git.facts import Landing
-from scoring.outcomes.unit import Unit
 from scoring.signals.landed import landed_value
 from scoring.text import as_utf8, counted, cut, short
+
+if TYPE_CHECKING:  # outcomes take long to load, and most commands only show a landing
+    from scoring.outcomes.unit import Unit
 
 _SUBJECT_LENGTH = 200  # characters of a subject that are shown
 
@@ -34,7 +37,7 @@ def landing_text(landing: Landing) -> str:
     return f"{_fate(landing)}: {landed_value(landing).detail}"
 
 
-def unit_text(unit: Unit) -> str:
+def unit_text(unit: "Unit") -> str:
     """Return a line that says what became of a unit, and how that is known."""
     landing = unit.landing
     if unit.state == "talk":

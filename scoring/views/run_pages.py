@@ -9,7 +9,7 @@ from msgspec import field
 from rubric import BAND_INSUFFICIENT
 from rubric.model import FULL_TEXT
 from scoring.frozen import Frozen, PlainData
-from scoring.outcomes.outcome import HORIZON_DAYS
+from scoring.outcomes.outcome_rules import HORIZON_DAYS
 from scoring.scored import LogSummary, ScoredIteration, ScoredLine, WrittenSidecars
 from scoring.sidecars.meaning import NOT_MEASURED, Meaning
 from scoring.sidecars.provenance import Loss

@@ -16,7 +16,7 @@ from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.outcomes.ledger import ledger, ledger_of
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit

@@ -14,7 +14,7 @@ from scoring.examine import LogView
 from scoring.fleet.fleet_toml import read_fleet
 from scoring.fleet.tables import FLEET_TABLES
 from scoring.log.settings import DEFAULT_LOG_DIR
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.views.columns import TABLES, table_rows
 
 pytest.importorskip("fsspec", reason="the extra 'fleet' is not installed")

@@ -31,7 +31,7 @@ from benchmarks.trial import (
 from rubric import released_rubric
 from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.cases import Case
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.score import score_log
 
 pytestmark = needs("sklearn")

@@ -14,7 +14,8 @@ from helpers.harness_lines import cases
 from helpers.repos import START, Files, Repo
 
 from scoring.log.model import IterationRecord
-from scoring.outcomes.outcome import Outcome, OutcomeRules, log_outcomes
+from scoring.outcomes.outcome import Outcome, log_outcomes
+from scoring.outcomes.outcome_rules import OutcomeRules
 
 DAY = 86_400
 LATER = START + 100 * DAY

@@ -11,7 +11,7 @@ from helpers.harness_lines import cases
 from helpers.projects import CODEX_SESSION, LOG
 
 from rubric import Bounds, Coverage, default_rubric
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.scored import LogSummary, ScoredLine
 from scoring.sidecars.meaning import Meaning, keep_meaning, kept_meaning
 from scoring.views.run_pages import RunShown, run_page

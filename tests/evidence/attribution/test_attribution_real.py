@@ -27,7 +27,7 @@ from scoring.evidence.transcripts.counting import count_lines
 from scoring.evidence.transcripts.facts import TranscriptFacts
 from scoring.log.model import IterationRecord
 from scoring.outcomes.ledger import ledger
-from scoring.outcomes.outcome import OutcomeRules
+from scoring.outcomes.outcome_rules import OutcomeRules
 from scoring.outcomes.unit import Unit
 from scoring.score import score_log
 from scoring.scored import ScoredIteration
