@@ -127,7 +127,7 @@ def command(
     if trusted:
         view = _trusted_view(view, trust_checkpoints)
     made = demands(gates, view)
-    needs_entries = any(not gate.forbids for gate, _ in made)
+    needs_entries = any(gate.work_reasons is None for gate, _ in made)
     has_log = settings.iter_log_dir.exists()
     if needs_entries and not has_log and not allow_empty:
         problem = missing_log_message(view.iter_log_dir, f"{view.iter_log_dir}: there is no log")

@@ -149,7 +149,8 @@ def _put_editors_first(
     unsure = {name: made_by for name, made_by in agents.makers.items() if made_by.session_ids[1:]}
     wanted = {session_id for made_by in unsure.values() for session_id in made_by.session_ids}
     edits = {id_of_session(each): _edits_of(each) for each in sessions if each.key[1] in wanted}
-    files = history.files(agents.commits[name] for name in unsure)
+    in_git = [name for name in unsure if name not in agents.known_from]
+    files = history.files(agents.commits[name] for name in in_git)
 
     for name, made_by in unsure.items():
         commit = agents.commits[name]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scoring.evidence.git.agents import without_mark
 from scoring.statistics import wilson
 from scoring.text import counted, shortened
 from scoring.views.measures import MEASURES, Measure, sample_of
@@ -123,7 +124,8 @@ def harness_changed(older: Sequence[WorkRow], newer: Sequence[WorkRow]) -> bool:
 
 def _harness_shares(rows: Sequence[WorkRow]) -> dict[str, float]:
     """Return the part of the work that each known harness did, 0 to 1."""
-    counts = Counter(row.values["harness"] for row in rows if row.values["harness"])
+    harnesses = [row.values["harness"] for row in rows if row.values["harness"]]
+    counts = Counter(map(without_mark, harnesses))
     return {harness: count / counts.total() for harness, count in counts.items()}
 
 

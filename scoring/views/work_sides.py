@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scoring.errors import InputError, OptionError
+from scoring.evidence.git.agents import without_mark
 from scoring.evidence.transcripts.facts import NS
 from scoring.log.selection import parse_period
 from scoring.text import short
@@ -111,7 +112,7 @@ def _names_of(row: WorkRow, kind: str) -> list[str]:
         return [name for name in row.unit.author if name]
 
     name = month_of(row) if kind == "month" else row.values[kind]
-    return [name] if name else []
+    return [without_mark(name)] if name else []
 
 
 def sides_of(

@@ -174,6 +174,7 @@ class AttributedScan(Scan):
             self._session_ids_by_checkpoint(files),
             totals,
             work.in_repository,
+            entries,
         )
         self.work = AllWork(files, given.owners, entries, given.trees, work.in_repository)
         self._report_unread(given.shares, asked, read)

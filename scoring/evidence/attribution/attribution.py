@@ -126,6 +126,7 @@ def attribute(
     listing: Mapping[str, Collection[str]],
     stated: Collection[str] = (),
     in_repository: Callable[[str], bool] = lambda _: False,
+    entries: int | None = None,
 ) -> Attribution:
     """Give each line to its iteration.
 
@@ -138,6 +139,7 @@ def attribute(
         listing: the ids of the sessions of each checkpoint.
         stated: the ids of the checkpoints of which only the totals are known.
         in_repository: returns whether a folder is in the repository.
+        entries: how many of the iterations have an entry, the first ones; None for all.
     """
     changed = ChangedFiles(asked)
     recorded = {session_id for session_ids in listing.values() for session_id in session_ids}
@@ -161,7 +163,8 @@ def attribute(
             is_own = part.edits_only(asked[index].files) or _is_by_agents(part, sessions)
             ownership.count_vote(index, part, is_own=is_own)
 
-    _share_series(asked, changed, shares, trees, parts_of)
+    logged = len(asked) if entries is None else entries
+    _share_series(asked, changed, shares, trees, parts_of, logged)
     for index, first in twice.items():
         shares[index].counted_for = first
         shares[index].problem = f"commit already counted for iteration {asked[first].iteration}"
@@ -381,8 +384,12 @@ def _share_series(
     shares: Sequence[Share],
     trees: Iterable[Tree],
     parts_of: Mapping[int, Sequence[SessionPart]],
+    logged: int,
 ) -> None:
-    """Let commits without edits share the part before, where it edited their files."""
+    """Let commits without edits share the part before, where it edited their files.
+
+    An iteration shares no part of a commit that has no entry, which are those from ``logged`` on.
+    """
     for tree in trees:
         previous: SessionPart | None = None
         for part in tree.parts():
@@ -391,6 +398,9 @@ def _share_series(
                 previous = part if index >= 0 else None
                 continue
             if previous is None or index == previous.place:
+                continue
+            if index < logged <= previous.place:
+                previous = None
                 continue
 
             edits_nothing = all(other.edits_nothing for other in parts_of[index])

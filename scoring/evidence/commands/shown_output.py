@@ -37,7 +37,7 @@ _RUN_LIMIT = 9
 """Of how many test runs of a line the readers are looked up, the last ones."""
 
 _CONTEXT_OPTION = re.compile(r"-[ABC]\d*$|--(?:after-|before-)?context|-\d+$")
-_PATTERN_SYNTAX = re.compile(r"[*+\[]|\.[?{]")
+_PATTERN_SYNTAX = re.compile(r"[*+\[\\?{]")
 _DEFAULT_LINES_OF_HEAD = 10
 
 
@@ -313,7 +313,7 @@ def _pattern_leaves(words: Sequence[str], options: Sequence[str], failures: Sequ
         failures = [failure.lower() for failure in failures]
     if inverted:
         removed = any(_may_match(part, failure) for part in plain_parts for failure in failures)
-        return not removed and not _PATTERN_SYNTAX.search(pattern)
+        return not removed and not any(map(_PATTERN_SYNTAX.search, plain_parts))
     return any(part in failure for part in plain_parts for failure in failures)
 
 

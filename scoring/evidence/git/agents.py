@@ -137,11 +137,19 @@ def stated_as(agent: str, model: str) -> StatedAgent:
     return StatedAgent(_only({each.harness for each in known.values()}), model_in(model))
 
 
+_MARK = " (stated)"
+
+
 def shown_or_stated(shown: str | None, stated: str) -> str | None:
     """Return what transcripts show, or else what is stated, marked so, or None without both."""
     if shown or not stated:
         return shown or None
-    return f"{stated} (stated)"
+    return stated + _MARK
+
+
+def without_mark(name: str) -> str:
+    """Return a name as it is where it is shown and not only stated."""
+    return name.removesuffix(_MARK)
 
 
 def _names(agents: Mapping[Identity, _Agent]) -> tuple[str, ...]:

@@ -108,8 +108,8 @@ def compare(
     """Yield what git says of each pair, in their order, or None where it cannot say.
 
     Where git fails at a pair or takes too much for it, it is asked again about those that follow,
-    until it has failed :data:`MOST_FAILURES` times in a row in this repository, as it does where
-    all files are elsewhere.
+    until it has failed :data:`MOST_FAILURES` times in a row, as it does where all files are
+    elsewhere. A pair at which it failed is not asked about again with the same options.
 
     Args:
         repository: an open repository.
@@ -119,14 +119,13 @@ def compare(
         report: takes the pairs at which git fails, and why.
         end: what ends a line.
     """
-    has_renames = "--no-renames" not in options
-    failed = repository.failed_comparisons[has_renames]
-    in_a_row = repository.failures_in_a_row
+    failed = repository.failed_comparisons[tuple(options)]
+    failures_in_a_row = 0
     answers: Iterator[tuple[str, Parsed]] | None = None
     alone = 0  # how many of the next pairs are asked about one at a time
 
     for index, pair in enumerate(pairs):
-        if pair in failed or in_a_row[has_renames] >= MOST_FAILURES:
+        if pair in failed or failures_in_a_row >= MOST_FAILURES:
             yield None
             continue
 
@@ -154,9 +153,9 @@ def compare(
                 problem = error
 
         if problem is None:
-            in_a_row[has_renames] = 0
+            failures_in_a_row = 0
         else:
-            in_a_row[has_renames] += 1
+            failures_in_a_row += 1
             failed.add(pair)
             if report is not None:
                 report(pair, problem)

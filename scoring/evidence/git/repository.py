@@ -3,6 +3,7 @@
 import os
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -120,11 +121,8 @@ class GitRepository(Git):
 
         self.history_memory = _memory_for_history(self.common_dir / "objects")
 
-        self.failed_comparisons: dict[bool, set[tuple[str, str]]] = {False: set(), True: set()}
-        """The pairs of commits that git could not compare, by whether it looked for renames."""
-
-        self.failures_in_a_row = {False: 0, True: 0}
-        """How many of the last comparisons git could not make, likewise."""
+        self.failed_comparisons: dict[Sequence[str], set[tuple[str, str]]] = defaultdict(set)
+        """The pairs of commits that git could not compare, by its options."""
 
     @staticmethod
     def of(repository: "Path | str | GitRepository") -> "GitRepository":

@@ -243,6 +243,9 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
         return _parse_show(answer.stdout)
 
     wanted = list(dict.fromkeys(shas))
+    if not wanted:
+        return {}
+
     shown = dict(ask(wanted) or {})
     if not shown:
         readable = comparable(repository, wanted)
