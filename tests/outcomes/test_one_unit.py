@@ -7,7 +7,7 @@ from helpers.commands import DaScore
 from helpers.harness_lines import cases, stamp
 from helpers.histories import DAY, TEXT, History, Session, writes
 
-from scoring.evidence.git.agents import shown_or_stated, stated_as
+from scoring.evidence.git.agents import shown_or_stated, stated_as, without_mark
 from scoring.evidence.transcripts.edits import KnownFiles, lines_added
 
 OTHER_TEXT = "".join(f"def other_{number}(): return {number}\n" for number in range(8))
@@ -197,6 +197,7 @@ class TestStated:
         assert stated_as("Codex", "gpt-5.4") == ("codex", "gpt-5.4")
         assert stated_as("Something new", "a model") == ("", "")
         assert shown_or_stated("", "codex") == "codex (stated)"
+        assert without_mark("codex (stated)") == without_mark("codex") == "codex"
         assert shown_or_stated("claude", "codex") == "claude"
         assert shown_or_stated(None, "") is None
 

@@ -72,6 +72,15 @@ class TestOneCommit:
         assert scope(repo, sha).sub_score == 1
         assert files(repo, repo.commit({"src/a.txt": None})) == ["src/a.txt"]
 
+    def test_a_renamed_file_counts_where_its_content_is_elsewhere(self, tmp_path: Path) -> None:
+        source = started(tmp_path)
+        source.config("uploadpack.allowFilter", "true")
+        source.commit({"src/a.txt": "1\n2\n3\n", "src/b.txt": "1\n"})
+        source.git("mv", "src/a.txt", "src/c.txt")
+        sha = source.commit({"src/c.txt": "1\n2\n3\n4\n"}, "rename and edit")
+        partial = clone(source.path, tmp_path / "partial", "--filter=blob:none", "--no-checkout")
+        assert files(partial, sha) == ["src/a.txt", "src/c.txt"]
+
     def test_a_merge_is_compared_with_its_first_parent(self, tmp_path: Path) -> None:
         repo = started(tmp_path)
         repo.branch("work")
