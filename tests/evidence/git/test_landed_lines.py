@@ -10,7 +10,7 @@ from helpers.landings import record, started
 from helpers.repos import Repo
 from msgspec.structs import replace
 
-from scoring.evidence.git import landed_lines
+from scoring.evidence.git import landed_lines, lines_on_trunk
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.signals.landed import landed_value
@@ -335,7 +335,8 @@ class TestNotThere:
         made = work(tmp_path)
         later(made)
         later(made)
-        monkeypatch.setattr(landed_lines, limit, 1)
+        monkeypatch.setattr(lines_on_trunk, limit, 1)
+        monkeypatch.setattr(landed_lines, "MOST_READ", lines_on_trunk.MOST_READ)
         assert verdict(asked(made.repo, made.sha)[0]) == (None, unknown)
 
 
