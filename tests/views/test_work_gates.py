@@ -142,7 +142,10 @@ def test_without_a_log_gates_on_work_look_at_the_work(check: Check, history: His
     assert (found.status, "the last test run of Step 2 (" in found.out) == (3, True)
 
 
-@pytest.mark.parametrize("gates", [["--min-score", "0"], ["--no-over-claims"], ["--no-unscored", "--max-reverted", "0"]])
+@pytest.mark.parametrize(
+    "gates",
+    [["--min-score", "0"], ["--no-over-claims"], ["--no-unscored", "--max-reverted", "0"]],
+)
 def test_without_a_log_other_gates_say_what_to_do(
     check: Check, history: History, gates: list[str]
 ) -> None:
