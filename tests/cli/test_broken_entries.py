@@ -84,9 +84,10 @@ COMMANDS = {
 
 @pytest.mark.parametrize("rubric", [LENIENT, STRICT, ("--rubric", "3.1.0")], ids=" ".join)
 def test_an_old_sidecar_of_a_broken_entry_is_called_that_first(
-    da_score: DaScore, scored: Path, rubric: tuple[str, str]
+    da_score: DaScore, project: Path, rubric: tuple[str, str]
 ) -> None:
-    with (scored / ".agents/active/iteration-log/iter-5.yaml").open("a") as entry:
+    assert da_score("run").status == 0
+    with Project(project.parent).entry(5).open("a") as entry:
         entry.write("commit: [\n")
     found = da_score("iteration", "5", *rubric)
     assert found.out.startswith("Iteration 5 ")
