@@ -11,6 +11,7 @@ from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.facts import Landing, Unknown
 from scoring.evidence.transcripts.facts import NS, IterationWindow, Observed, clamp_ns
 from scoring.evidence.transcripts.streams import Session, commits_shown
@@ -112,16 +113,19 @@ def _twins_in_log(
     Returns:
         The commit of the log by the name of the other one, or "" where several sessions made such.
     """
-    in_log = [commit for sha, commit in agents.commits.items() if sha in named]
+    in_log: dict[str, list[WrittenCommit]] = {}
+    for sha, commit in agents.commits.items():
+        if sha in named:
+            in_log.setdefault(commit.subject, []).append(commit)
+
     twins: dict[str, str] = {}
     sessions: dict[str, set[str]] = {}
     for name in names:
         if name not in landings or landings[name].landed:
             continue
         commit = agents.commits[name]
-        for other in in_log:
-            distance = abs((commit.time or 0) - (other.time or 0)) * NS
-            if other.subject == commit.subject and distance <= DAY:
+        for other in in_log.get(commit.subject, ()):
+            if abs((commit.time or 0) - (other.time or 0)) * NS <= DAY:
                 twins[name] = other.sha
                 sessions.setdefault(other.sha, set()).update(agents.makers[name].session_ids)
 

@@ -285,8 +285,8 @@ def everything_page(value: dict[str, Any], days: str) -> Page:
         heads = ("COST", "SESSIONS", "RESPONSES", "WITHOUT A PRICE")
         rows: list[Cells] = []
         for group in value["everything"][kind]:
-            name, cost, *counts = group.values()
-            rows.append((shortened(name), cost_text(cost), *counts))
+            counts = (group["sessions"], group["responses"], group["unpriced_responses"])
+            rows.append((shortened(group["name"]), cost_text(group["cost"]), *counts))
         yield Table(columns_of(kind.upper(), *map(numeric, heads)), rows)
         if sum(group["sessions"] for group in value["everything"][kind]) > total["sessions"]:
             yield Line(f"A session of more than one {kind} counts in the row of each.", "dim")

@@ -1,14 +1,19 @@
 """The commits of checkpoints that no message names: docs/EVIDENCE.md, "Checkpoints in git"."""
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scoring.evidence.attribution.written import WrittenLines, least_share, lines_left
+from scoring.evidence.attribution.written import (
+    LEAST_LINES,
+    SAME_PATCH,
+    WrittenFile,
+    WrittenLines,
+    least_share,
+    lines_left_by_file,
+)
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.checkpoints import Checkpoint, checkpoint_ids
 from scoring.evidence.git.patches import FileLine
-from scoring.evidence.transcripts.edits import is_word
 from scoring.evidence.transcripts.events import LinesWritten
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
 from scoring.evidence.transcripts.streams import File, Session
@@ -18,9 +23,6 @@ _NEAR_SECONDS = 5
 
 _HORIZON = 14 * 86_400
 """How many seconds later a commit may be made that has the lines of a checkpoint."""
-
-_LEAST_LINES = 3
-_LEAST_SHARE = 0.9
 
 
 class _Unnamed(NamedTuple):
@@ -73,7 +75,8 @@ def _by_time(unnamed: Iterable[_Unnamed], git: AttributedHistory) -> dict[str, s
     for checkpoint in unnamed:
         near[checkpoint.id] = set()
         for time in checkpoint.stored:
-            near[checkpoint.id] |= _authored(git, time - _NEAR_SECONDS, time + _NEAR_SECONDS)
+            authored = git.authored_between(time - _NEAR_SECONDS, time + _NEAR_SECONDS)
+            near[checkpoint.id].update(authored)
     files = git.files(git.written({sha for shas in near.values() for sha in shas}).values())
 
     found = {}
@@ -89,18 +92,6 @@ def _by_time(unnamed: Iterable[_Unnamed], git: AttributedHistory) -> dict[str, s
     return found
 
 
-def _authored(git: AttributedHistory, start: float, end: float) -> set[str]:
-    """Return the commits with an author time from one time to another, both included."""
-    by_time = git.by_author_time
-    first = bisect_left(by_time, (start,))
-    shas = set()
-    for authored, sha in by_time[first:]:
-        if authored > end:
-            break
-        shas.add(sha)
-    return shas
-
-
 def _by_lines(
     unnamed: Sequence[_Unnamed], sessions: Iterable[Session], git: AttributedHistory
 ) -> dict[str, str]:
@@ -111,38 +102,55 @@ def _by_lines(
             if file.checkpoint:
                 files_of.setdefault(file.checkpoint, []).append(file)
 
-    found = {}
+    candidates: list[_Candidates] = []
     for checkpoint in unnamed:
-        written = _lines_of(files_of.get(checkpoint.id, ()), checkpoint.touched)
-        if sum(map(len, written.values())) < _LEAST_LINES:
-            continue
+        changes = _changes_for(files_of.get(checkpoint.id, ()), checkpoint.touched)
+        written = lines_left_by_file(changes)
+        if sum(map(len, written.values())) >= LEAST_LINES:
+            made_after = _made_after(min(checkpoint.stored), git)
+            candidates.append(_Candidates(checkpoint, written, made_after))
 
-        start = min(checkpoint.stored)
-        shas = []
-        for sha in _authored(git, start - 86_400, start + _HORIZON):
-            if (git.commits[sha].time or 0) >= start - _NEAR_SECONDS:
-                shas.append(sha)
-        files = git.files(git.written(shas).values())
-        shas = [sha for sha, names in files.items() if not names.isdisjoint(checkpoint.touched)]
-        shas.sort(key=lambda sha: (git.commits[sha].time or 0, sha))
-        sha = _commit_with(written, git.lines_added(shas))
+    all_shas = dict.fromkeys(sha for each in candidates for sha in each.shas)
+    files = git.files(git.written(all_shas).values())
+    found = {}
+    for checkpoint, written, shas in candidates:
+        touching = []
+        for sha in shas:
+            if not files.get(sha, frozenset()).isdisjoint(checkpoint.touched):
+                touching.append(sha)
+        sha = _commit_with(written, git.lines_added(touching))
         if sha:
             found[checkpoint.id] = sha
     return found
 
 
-def _lines_of(files: Iterable[File], touched: Collection[str]) -> WrittenLines:
-    """Return the lines that some files of a checkpoint wrote for it into the files it touched."""
+class _Candidates(NamedTuple):
+    """A checkpoint, the lines that were written for it, and the commits that may have them."""
+
+    checkpoint: _Unnamed
+    written: WrittenLines
+    shas: Sequence[str]
+
+
+def _made_after(stored: float, git: AttributedHistory) -> list[str]:
+    """Return the commits made from when a checkpoint was stored to the horizon, in order."""
+    shas = []
+    for sha in git.authored_between(stored - 86_400, stored + _HORIZON):
+        if (git.commits[sha].time or 0) >= stored - _NEAR_SECONDS:
+            shas.append(sha)
+    return sorted(shas, key=lambda sha: (git.commits[sha].time or 0, sha))
+
+
+def _changes_for(
+    files: Iterable[File], touched: Collection[str]
+) -> Iterator[tuple[WrittenFile, Sequence[int]]]:
+    """Yield what some files of a checkpoint wrote for it into the files it touched."""
     tails = tuple(f"/{name}" for name in touched)
-    changes: dict[tuple[str, str], list[int]] = {}
     for file in files:
         for event in file.events.of(LinesWritten):
             path = file.events.texts[event.path]
             if event.line >= (file.start or 0) and f"/{path}".endswith(tails):
-                key = (file.events.spans[event.span].cwd, path)
-                lines = [line for line in event.hashes if not is_word(line)]
-                changes.setdefault(key, []).extend(lines)
-    return {key: lines_left(hashes) for key, hashes in changes.items()}
+                yield (file.events.spans[event.span].cwd, path), event.hashes
 
 
 def _commit_with(written: WrittenLines, added: Mapping[str, Mapping[FileLine, int]]) -> str:
@@ -152,11 +160,11 @@ def _commit_with(written: WrittenLines, added: Mapping[str, Mapping[FileLine, in
     for sha, lines in added.items():
         share = least_share(lines, [written]) or 0.0
         count = share * sum(lines.values())
-        if count >= _LEAST_SHARE * total:
+        if count >= SAME_PATCH * total:
             return sha
-        if share >= _LEAST_SHARE:
+        if share >= SAME_PATCH:
             parts[sha] = count
 
-    if sum(parts.values()) < _LEAST_SHARE * total:
+    if sum(parts.values()) < SAME_PATCH * total:
         return ""
     return max(parts, key=lambda sha: parts[sha])

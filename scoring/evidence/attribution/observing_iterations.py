@@ -20,6 +20,7 @@ from scoring.evidence.attribution.collecting import (
 from scoring.evidence.attribution.session_trees import Asked
 from scoring.evidence.attribution.sightings import Sightings, together
 from scoring.evidence.attribution.written import (
+    SAME_PATCH,
     LinesAdded,
     WrittenLines,
     least_share,
@@ -31,9 +32,6 @@ from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import as_turn_counts
 from scoring.evidence.transcripts.facts import LinesFound, Observed, TestsSeen, TranscriptFacts
 from scoring.evidence.transcripts.streams import File, Session, SessionKey, missing_sub_agents
-
-_SAME_PATCH = 0.9
-"""The least share of a commit's lines that a session wrote, where that has to be proved."""
 
 
 class Verification(NamedTuple):
@@ -214,7 +212,7 @@ def facts_of(
 
     written = [seen.written[part] for part in share.voting if part in seen.written]
     by_agents = least_share(seen.added.get(question.written, {}), written)
-    if question.is_strict and (by_agents or 0) < _SAME_PATCH:
+    if question.is_strict and (by_agents or 0) < SAME_PATCH:
         share_written = f"{(by_agents or 0) * 100:.0f} %"
         problem = f"its session wrote {share_written} of the commit; --trusted takes 90 % or more"
         return AttributedFacts(TranscriptFacts(), replace(observed, method=None, problem=problem))

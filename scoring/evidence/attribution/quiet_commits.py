@@ -1,20 +1,22 @@
 """Commits that a command made and did not print: docs/EVIDENCE.md, "Attribution"."""
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from scoring.evidence.attribution.written import WrittenLines, least_share, lines_left
+from scoring.evidence.attribution.written import (
+    LEAST_LINES,
+    SAME_PATCH,
+    WrittenFile,
+    WrittenLines,
+    least_share,
+    lines_left_by_file,
+)
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.walk import Commit
-from scoring.evidence.transcripts.edits import is_word
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS
 from scoring.evidence.transcripts.streams import Session, SessionCommit
 from scoring.text import trim
-
-_LEAST_LINES = 3
-_LEAST_SHARE = 0.9
 
 
 class _QuietCall(NamedTuple):
@@ -39,17 +41,17 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
     if not quiet:
         return
 
-    calls = _with_commits(quiet, git.by_author_time, {commit.sha for commit in made})
+    calls = _with_commits(quiet, git, {commit.sha for commit in made})
     added = git.lines_added({sha for call in calls for sha in call.shas})
     commits = git.commits
     for session, call, shas in calls:
         written: WrittenLines = {}
         for sha in shas:
             lines = added.get(sha, {})
-            if sum(lines.values()) < _LEAST_LINES:
+            if sum(lines.values()) < LEAST_LINES:
                 continue
             written = written or _written_until(session, call.time)
-            if (least_share(lines, [written]) or 0) >= _LEAST_SHARE:
+            if (least_share(lines, [written]) or 0) >= SAME_PATCH:
                 session.made.append(_commit_of(call, commits[sha]))
 
     for session, _ in quiet:
@@ -58,16 +60,15 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
 
 def _with_commits(
     quiet: Iterable[tuple[Session, SessionCommit]],
-    by_time: Sequence[tuple[int, str]],
+    git: AttributedHistory,
     shown: Collection[str],
 ) -> list[_QuietCall]:
     """Return the calls with the commits of their time that no session shows."""
     digits = {sha[:7] for sha in shown}
     calls = []
     for session, call in quiet:
-        first = bisect_left(by_time, (call.begun // NS,))
-        end = bisect_left(by_time, (call.time // NS + 1,))
-        shas = [sha for _, sha in by_time[first:end] if sha[:7] not in digits]
+        authored = git.authored_between(call.begun // NS, call.time // NS)
+        shas = [sha for sha in authored if sha[:7] not in digits]
         if shas:
             calls.append(_QuietCall(session, call, shas))
     return calls
@@ -75,20 +76,15 @@ def _with_commits(
 
 def _written_until(session: Session, time: int) -> WrittenLines:
     """Return the lines that a session wrote up to a time and that were left then."""
-    changes: dict[tuple[int, int], tuple[tuple[str, str], Sequence[int]]] = {}
+    changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
     for file in session.files:
         lines = file.of(session.key[1])
         for event in file.events.of(LinesWritten):
             index = file.at(event.line)
             if index in lines and file.times[index] <= time:
                 path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
-                hashes = [line for line in event.hashes if not is_word(line)]
-                changes[file.ids[index], event.path] = (path, hashes)
-
-    written: dict[tuple[str, str], list[int]] = {}
-    for path, change in changes.values():
-        written.setdefault(path, []).extend(change)
-    return {path: lines_left(change) for path, change in written.items()}
+                changes[file.ids[index], event.path] = (path, event.hashes)
+    return lines_left_by_file(changes.values())
 
 
 def _commit_of(call: SessionCommit, commit: Commit) -> SessionCommit:

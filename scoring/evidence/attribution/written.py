@@ -28,6 +28,12 @@ WrittenFile: TypeAlias = tuple[str, str]
 WrittenLines: TypeAlias = "dict[WrittenFile, array[int]]"
 """The hashes of the lines that are left of what was written to each file."""
 
+SAME_PATCH = 0.9
+"""The least share of a commit's lines that a session wrote, where its lines have to prove it."""
+
+LEAST_LINES = 3
+"""The fewest lines that can prove it."""
+
 _LEAST_WORDS = 5  # by which work is found again that has no line as it was written
 _MOST_OF_WORDS = 0.8
 
@@ -57,11 +63,20 @@ def written_lines(
 
     for lines_of_part in changes.values():
         for key, hashes in lines_of_part.items():
-            lines_of_part[key] = lines_left(hashes)
+            lines_of_part[key] = _lines_left(hashes)
     return changes
 
 
-def lines_left(changes: Iterable[int]) -> "array[int]":
+def lines_left_by_file(changes: Iterable[tuple[WrittenFile, Iterable[int]]]) -> WrittenLines:
+    """Return the lines that are left in each file after changes, which may have words too."""
+    lines: WrittenLines = {}
+    for file, hashes in changes:
+        kept = (line for line in hashes if not is_word(line))
+        lines.setdefault(file, array("q")).extend(kept)
+    return {file: _lines_left(hashes) for file, hashes in lines.items()}
+
+
+def _lines_left(changes: Iterable[int]) -> "array[int]":
     """Return the lines that are left after the changes of a file."""
     left = Counter[int]()
     apply_change(left, changes)

@@ -1,11 +1,11 @@
 """The branches of a repository, and the trunk as it was at some time."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
-from operator import neg
+from operator import itemgetter, neg
 
 from scoring.evidence.git.history import TrunkHistory
 from scoring.evidence.git.holders import Holder, commits_held
@@ -154,8 +154,15 @@ class BranchHistory(TrunkHistory):
         """The commits of the trunk and of branches off it, by their SHAs."""
         return self._commits([*self._walk, *self.branches_off_trunk])
 
+    def authored_between(self, start: float, end: float) -> list[str]:
+        """Return those with an author time from one time to another, in seconds since 1970."""
+        author_time = itemgetter(0)
+        first = bisect_left(self._by_author_time, start, key=author_time)
+        last = bisect_right(self._by_author_time, end, key=author_time)
+        return [sha for _, sha in self._by_author_time[first:last]]
+
     @cached_property
-    def by_author_time(self) -> list[tuple[int, str]]:
+    def _by_author_time(self) -> list[tuple[int, str]]:
         """The author times of these commits in seconds since 1970, with their SHAs, in order."""
         times = []
         for sha, commit in self.commits.items():

@@ -9,7 +9,6 @@ import msgspec
 from scoring.evidence.commands.git_commands import CommitRequest
 from scoring.evidence.commands.run_folders import is_elsewhere
 from scoring.evidence.commands.testcommands import TestCommand
-from scoring.evidence.transcripts.edits import Hashes
 from scoring.evidence.transcripts.events import (
     AgentStarted,
     CommitMade,
@@ -23,6 +22,7 @@ from scoring.evidence.transcripts.events import (
     UnseenEdit,
     WorkReset,
 )
+from scoring.evidence.transcripts.path_texts import FileChange
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +65,7 @@ class OpenCall:
     leaves_stash: bool | None = None
     ended: bool = False
     edits: list[tuple[int, bool]] = field(default_factory=list)
-    written: list[tuple[int, Hashes]] = field(default_factory=list)
+    written: list[FileChange] = field(default_factory=list)
     possible_edits: list[int] = field(default_factory=list)
     unseen_edits: list[int] = field(default_factory=list)
     resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
@@ -124,8 +124,9 @@ def keep_effects(
 
     for path, by_tool in opened.edits:
         events[Edit].append(Edit(ended.span, ended.line, path, by_tool))
-    for path, hashes in opened.written:
-        events[LinesWritten].append(LinesWritten(ended.span, ended.line, path, hashes))
+    for change in opened.written:
+        written = LinesWritten(ended.span, ended.line, change.number, change.hashes)
+        events[LinesWritten].append(written)
     for path in opened.possible_edits:
         events[PossibleEdit].append(PossibleEdit(ended.span, ended.line, path))
     for path in opened.unseen_edits:

@@ -1,8 +1,8 @@
 """The paths and other texts that events name, each once, and what sessions wrote into files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.edits import Hashes, KnownFiles, path_in
 from scoring.evidence.transcripts.events import TEXT_LIMIT
@@ -14,6 +14,20 @@ AddedLines: TypeAlias = Mapping[str, Hashes]
 """The lines that an edit adds and takes away, by path."""
 
 NO_LINES: AddedLines = {}
+
+
+class FileChange(NamedTuple):
+    """What a call changes of the lines of a file.
+
+    Attributes:
+        path: the path of the file.
+        number: the number of that text.
+        hashes: the lines that it adds and takes away.
+    """
+
+    path: str
+    number: int
+    hashes: Hashes
 
 
 class PathTexts:
@@ -35,8 +49,8 @@ class PathTexts:
             numbers[self.number(path_in(folder, path))] = None
         return [number for number in numbers if number is not None]
 
-    def changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[tuple[int, Hashes]]:
-        """Return for each file its number and what changes of its lines.
+    def changes(self, lines: AddedLines, folder: str, *, whole: bool) -> list[FileChange]:
+        """Return what changes of the lines of each file.
 
         Args:
             lines: what a call writes, by path.
@@ -54,14 +68,13 @@ class PathTexts:
                 continue
             number = self.number(path)
             if number is not None:
-                numbered.append((number, change))
+                numbered.append(FileChange(path, number, change))
         return numbered
 
-    def take_back(self, changes: Sequence[tuple[int, Hashes]]) -> None:
+    def take_back(self, changes: Iterable[FileChange]) -> None:
         """Note that a call was refused or failed, so that its changes are not in the files."""
-        texts = list(self.texts) if changes else []
-        for number, change in changes:
-            self.files.take_back(texts[number], change)
+        for change in changes:
+            self.files.take_back(change.path, change.hashes)
 
     def number(self, text: str) -> int | None:
         """Return the number of a text, or None where it is too long to be kept."""
