@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from scoring.cli.became import landing_line
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
@@ -12,7 +13,6 @@ from scoring.cli.reading import (
     entries_if_any,
     exit_if_broken,
     has_no_log,
-    landing_line,
     log_view,
     meaning_of,
     outcome_rules,

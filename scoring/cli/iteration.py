@@ -8,13 +8,13 @@ import click
 from msgspec.structs import replace
 
 from rubric import find_rubric, rubric_behind
+from scoring.cli.became import landing_line
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
 from scoring.cli.options import SCORING_OPTIONS, prepared_settings, shared_options
 from scoring.cli.output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import (
     exit_if_broken,
-    landing_line,
     meaning_of,
     report_broken_entries,
     silent_view,

@@ -1,71 +1,64 @@
 """``da-score outcomes``: what became of the work of each iteration."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
-from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
-from scoring.cli.output import reply
+from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
+from scoring.cli.output import progress, reply
 from scoring.cli.reading import outcome_rules, sources, warn_of_broken_entry
 from scoring.evidence.rewards import rewards
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.examine import subjects_by_iteration
+from scoring.frozen import PlainData
 from scoring.log.load import load_iteration_log
-from scoring.log.model import IterationRecord
-from scoring.log.settings import Settings, cache_dir_of
-from scoring.outcomes.ledger import ledger
-from scoring.outcomes.outcome import Outcome, log_outcomes
-from scoring.outcomes.outcome_rules import OutcomeRules
-from scoring.views.outcome_pages import outcomes_page
+from scoring.log.settings import Settings
+from scoring.outcomes.ledger import ledger, units_of_iterations
+from scoring.views.outcome_pages import BecameRow, outcomes_page
 
 
 @click.command(epilog="Example:  da-score outcomes --horizon 4w")
-@settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
+@settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
 def command(settings: Settings) -> None:
     """Say what became of the work of each iteration within the horizon.
 
     Says how many lines of code it added, how many of these later commits of the trunk changed or
-    removed, how many of them in a fix, and whether the work was reverted. --json also says how
-    many of the lines that the agent wrote landed. Outcomes never vote. Writes nothing.
+    removed, how many of them in a fix, and whether the work was undone. --json also says how many
+    of the lines that the agent wrote landed. Outcomes never vote, and are the same under every
+    rubric. Writes nothing.
     """
     rules = outcome_rules(settings)
     records = load_iteration_log(settings.iter_log_dir, broken=warn_of_broken_entry)
-    outcomes = log_outcomes(
-        records, settings.repo_dir, rules, cache_dir_of(settings), settings.trunk
-    )
-    if settings.json:
-        outcomes = _with_lines_and_rewards(outcomes, records, settings, rules)
+    with progress("Reading transcripts and git"):
+        book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
 
-    commits = {outcome.iteration: outcome.commit for outcome in outcomes}
-    works = [(record, commits.get(record.iteration) or record.commit) for record in records]
+    units = units_of_iterations(book.units)
+    outcomes = {outcome.iteration: outcome for outcome in book.outcomes}
+    works = []
+    for record in records:
+        works.append((record, outcomes[record.iteration].commit or record.commit))
     subjects = subjects_by_iteration(settings.repo_dir, works)
 
     rows = []
-    for outcome in outcomes:
-        rows.append(outcome.as_dict() | {"subject": subjects[outcome.iteration] or None})
-    page = outcomes_page(outcomes, records, subjects, rules.horizon_days)
-    reply(settings.json, {"horizon_days": rules.horizon_days, "outcomes": rows}, page)
+    for record in records:
+        number = record.iteration
+        rows.append(BecameRow(record, units[number], outcomes[number], subjects[number]))
+
+    value: dict[str, Any] = {"horizon_days": rules.horizon_days}
+    if settings.json:
+        reward_by_iteration = rewards(records, settings.iter_log_dir, settings.repo_dir)
+        value["outcomes"] = [_as_dict(row, reward_by_iteration) for row in rows]
+    reply(settings.json, value, outcomes_page(rows, rules.horizon_days))
 
 
-def _with_lines_and_rewards(
-    outcomes: Sequence[Outcome],
-    records: Sequence[IterationRecord],
-    settings: Settings,
-    rules: OutcomeRules,
-) -> list[Outcome]:
-    """Return outcomes with how many written lines landed, and with the rewards of graded runs."""
-    book = ledger(records, settings.iter_log_dir, sources(settings, ATTRIBUTED), rules)
-    units = {unit.iteration: unit for unit in book.units}
-    reward_by_iteration = rewards(records, settings.iter_log_dir, settings.repo_dir)
-
-    completed = []
-    for outcome in outcomes:
-        additions: dict[str, Any] = {"reward": reward_by_iteration.get(outcome.iteration)}
-        if unit := units.get(outcome.iteration):
-            additions["lines_written"] = unit.lines_written
-            additions["lines_landed"] = unit.lines_landed
-            additions["landed_share"] = unit.landed_share
-        completed.append(replace(outcome, **additions))
-    return completed
+def _as_dict(row: BecameRow, rewards: Mapping[int, float]) -> PlainData:
+    unit = row.unit
+    return row.outcome.as_dict() | {
+        "lines_written": unit.lines_written,
+        "lines_landed": unit.lines_landed,
+        "yield": unit.landed_share,
+        "reward": rewards.get(row.record.iteration),
+        "subject": row.subject or None,
+        "state": unit.state,
+    }

@@ -14,7 +14,6 @@ from scoring.cli.options import prepared_settings
 from scoring.cli.output import complain, warn
 from scoring.errors import GitError, LogError, Warn, silent
 from scoring.evidence.rules import (
-    ATTRIBUTED,
     EvidenceRules,
     Options,
     Sources,
@@ -27,7 +26,7 @@ from scoring.log.selection import Selection
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings, cache_dir_of, days_of, resolve_settings
 
 if TYPE_CHECKING:
-    from scoring.evidence.facts import Evidence, IterationFacts
+    from scoring.evidence.facts import IterationFacts
     from scoring.evidence.transcripts.facts import TranscriptPlaces
     from scoring.examine import LogView
     from scoring.log.model import IterationRecord
@@ -139,59 +138,6 @@ def notes_on_sources(places: "TranscriptPlaces", *, has_units: bool) -> list[str
     from scoring.evidence.harnesses.unread import sessions_not_read
 
     return [f"{unread}." for unread in sessions_not_read(places)]
-
-
-def landing_line(
-    settings: Settings, facts: "IterationFacts", read: "Evidence | None" = None
-) -> str:
-    """Return a line that says what became of an iteration.
-
-    Where git does not know it, the lines that its unit wrote decide, as in ``work``.
-
-    Args:
-        settings: the settings of the command.
-        facts: what is known of the iteration.
-        read: the evidence of the log, if it has been read.
-    """
-    from scoring.evidence.kept_answers import AnswerStore
-    from scoring.views.landing_text import landing_text
-
-    landing = facts.landing
-    if landing.unknown is None or landing.rules == "reference":
-        return landing_text(landing)
-
-    iteration = facts.record.iteration
-    rules = (settings.horizon, settings.code_globs, settings.fix_words)
-    name = f"line {iteration} {rules}"
-    with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
-        kept = store.get_other(name)
-        if kept is not None:
-            return kept.decode()
-        line = _line_of_unit(iteration, settings, read) or landing_text(landing)
-        store.put_other(name, line.encode())
-    return line
-
-
-def _line_of_unit(iteration: int, settings: Settings, read: "Evidence | None") -> str | None:
-    """Return what became of the unit of an iteration, or None without a trunk or such a unit."""
-    from scoring.outcomes.ledger import ledger, ledger_of
-    from scoring.views.landing_text import unit_text
-
-    rules = outcome_rules(settings)
-    try:
-        if read:
-            units = ledger_of(read, (), rules).units
-        else:
-            records = load_iteration_log(settings.iter_log_dir, broken=silent)
-            evidence = sources(settings, ATTRIBUTED, silent)
-            units = ledger(records, settings.iter_log_dir, evidence, rules).units
-    except GitError:  # without a trunk
-        return None
-
-    for unit in units:
-        if any(entry.iteration == iteration for entry in unit.entries):
-            return unit_text(unit)
-    return None
 
 
 # Evidence and outcomes

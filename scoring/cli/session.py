@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
+from scoring.cli.became import states_line
 from scoring.cli.completion import complete_sessions, session_ids
 from scoring.cli.options import SCORING_OPTIONS, settings_options
 from scoring.cli.output import on_terminal, pipe_shows_everything, show, warn, write_json
@@ -28,7 +29,6 @@ from scoring.sidecars.scores import (
 )
 from scoring.sidecars.states import CURRENT, State, session_state
 from scoring.text import some_of
-from scoring.views.landing_text import landings_text
 from scoring.views.session_pages import session_page, session_payload
 from scoring.views.table import Cells, named_cells
 
@@ -162,7 +162,7 @@ def _print_page(shown: SessionToShow, settings: Settings, version: str) -> None:
     meaning = NOT_MEASURED
     if shown.examined is not None:
         spending = together(each.spending for each in shown.examined)
-        became = landings_text([each.facts.landing for each in shown.examined])
+        became = states_line(settings, [each.facts for each in shown.examined])
         names = {each.record.iteration: _name_of(each) for each in shown.examined}
         scores = [(each.by_evidence.score, each.facts) for each in shown.examined]
         if has_room:

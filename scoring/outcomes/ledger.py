@@ -49,6 +49,7 @@ class Ledger(NamedTuple):
         trunk: where the work was to land.
         tip_time: when its newest commit was made, in seconds since 1970; None without one.
         left_out: transcripts that are not of this repository, where none of it was found.
+        outcomes: what became of the work of each iteration.
         of_gone_folders: what sessions used that may be the repository's, from :func:`left_out`.
     """
 
@@ -57,6 +58,7 @@ class Ledger(NamedTuple):
     trunk: Trunk
     tip_time: int | None
     left_out: int = 0
+    outcomes: Collection[Outcome] = ()
     of_gone_folders: Sequence[UsedBySession] = ()
 
 
@@ -149,7 +151,16 @@ def ledger_of(
     unread = 0
     if not any(unit.lines for unit in work):
         unread = sum(bool(file.left_out) for file in scan.survey().files)
-    return Ledger(work, caller, git.trunk, git.tip_time, unread)
+    return Ledger(work, caller, git.trunk, git.tip_time, unread, outcomes)
+
+
+def units_of_iterations(units: Iterable[Unit]) -> dict[int, Unit]:
+    """Return the unit of each iteration, by its number."""
+    by_iteration = {}
+    for unit in units:
+        for entry in unit.entries:
+            by_iteration[entry.iteration] = unit
+    return by_iteration
 
 
 # Commits

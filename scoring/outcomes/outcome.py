@@ -48,10 +48,6 @@ class Outcome(Frozen, frozen=True):
         reverted_by: the commit that did.
         defective: whether it was reverted or taken back, or fixes changed 5 % of it or more.
         main_fix: the commit that certainly fixed this work, and how many of its lines it changed.
-        lines_written: lines that the edits of its unit added.
-        lines_landed: how many of these are on the trunk a horizon later.
-        landed_share: the share of them, 0 to 1.
-        reward: what graded the work gave it, 0 to 1.
         taken_back: the commit that reverted it or took it back within the horizon.
         came_back: where it was undone, and is there again.
         partly_reverted: where a commit says that it reverts it, and does so in part.
@@ -69,20 +65,15 @@ class Outcome(Frozen, frozen=True):
     reverted_by: str | None = None
     defective: bool | None = None
     main_fix: tuple[str, int] | None = None
-    lines_written: int | None = None
-    lines_landed: int | None = None
-    landed_share: float | None = None
-    reward: float | None = None
     taken_back: TakenBack | None = None
     came_back: CameBack | None = None
     partly_reverted: PartlyReverted | None = None
     gone_in: str | None = None
 
     def as_dict(self) -> PlainData:
-        """Return plain data, with the share of lines landed as ``yield``."""
+        """Return plain data."""
         data: PlainData = msgspec.to_builtins(self)
         del data["main_fix"], data["gone_in"]
-        data["yield"] = data.pop("landed_share")
         data["taken_back"] = self.taken_back.as_dict() if self.taken_back else None
         return data
 

@@ -223,13 +223,8 @@ def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
     landing = unit.landing
     if unit.kind == "talk":
         return "talk"
-    if landing and landing.reverted_by:
-        return "reverted"
-    if landing and landing.taken_back_by:
-        return "taken_back"
-
-    if landing and landing.landed:
-        return "landed"
+    if landing and landing.landed_state:
+        return landing.landed_state
     if unit.is_known_by_lines and has_landed_lines(unit):
         return "landed"
 

@@ -15,10 +15,10 @@ from scoring.outcomes.everything import UsedBySession
 from scoring.outcomes.spending import Charge, Spending, sum_of_known
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, short, shortened
+from scoring.views.landing_text import STATE_WORDS
 from scoring.views.shares import percent
 from scoring.views.spending_text import cost_text, models_text
 from scoring.views.table import AnyCell, Cells, Line, Page, Table, columns_of, numeric
-from scoring.views.work_pages import STATE_WORDS
 from scoring.views.work_rows import WorkRow, day_of
 
 FATES = ("landed", "fixed", "taken_back", "nothing", "open", "talk")

@@ -38,8 +38,8 @@ def _lines(
     explanation: Explanation, landing: str, terminal: bool, meaning: Meaning | None
 ) -> Iterator[str]:
     examined = explanation.examined
-    outcome = examined.outcome
-    became = outcome_text(outcome, explanation.horizon_days) if outcome else ""
+    landing_facts = examined.facts.landing
+    became = outcome_text(examined.outcome, landing_facts, explanation.horizon_days)
 
     if meaning:
         yield from _head(explanation, landing, became, meaning)

@@ -1,26 +1,27 @@
-"""Commits, and whether they landed, in one line for people."""
+"""What became of commits and units of work, in one line for people."""
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from scoring.evidence.git.facts import Landing
+from scoring.evidence.git.undone import TakenBack
 from scoring.signals.landed import landed_value
-from scoring.text import as_utf8, counted, cut, short
+from scoring.text import as_utf8, counted, cut, printable, short
 
 if TYPE_CHECKING:  # outcomes take long to load, and most commands only show a landing
-    from scoring.outcomes.unit import Unit
+    from scoring.outcomes.unit import State, Unit
 
 _SUBJECT_LENGTH = 200  # characters of a subject that are shown
 
-_LANDED = "Landed"
-_REVERTED = "Reverted"
-_TAKEN_BACK = "Taken back"
-_MISSING = "Did not land"
-_UNKNOWN = "Not known whether it landed"
-
-_FATES_BY_LINES = {"landed": _LANDED, "open": "Open", "lost": "Lost"}
-"""What is said of a unit of which git has no commit, by its state."""
+STATE_WORDS: "dict[State, str]" = {
+    "landed": "landed",
+    "reverted": "reverted",
+    "taken_back": "taken back",
+    "open": "open",
+    "lost": "lost",
+    "unclear": "unclear",
+}
+"""What people read for the states of units, in the order in which they are shown."""
 
 
 def named_commit(sha: str | None, subject: str) -> str:
@@ -33,47 +34,75 @@ def named_commit(sha: str | None, subject: str) -> str:
 
 
 def landing_text(landing: Landing) -> str:
-    """Return a line that says whether the work of an iteration landed, and how that is known."""
-    return f"{_fate(landing)}: {landed_value(landing).detail}"
+    """Return a line that says whether the work of an iteration landed, and how that is known.
+
+    It says what git alone knows. :func:`unit_text` also knows what was written.
+    """
+    word = "Did not land"
+    if landing.landed_state:
+        word = STATE_WORDS[landing.landed_state].capitalize()
+    elif landing.unknown:
+        word = "Unclear"
+    return f"{word}: {landed_value(landing).detail}"
 
 
 def unit_text(unit: "Unit") -> str:
     """Return a line that says what became of a unit, and how that is known."""
-    landing = unit.landing
     if unit.state == "talk":
         return "Talk, which led to no work"
+
+    word = STATE_WORDS[unit.state].capitalize()
+    landing = unit.landing
     if landing and (landing.unknown is None or unit.state == "unclear"):
-        return landing_text(landing)
+        return f"{word}: {landed_value(landing).detail}"
     if landing and landing.part_of and unit.state == "landed":
-        return f"Landed: it is part of {short(landing.part_of)}, which is on the trunk"
+        return f"{word}: it is part of {short(landing.part_of)}, which is on the trunk"
+    if unit.lines_there is not None:
+        return f"{word}: the trunk has {unit.lines_there} of the {unit.written_here} lines it wrote"
+    if unit.state == "open":
+        return f"{word}: the trunk does not have it yet"
+    return word
 
-    fate = _FATES_BY_LINES.get(unit.state, _UNKNOWN)
-    if unit.lines_there is None:
-        return "Open: the trunk does not have it yet" if unit.state == "open" else fate
-    return f"{fate}: the trunk has {unit.lines_there} of the {unit.written_here} lines it wrote"
 
+def states_text(count: "Mapping[Any, int]", what: str, several: str) -> str:
+    """Return a sentence that says how much work is in each state.
 
-def landings_text(landings: Sequence[Landing]) -> str:
-    """Return a line that says how many of some iterations landed."""
-    count = Counter(map(_fate, landings))
-    fates = [
-        f"{count[_LANDED]} landed",
-        counted(count[_REVERTED], "was reverted", "were reverted"),
+    Args:
+        count: how much is in each state, by its name; 0 included.
+        what: what is counted, as ``iteration``.
+        several: the same where it is not one.
+    """
+    total = sum(count[state] for state in STATE_WORDS)
+    states = [
+        f"{count['landed']} landed",
+        counted(count["reverted"], "was reverted", "were reverted"),
     ]
-    if count[_TAKEN_BACK]:
-        fates.append(counted(count[_TAKEN_BACK], "was taken back", "were taken back"))
-    fates.append(f"{count[_MISSING]} did not land")
-    fates.append(counted(count[_UNKNOWN], "is unclear", "are unclear"))
-    return f"Of {counted(len(landings), 'iteration')} {', '.join(fates)}."
+    if count["taken_back"]:
+        states.append(counted(count["taken_back"], "was taken back", "were taken back"))
+    states.append(counted(count["open"], "is open", "are open"))
+    states.append(counted(count["lost"], "was lost", "were lost"))
+    states.append(counted(count["unclear"], "is unclear", "are unclear"))
+    return f"Of {counted(total, what, several)} {', '.join(states)}."
 
 
-def _fate(landing: Landing) -> str:
-    if landing.unknown:
-        return _UNKNOWN
-    if landing.reverted_by:
-        return _REVERTED
-    if landing.taken_back_by:
-        return _TAKEN_BACK
-    if landing.landed:
-        return _LANDED
-    return _MISSING
+def taken_back_text(taken: TakenBack) -> str:
+    """Return which commit undid some work, and how much of it where that commit does not say so."""
+    if taken.said:
+        return f"reverted by {short(taken.by)}"
+
+    lines = f"{taken.lines} of its {taken.of} lines"
+    if taken.lines == taken.of:
+        lines = f"all {taken.of} of its lines"
+    subject = f' "{printable(taken.subject)}"' if taken.subject else ""
+    return (
+        f"{lines} were taken back by {short(taken.by)}{subject}, "
+        f"{delay_text(taken.seconds)} later, which does not say so"
+    )
+
+
+def delay_text(seconds: int) -> str:
+    """Return a time in the largest unit that fits: ``7 minutes``, ``3 hours``, ``12 days``."""
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= length:
+            return counted(seconds // length, unit)
+    return counted(seconds, "second")

@@ -8,6 +8,7 @@ from scoring.evidence.attribution.collecting import STOPPED
 from scoring.evidence.git.checkpoint_files import BRANCH
 from scoring.outcomes.unit import State, Unit
 from scoring.text import counted, printable, short
+from scoring.views.landing_text import taken_back_text
 from scoring.views.spending_text import cost_text
 from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
 from scoring.views.work_rows import WorkRow, day_of
@@ -144,26 +145,7 @@ def _undone(row: WorkRow) -> Reason | None:
     if state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
         return None
     taken = undone.taken_back
-    if taken.said:
-        return Reason("reverted", f"reverted by {short(taken.by)}", taken.by)
-
-    subject = f' "{printable(taken.subject)}"' if taken.subject else ""
-    lines = f"{taken.lines} of its {taken.of} lines"
-    if taken.lines == taken.of:
-        lines = f"all {taken.of} of its lines"
-    text = (
-        f"{lines} were taken back by {short(taken.by)}{subject}, "
-        f"{delay_text(taken.seconds)} later, which does not say so"
-    )
-    return Reason(state, text, taken.by)
-
-
-def delay_text(seconds: int) -> str:
-    """Return a time in the largest unit that fits: ``7 minutes``, ``3 hours``, ``12 days``."""
-    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= length:
-            return counted(seconds // length, unit)
-    return counted(seconds, "second")
+    return Reason("reverted" if taken.said else state, taken_back_text(taken), taken.by)
 
 
 def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:

@@ -1,11 +1,15 @@
 """What became of the work of iterations, for people: a table, and a sentence for one of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from scoring.evidence.git.facts import Landing
 from scoring.log.model import IterationRecord
 from scoring.outcomes.outcome import Outcome
+from scoring.outcomes.unit import Unit
 from scoring.text import short
+from scoring.views.landing_text import STATE_WORDS, states_text, taken_back_text
 from scoring.views.table import (
     NAMED,
     AnyCell,
@@ -21,7 +25,7 @@ from scoring.views.table import (
 
 _COLUMNS = columns_of(
     *NAMED,
-    "STATUS",
+    "STATE",
     numeric("ADDED"),
     numeric("CHANGED"),
     numeric("SURVIVED"),
@@ -31,51 +35,69 @@ _COLUMNS = columns_of(
 )
 
 
-def outcomes_page(
-    outcomes: Sequence[Outcome],
-    records: Iterable[IterationRecord],
-    subjects: Mapping[int, str],
-    horizon_days: float,
-) -> Page:
-    """Yield what became of the work of a log: a row for each iteration, and their number by status.
+class BecameRow(NamedTuple):
+    """What became of the work of one iteration.
+
+    Attributes:
+        record: its entry.
+        unit: its unit of work.
+        outcome: what became of that within the horizon.
+        subject: the subject of its commit, or its summary.
+    """
+
+    record: IterationRecord
+    unit: Unit
+    outcome: Outcome
+    subject: str
+
+
+def outcomes_page(rows: Sequence[BecameRow], horizon_days: float) -> Page:
+    """Yield what became of the work of a log: a row for each iteration, and their number by state.
 
     Args:
-        outcomes: the outcomes, in the order in which they are shown.
-        records: the entries of these iterations.
-        subjects: the subjects of their commits.
+        rows: the iterations, in the order in which they are shown.
         horizon_days: how many days after it landed the work was judged.
     """
-    if not outcomes:
+    if not rows:
         yield Line("no iterations")
         return
 
-    record_of = {record.iteration: record for record in records}
-    rows = []
-    for outcome in outcomes:
-        number = outcome.iteration
-        rows.append(_outcome_row(outcome, record_of[number], subjects[number]))
-    yield Table(_COLUMNS, rows, full=True)
+    yield Table(_COLUMNS, [_outcome_row(row) for row in rows], full=True)
 
     yield Line()
-    yield Line(_counts(outcomes, horizon_days))
-    for outcome in outcomes:
-        facts = _facts(outcome)
+    yield Line(states_text(Counter(row.unit.state for row in rows), "iteration", "iterations"))
+    judged = [row.outcome for row in rows if row.outcome.defective is not None]
+    defective = sum(bool(outcome.defective) for outcome in judged)
+    text = "None can be judged yet"
+    if judged:
+        text = f"Within {horizon_days:g} days {defective} of {len(judged)} were defective"
+    young = sum(row.outcome.status == "too_young" for row in rows)
+    if young:
+        text += f"; {young} landed too recently to tell"
+    yield Line(f"{text}.")
+
+    for row in rows:
+        facts = _facts(row.outcome)
         if facts:
-            yield Line(f"Iteration {outcome.iteration}: {', '.join(facts)}.")
+            yield Line(f"Iteration {row.record.iteration}: {', '.join(facts)}.")
 
 
-def _outcome_row(outcome: Outcome, record: IterationRecord, subject: str) -> Cells:
-    commit = outcome.commit or record.commit
+def _outcome_row(row: BecameRow) -> Cells:
+    outcome = row.outcome
+    commit = outcome.commit or row.record.commit
     survival = "-" if outcome.survival is None else f"{outcome.survival * 100:.0f} %"
     defective = {None: "-", True: "yes", False: "no"}[outcome.defective]
+    if outcome.status == "too_young":
+        defective = "too young"
+    undone_by = row.unit.landing.undone_by if row.unit.landing else None
     return (
-        *named_cells(outcome.iteration, record.task_id, subject, commit),
-        outcome.status.replace("_", " "),
+        *named_cells(row.record.iteration, row.record.task_id, row.subject, commit),
+        STATE_WORDS[row.unit.state],
         _count_cell(outcome.lines_added),
         _count_cell(outcome.lines_changed),
         survival,
         _count_cell(outcome.lines_fixed),
-        short(outcome.taken_back.by if outcome.taken_back else "-"),
+        short(undone_by or "-"),
         Cell(defective, style="red" if outcome.defective else ""),
     )
 
@@ -86,54 +108,44 @@ def _count_cell(count: int | None) -> AnyCell:
     return count
 
 
-def _counts(outcomes: Sequence[Outcome], horizon_days: float) -> str:
-    count = Counter(outcome.status for outcome in outcomes)
-    known = [outcome for outcome in outcomes if outcome.status == "known"]
-    defective = sum(bool(outcome.defective) for outcome in known)
-    reverted = sum(bool(outcome.reverted) for outcome in known)
-    return (
-        f"within {horizon_days:g} days: {len(known)} known, {defective} of them defective, "
-        f"{reverted} reverted; {count['too_young']} too young, {count['not_landed']} not landed"
-    )
-
-
-def outcome_text(outcome: Outcome, horizon_days: float) -> str:
+def outcome_text(outcome: Outcome | None, landing: Landing | None, horizon_days: float) -> str:
     """Return in one or two sentences what became of landed work, or "" of work that did not land.
 
     Args:
-        outcome: what became of it.
+        outcome: what became of it within the horizon.
+        landing: whether it landed and stayed.
         horizon_days: how many days after it landed it was judged.
     """
-    if outcome.status == "not_landed":
+    if outcome is None or outcome.status == "not_landed":
         return ""
     if outcome.status == "too_young":
+        if landing and landing.undone_by:
+            return ""
         return (
             f"It landed less than {horizon_days:g} days before the newest commit of the trunk: "
             "too young to tell."
         )
 
-    text = _lines_text(outcome, horizon_days)
     verdict = "It counts as defective." if outcome.defective else "It does not count as defective."
-    return f"{text[0].upper()}{text[1:]}. {verdict}"
+    facts = [_lines_text(outcome, horizon_days), *_facts(outcome)]
+    return f"{'. '.join(fact[0].upper() + fact[1:] for fact in facts)}. {verdict}"
 
 
 def _lines_text(outcome: Outcome, horizon_days: float) -> str:
-    changes = []
-    if outcome.lines_fixed:
-        changes.append(f"{outcome.lines_fixed} of them by what is called a fix")
-    if outcome.reverted_by:
-        changes.append(f"it was reverted by {short(outcome.reverted_by)}")
-    elif outcome.taken_back:
-        changes.append(f"it was taken back by {short(outcome.taken_back.by)}")
-    changes += _facts(outcome)
-
+    """Return what undid the work, or else how much of it was changed."""
+    if outcome.taken_back:
+        text = taken_back_text(outcome.taken_back)
+        return f"it was {text}" if outcome.taken_back.said else text
     if not outcome.lines_added:
-        return "; ".join(["it added no line of code", *changes])
+        return "it added no line of code"
+
     changed = (
         f"within {horizon_days:g} days {outcome.lines_changed} of the {outcome.lines_added} "
         "lines of code that it added were changed"
     )
-    return ", ".join([changed, *changes])
+    if outcome.lines_fixed:
+        changed += f", {outcome.lines_fixed} of them by what is called a fix"
+    return changed
 
 
 def _facts(outcome: Outcome) -> list[str]:
@@ -144,7 +156,7 @@ def _facts(outcome: Outcome) -> list[str]:
 
     part = outcome.partly_reverted
     if part:
-        facts.append(f"{short(part.by)} reverted {part.lines} of its {part.of} lines")
+        facts.append(f"{part.lines} of its {part.of} lines were reverted by {short(part.by)}")
     back = outcome.came_back
     if back:
         came_back = f"came back in {short(back.back_in)}"

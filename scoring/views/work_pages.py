@@ -7,9 +7,10 @@ from typing import Any
 from scoring.evidence.git.facts import Trunk
 from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.outcome import DAY
+from scoring.outcomes.unit import SPLIT_NOT_KNOWN
 from scoring.text import counted, shortened
 from scoring.views.comparisons import comparisons, months, trend
-from scoring.views.landing_text import named_commit, unit_text
+from scoring.views.landing_text import STATE_WORDS, named_commit, states_text, unit_text
 from scoring.views.look_at import look_at, look_at_page
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.shares import CountedShare
@@ -23,7 +24,6 @@ from scoring.views.spending_text import (
 from scoring.views.table import Cell, Cells, Line, Page, Table, columns_of, numeric
 from scoring.views.work_rows import (
     CAME_TO_NOTHING,
-    STATES,
     WorkGroup,
     WorkRow,
     day_of,
@@ -31,9 +31,6 @@ from scoring.views.work_rows import (
     total_cost,
     zone_text,
 )
-
-STATE_WORDS = {state: state.replace("_", " ") for state in STATES}
-"""What people read for the states of units, in the order in which they are shown."""
 
 _BY = columns_of(
     "BY",
@@ -110,8 +107,9 @@ def unit_page(row: WorkRow, horizon_days: float) -> Page:
     if commit:
         yield Line(commit)
     yield Line(unit_text(unit))
-    if unit.outcome and unit.outcome.status != "not_landed":
-        yield Line(outcome_text(unit.outcome, horizon_days))
+    became = outcome_text(unit.outcome, unit.landing, horizon_days)
+    if became:
+        yield Line(became)
 
     for reason in look_at([row]):
         yield Line(f"Look at {reason['where']}: {reason['text']}.")
@@ -150,7 +148,7 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
         return
 
     work = WorkGroup.of("", rows)
-    yield Line(_states_sentence(work), "bold")
+    yield Line(states_text(work.summary, "unit of work", "units of work"), "bold")
     yield Line(_fixed_sentence(work, horizon_days))
     yield from map(Line, _cost_lines(work, rows))
     missing = work.summary["missing_sessions"]
@@ -169,20 +167,6 @@ def became_page(rows: Sequence[WorkRow], horizon_days: float, notes: Iterable[st
         yield from lines_of_notes
         yield Line()
     yield from _comparison_blocks(rows)
-
-
-def _states_sentence(work: WorkGroup) -> str:
-    summary = work.summary
-    states = [
-        f"{summary['landed']} landed",
-        counted(summary["reverted"], "was reverted", "were reverted"),
-    ]
-    if summary["taken_back"]:
-        states.append(counted(summary["taken_back"], "was taken back", "were taken back"))
-    states.append(counted(summary["open"], "is open", "are open"))
-    states.append(counted(summary["lost"], "was lost", "were lost"))
-    states.append(counted(summary["unclear"], "is unclear", "are unclear"))
-    return f"Of {counted(summary['units'], 'unit')} of work {', '.join(states)}."
 
 
 def _fixed_sentence(work: WorkGroup, horizon_days: float) -> str:
@@ -309,15 +293,20 @@ def _share_cell(share: CountedShare) -> Cell:
 
 def by_state(rows: Sequence[WorkRow]) -> Iterator[tuple[str, int, str, str, str]]:
     """Yield for each state, and talk: its name, units, cost, time and output, as people read it."""
-    for state in (*STATES, "talk"):
-        in_this_state = in_state(rows, state)
-        cost = total_cost(in_this_state) if in_this_state else None
-        minutes = sum(row.unit.minutes or 0 for row in in_this_state)
-        output = sum(row.values["tokens"]["output"] or 0 for row in in_this_state)
+    of_states = {word: in_state(rows, state) for state, word in STATE_WORDS.items()}
+    of_states["talk"] = [row for row in in_state(rows, "talk") if not row.unit.of_landed]
+    of_landed = [row for row in rows if row.unit.of_landed]
+    if of_landed:
+        of_states[SPLIT_NOT_KNOWN] = of_landed
+
+    for word, in_this_state in of_states.items():
+        minutes = [row.unit.minutes for row in in_this_state if row.unit.minutes is not None]
+        output = [row.values["tokens"]["output"] for row in in_this_state]
+        known_output = [tokens for tokens in output if tokens is not None]
         yield (
-            STATE_WORDS.get(state, state),
+            word,
             len(in_this_state),
-            cost_text(cost),
-            duration_text(minutes * 60),
-            tokens_text(output),
+            cost_text(total_cost(in_this_state) if in_this_state else None),
+            duration_text(sum(minutes) * 60 if minutes else None),
+            tokens_text(sum(known_output)) if known_output else "-",
         )

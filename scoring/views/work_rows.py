@@ -21,16 +21,10 @@ from scoring.outcomes.prices import model_name, stored_prices
 from scoring.outcomes.spending import Spending
 from scoring.outcomes.unit import SPLIT_NOT_KNOWN, State, Unit
 from scoring.sidecars.provenance import time_stamp
+from scoring.views.landing_text import STATE_WORDS
 from scoring.views.shares import DECIDED, CountedShare
 
-STATES: tuple[State, ...] = (
-    "landed",
-    "reverted",
-    "taken_back",
-    "open",
-    "lost",
-    "unclear",
-)
+STATES: tuple[State, ...] = tuple(STATE_WORDS)
 """The states of work, in the order in which they are shown. Talk is a state, but not work."""
 
 CAME_TO_NOTHING: tuple[State, ...] = ("lost", "reverted", "taken_back")

@@ -1,6 +1,7 @@
 """Every command gives one answer about a unit: its landing, its session and its state."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,14 +15,8 @@ REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[3] / "
 
 COMPARED = ("unit", "kind", "state", "iteration", "commit", "subject", "session_id", "harness")
 
-FATES = {"landed": "Landed", "reverted": "Reverted", "taken_back": "Taken back"}
-"""How ``explain`` and ``iteration`` begin their line about a unit in each state."""
-
-OTHER_FATES = {
-    "open": ("Open", "Did not land", "Not known"),
-    "lost": ("Lost", "Did not land"),
-    "unclear": ("Not known",),
-}
+WORDS = {"taken_back": "taken back"}
+"""What people read for a state that has another name in data."""
 
 
 def contradictions(da_score: DaScore, places: Sequence[str], every: int) -> Iterator[str]:
@@ -55,7 +50,19 @@ def contradictions(da_score: DaScore, places: Sequence[str], every: int) -> Iter
         if session and unit["session_id"] not in (None, session):
             yield f"{unit['unit']}: {unit['session_id']} in work, {session} in its entry"
 
+    became = da_score("outcomes", "--json", *places).json["outcomes"]
+    state_of = {row["iteration"]: row["state"] for row in became}
+    page = da_score("outcomes", *places).out
+
     with_entries = [unit for unit in units if unit["iteration"] is not None]
+    for unit in with_entries:
+        for iteration in unit["iterations"]:
+            if state_of[iteration] != unit["state"]:
+                yield f"{iteration}: {state_of[iteration]} in outcomes, {unit['state']} in work"
+            word = WORDS.get(unit["state"], unit["state"])
+            if not re.search(rf"(?m)^{iteration} .* {word} ", page):
+                yield f"{iteration}: {word} in work, and not on the page of outcomes"
+
     for unit in with_entries[::every]:
         yield from _explained_otherwise(da_score, places, unit)
 
@@ -64,11 +71,11 @@ def _explained_otherwise(
     da_score: DaScore, places: Sequence[str], unit: Mapping[str, Any]
 ) -> Iterator[str]:
     state = unit["state"]
-    fates = OTHER_FATES.get(state) or (FATES[state],)
+    word = WORDS.get(state, state).capitalize()
     number = str(unit["iteration"])
     for command in ("explain", "iteration"):
         page = da_score(command, number, "--rubric", "3.1.0", *places).out
-        if not any(f"\n{fate}" in page for fate in fates):
+        if f"\n{word}: " not in page and f"\n{word}\n" not in page:
             yield f"{unit['unit']}: {state} in work, and not in {command}:\n{page[:400]}"
 
 
@@ -106,6 +113,24 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
 def test_commands_agree_about_every_unit(history: History, da_score: DaScore) -> None:
     places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
     assert list(contradictions(da_score, places, every=1)) == []
+
+
+def test_a_session_says_what_became_of_its_iterations_in_the_words_of_work(
+    history: History, da_score: DaScore
+) -> None:
+    places = ("--iter-log-dir", str(history.log), "--repo-dir", str(history.repo), "--no-cache")
+    da_score("run", "--rubric", "3.1.0", *places)
+    said = {}
+    for session in ("s0", "s1", "s2", "s4"):
+        page = da_score("session", session, "--rubric", "3.1.0", *places).out
+        said[session] = page.splitlines()[1]
+    rest = "0 were reverted, 0 are open, 0 were lost, 0 are unclear."
+    assert said == {
+        "s0": f"Of 1 iteration 1 landed, {rest}",
+        "s1": "Of 1 iteration 0 landed, 1 was reverted, 0 are open, 0 were lost, 0 are unclear.",
+        "s2": "Of 1 iteration 0 landed, 0 were reverted, 0 are open, 1 was lost, 0 are unclear.",
+        "s4": "Of 1 iteration 1 landed, 0 were reverted, 0 are open, 0 were lost, 0 are unclear.",
+    }
 
 
 @pytest.mark.slow

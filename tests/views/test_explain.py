@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.commands import DaScore
@@ -10,11 +11,16 @@ from helpers.projects import edit
 from msgspec import structs
 
 from scoring.demo import Demo
+from scoring.evidence.git.facts import ANCESTOR, Landing, Trunk
+from scoring.evidence.git.undone import PartlyReverted, TakenBack
 from scoring.examine import LogView
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.log.selection import Selection
+from scoring.outcomes.outcome import Outcome
 from scoring.views.explain import Explanation, explain
 from scoring.views.explain_text import explanation_text
+from scoring.views.landing_text import taken_back_text
+from scoring.views.outcome_pages import outcome_text
 
 LOG = Path(".agents/active/iteration-log")
 
@@ -28,6 +34,44 @@ def explained(demo: Demo, number: int) -> Explanation:
         )
     )
     return explain(one, entry_places(LOG, number))
+
+
+def outcome(**fields: Any) -> Outcome:
+    known = {"status": "known", "commit": "c" * 40, "lines_added": 74, "lines_changed": 74}
+    return Outcome(iteration=1, **known | fields)
+
+
+class TestOutcomeInWords:
+    TRUNK = Trunk("refs/heads/main", "main", "a" * 40, "")
+
+    def test_is_that_of_what_took_the_work_back(self) -> None:
+        taken = TakenBack("b" * 40, 71, 74, 86_400, said=False, subject="Tidy up")
+        text = outcome_text(outcome(taken_back=taken, defective=True), None, 14)
+        assert text == (
+            '71 of its 74 lines were taken back by bbbbbbbbbbbb "Tidy up", 1 day later, '
+            "which does not say so. It counts as defective."
+        )
+        assert text.startswith(taken_back_text(taken))
+
+    def test_is_a_sentence_for_each_fact(self) -> None:
+        partly = PartlyReverted("b" * 40, 3, 74)
+        text = outcome_text(
+            outcome(lines_changed=9, lines_fixed=2, partly_reverted=partly, defective=False),
+            None,
+            14,
+        )
+        assert text == (
+            "Within 14 days 9 of the 74 lines of code that it added were changed, 2 of them by "
+            "what is called a fix. 3 of its 74 lines were reverted by bbbbbbbbbbbb. "
+            "It does not count as defective."
+        )
+
+    def test_is_not_too_young_where_it_was_reverted_already(self) -> None:
+        young = outcome(status="too_young")
+        landing = Landing("attributed", self.TRUNK, sha="c" * 40, found_by=ANCESTOR)
+        assert "too young to tell" in outcome_text(young, landing, 14)
+        reverted = structs.replace(landing, reverted_by="b" * 40)
+        assert outcome_text(young, reverted, 14) == ""
 
 
 class TestPlaces:

@@ -17,6 +17,9 @@ from scoring.text import trim
 Rules = Literal["reference", "attributed"]
 """The rules under which a fact was found. Their details are worded differently."""
 
+LandedState = Literal["landed", "reverted", "taken_back"]
+"""What became of work, as far as git alone can say it for certain."""
+
 # How work was found on the trunk. ``docs/EVIDENCE.md``, "Landing", explains each word.
 ANCESTOR = "ancestor"
 PATCH_ID = "patch-id"
@@ -163,6 +166,15 @@ class Landing(Frozen):
     def undone_by(self) -> str | None:
         """The trunk commit that reverted the work, or took it back."""
         return self.reverted_by or self.taken_back_by
+
+    @property
+    def landed_state(self) -> LandedState | None:
+        """What became of the work, or None where git alone does not say that it landed."""
+        if self.reverted_by:
+            return "reverted"
+        if self.taken_back_by:
+            return "taken_back"
+        return "landed" if self.landed else None
 
     @property
     def method(self) -> str:

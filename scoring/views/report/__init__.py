@@ -13,6 +13,7 @@ from scoring.outcomes.validity import Validity
 from scoring.text import SHORT_LENGTH, counted, shortened, some_spans, visible
 from scoring.views.comparisons import comparisons, months, trend
 from scoring.views.cost import FATES
+from scoring.views.landing_text import STATE_WORDS
 from scoring.views.report import answers
 from scoring.views.report.commit_links import commit_page
 from scoring.views.report.digest import Digest
@@ -27,7 +28,7 @@ from scoring.views.spending_text import (
 )
 from scoring.views.table import band_text, number
 from scoring.views.validity_pages import validity_parts, validity_row, validity_sentences
-from scoring.views.work_pages import STATE_WORDS, by_state
+from scoring.views.work_pages import by_state
 from scoring.views.work_rows import WorkGroup, WorkRow, spending_of_unit
 
 _SIZE_LIMIT = 256 << 20  # bytes of an earlier page; that of 100,000 iterations has about 80 MB

@@ -1,0 +1,83 @@
+"""What became of iterations, by the units of ``work``, for pages about some of them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from scoring.cli.reading import outcome_rules, sources
+from scoring.errors import GitError, silent
+from scoring.evidence.facts import Evidence, IterationFacts
+from scoring.evidence.kept_answers import AnswerStore
+from scoring.evidence.rules import ATTRIBUTED
+from scoring.log.load import load_iteration_log
+from scoring.log.settings import Settings
+from scoring.views.landing_text import landing_text, states_text, unit_text
+
+if TYPE_CHECKING:  # most iterations landed, which git alone says
+    from scoring.outcomes.unit import State, Unit
+
+
+def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | None = None) -> str:
+    """Return a line that says what became of an iteration.
+
+    Where it did not land, or git does not know it, the lines that its unit wrote decide.
+
+    Args:
+        settings: the settings of the command.
+        facts: what is known of the iteration.
+        read: the evidence of the log, if it has been read.
+    """
+    landing = facts.landing
+    if landing.landed_state or landing.rules == "reference":
+        return landing_text(landing)
+
+    iteration = facts.record.iteration
+    rules = (settings.horizon, settings.code_globs, settings.fix_words)
+    name = f"line {iteration} {rules}"
+    with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
+        kept = store.get_other(name)
+        if kept is not None:
+            return kept.decode()
+        unit = _units(settings, read).get(iteration)
+        line = unit_text(unit) if unit else landing_text(landing)
+        store.put_other(name, line.encode())
+    return line
+
+
+def states_line(settings: Settings, iterations: Sequence[IterationFacts]) -> str:
+    """Return a line that says what became of some iterations, or "" where git has no trunk."""
+    count: Counter[State] = Counter()
+    undecided = []
+    for facts in iterations:
+        state = facts.landing.landed_state
+        if state and facts.landing.rules == "attributed":
+            count[state] += 1
+        else:
+            undecided.append(facts.record.iteration)
+
+    if undecided:
+        units = _units(settings)
+        if not units:
+            return ""
+        count.update(units[iteration].state for iteration in undecided)
+    return states_text(count, "iteration", "iterations")
+
+
+def _units(settings: Settings, read: Evidence | None = None) -> "Mapping[int, Unit]":
+    """Return the units of the log's iterations, by number; none without a trunk.
+
+    Args:
+        settings: the settings of the command.
+        read: the evidence of the log, if it has been read.
+    """
+    from scoring.outcomes.ledger import ledger, ledger_of, units_of_iterations
+
+    rules = outcome_rules(settings)
+    try:
+        if read:
+            return units_of_iterations(ledger_of(read, (), rules).units)
+        records = load_iteration_log(settings.iter_log_dir, broken=silent)
+        evidence = sources(settings, ATTRIBUTED, silent)
+        return units_of_iterations(ledger(records, settings.iter_log_dir, evidence, rules).units)
+    except GitError:
+        return {}
