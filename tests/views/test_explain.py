@@ -37,7 +37,12 @@ def explained(demo: Demo, number: int) -> Explanation:
 
 
 def outcome(**fields: Any) -> Outcome:
-    known = {"status": "known", "commit": "c" * 40, "lines_added": 74, "lines_changed": 74}
+    known: dict[str, Any] = {
+        "status": "known",
+        "commit": "c" * 40,
+        "lines_added": 74,
+        "lines_changed": 74,
+    }
     return Outcome(iteration=1, **known | fields)
 
 
