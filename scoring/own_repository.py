@@ -6,7 +6,7 @@ Evidence never comes from here: :mod:`scoring.evidence.git` reads it, without th
 
 import configparser
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,15 +20,22 @@ if TYPE_CHECKING:
     from git.config import GitConfigParser
 
 _REMOTE = 'remote "'
-_REPOSITORY_VARIABLES = (
-    "GIT_COMMON_DIR",
-    "GIT_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_WORK_TREE",
-)
-_TEMPLATE_VARIABLE = "GIT_TEMPLATE_DIR"
+_NO_NAMED_REPOSITORY = {
+    "GIT_COMMON_DIR": None,
+    "GIT_DIR": None,
+    "GIT_INDEX_FILE": None,
+    "GIT_NAMESPACE": None,
+    "GIT_OBJECT_DIRECTORY": None,
+    "GIT_WORK_TREE": None,
+    "GIT_TEMPLATE_DIR": "",
+}
+"""Hides the repository that variables name, as git sets them for its hooks, and templates."""
+
+_NO_GIT_TO_ASK = {"GIT_PYTHON_REFRESH": "quiet", "GIT_PYTHON_GIT_EXECUTABLE": os.devnull}
+"""Keeps GitPython from asking git for its version when it is imported.
+
+Later it starts the git on PATH.
+"""
 
 
 class OwnRepository(NamedTuple):
@@ -100,7 +107,7 @@ def make_repository(folder: Path) -> None:
     with _as_git_errors(folder):
         from git import Repo
 
-        with _without_named_repository():
+        with _environment(_NO_NAMED_REPOSITORY):
             Repo.init(
                 folder,
                 mkdir=False,
@@ -110,23 +117,29 @@ def make_repository(folder: Path) -> None:
 
 
 @contextmanager
-def _without_named_repository() -> Iterator[None]:
-    """Hide the repository that variables name, as git sets them for its hooks, and templates."""
-    names = (*_REPOSITORY_VARIABLES, _TEMPLATE_VARIABLE)
-    hidden = {name: os.environ.pop(name) for name in names if name in os.environ}
-    os.environ[_TEMPLATE_VARIABLE] = ""
+def _environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Change some variables of the environment for a while; None takes one out."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set_variables(variables)
     try:
         yield
     finally:
-        del os.environ[_TEMPLATE_VARIABLE]
-        os.environ.update(hidden)
+        _set_variables(before)
+
+
+def _set_variables(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @contextmanager
 def _as_git_errors(folder: Path | str) -> Iterator[None]:
     """Raise what GitPython raises as errors of ours."""
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # the starter says that git is missing
-    from git import exc
+    with _environment(_NO_GIT_TO_ASK):
+        from git import exc
 
     try:
         yield

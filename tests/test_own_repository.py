@@ -140,6 +140,26 @@ def test_commands_use_it_and_start_no_git_by_it(
     assert here.repo_dir.is_dir()
 
 
+def test_a_process_that_reads_it_starts_no_git_at_all(repo: Repo, tmp_path: Path) -> None:
+    """Not even for the version, which GitPython asks for when it is imported."""
+    folder = tmp_path / "path"
+    folder.mkdir()
+    note = tmp_path / "started"
+    script = folder / "git"
+    script.write_text(f'#!/bin/sh\necho "$*" >> {note}\n')
+    script.chmod(0o755)
+    code = (
+        "from scoring.own_repository import own_name, own_repository; "
+        f"print(own_repository({str(repo.path)!r}).branch, own_name({str(repo.path)!r}))"
+    )
+    environment = {**os.environ, "PATH": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.split()[0] == own_repository(repo.path).branch
+    assert not note.exists()
+
+
 def test_it_is_installed_with_the_command() -> None:
     required = importlib.metadata.requires("da-score") or []
     (requirement,) = (text for text in required if text.lower().startswith("gitpython"))

@@ -108,10 +108,9 @@ def _meter(
     from scoring.meters.dr import open_embedder, read_transcript, score_transcript
     from scoring.meters.dr.profile import tuning_from
 
-    profile, words = tuning_from(_tuning_tables(settings, thresholds))
+    profile = tuning_from(_tuning_tables(settings, thresholds))
     tuning: PlainData = {
         "profile": replace(profile, k=k or profile.k),
-        "words": words,
         "embed": open_embedder(cache_dir_of(settings)) if semantic else None,
     }
     transcript = read_transcript(file, texts=True)
@@ -359,7 +358,7 @@ def calibrate(
     from scoring.meters.dr.profile import tuning_from
     from scoring.views.meter_pages import calibration_lines
 
-    profile, words = tuning_from(_tuning_tables(settings, thresholds))
+    profile = tuning_from(_tuning_tables(settings, thresholds))
     collection = meter.read_collection(directory)
     for _, problem in collection.broken:
         warn(problem)
@@ -381,7 +380,7 @@ def calibrate(
     if not why_no_semantic:
         embed = semantic.open_embedder(cache_dir_of(settings))
         meter_settings += [meter.Setting(k, semantic=True) for k in distinct_ks]
-    result = meter.calibrate(collection.labelled, meter_settings, embed, profile, words)
+    result = meter.calibrate(collection.labelled, meter_settings, embed, profile)
 
     value = meter.calibration_payload(collection, result, why_no_semantic)
     lines = calibration_lines(directory, collection, result, why_no_semantic)

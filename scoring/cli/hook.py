@@ -26,7 +26,6 @@ from scoring.jobs.write_beside import (
     PLATFORMS,
     RESULTS,
     SKILLS,
-    active_iteration,
     record_hook_outcome,
     stamp,
 )
@@ -231,13 +230,6 @@ def record(
     same sentinel, rule, lifecycle and class, is not added again. Several processes may do this at
     once: each waits for the others.
     """
-    if iteration is None:
-        iteration = active_iteration(settings.iter_log_dir)
-    if iteration is None:
-        warn(f"{settings.iter_log_dir} has no entry, so nothing was recorded")
-        reply(settings.json, {"path": None, "is_recorded": False}, "")
-        return
-
     intervention_class = intervention or LIFECYCLES[fields["lifecycle_point"]]
     outcome = HookOutcome(
         **fields,
@@ -246,7 +238,13 @@ def record(
         intervention_class=intervention_class,
         ts=stamp(),
     )
-    path, is_new = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
+    recorded = record_hook_outcome(settings.iter_log_dir, iteration, outcome)
+    if recorded is None:
+        warn(f"{settings.iter_log_dir} has no entry, so nothing was recorded")
+        reply(settings.json, {"path": None, "is_recorded": False}, "")
+        return
+
+    path, is_new = recorded
     is_scored = intervention_class in SCORED_CLASSES
 
     text = f"{printable(str(path))}: {'recorded' if is_new else 'recorded already'}"

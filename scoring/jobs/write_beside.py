@@ -103,7 +103,7 @@ def save_deliberation(
     return path
 
 
-def active_iteration(log_dir: Path) -> int | None:
+def _active_iteration(log_dir: Path) -> int | None:
     """Return the highest number in the names of a log's entries, or None without any."""
     if not log_dir.is_dir():
         return None
@@ -123,21 +123,30 @@ class Recorded(NamedTuple):
     is_new: bool
 
 
-def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> Recorded:
+def record_hook_outcome(
+    log_dir: Path, iteration: int | None, outcome: HookOutcome
+) -> Recorded | None:
     """Add a record to the hook outcomes of an iteration, unless it is there already.
 
     Args:
         log_dir: the log.
-        iteration: the number of the iteration.
+        iteration: the number of the iteration; None is the newest one.
         outcome: the record. Without a correlation it gets that of its sentinel.
+
+    Returns:
+        Where the record is; None without a number where the log has no entry.
 
     Raises:
         InputError: the record has no id or a word that is not known; the log does not exist; or
             the file cannot be read or would not keep what it says.
         WriteError: the file cannot be written.
     """
-    if problem := problem_with(outcome):
+    if problem := _problem_with(outcome):
         raise InputError(problem)
+    if iteration is None:
+        iteration = _active_iteration(log_dir)
+    if iteration is None:
+        return None
     _require_log(log_dir)
 
     outcome = replace(outcome, correlation_id=outcome.correlation_id or outcome.sentinel_id)
@@ -150,7 +159,7 @@ def record_hook_outcome(log_dir: Path, iteration: int, outcome: HookOutcome) -> 
     return Recorded(path, is_new=True)
 
 
-def problem_with(outcome: HookOutcome) -> str:
+def _problem_with(outcome: HookOutcome) -> str:
     """Return why a hook outcome cannot be recorded, or "" where it can."""
     if not outcome.sentinel_id.strip():
         return "a hook outcome needs the id of the run of its gate; give --sentinel"

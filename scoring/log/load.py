@@ -263,7 +263,7 @@ def load_entry(path: Path, true_flags: Collection[str] = TRUE_FLAGS) -> Iteratio
 def load_archive(
     path: Path, true_flags: Collection[str] = TRUE_FLAGS, broken: Broken | None = None
 ) -> list[IterationRecord]:
-    """Return the records in an archive, or None where the file does not exist.
+    """Return the records in an archive, or an empty list where the file does not exist.
 
     Args:
         path: the file.

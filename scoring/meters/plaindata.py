@@ -141,7 +141,7 @@ def read_json(text: str, source: str, line: int = 1) -> Any:
         reason = f"{e.msg[:1].lower()}{e.msg[1:]}"
         excerpt = text[e.pos : e.pos + 4 * _EXCERPT_LENGTH].split("\n")[0].rstrip(_SPACE)
         near = f" at '{cell(excerpt, _EXCERPT_LENGTH)}'" if excerpt else ""
-        remedy = "give the JSON alone, whole, and without a code fence or comments"
+        remedy = "give the JSON alone and whole, without comments"
         raise InputError(f"{source}: {where}: not JSON: {reason}{near}; {remedy}") from e
     except RecursionError as e:
         raise InputError(

@@ -18,7 +18,7 @@ from scoring.meters.dr.composite import (
 from scoring.meters.dr.extraction import FROM_TEXT
 from scoring.meters.dr.flags import MAY_BE_CONVERGED, Flag, find_flags
 from scoring.meters.dr.novelty import Claim, RoundNovelty, distinct, measure_novelty
-from scoring.meters.dr.profile import BUILT_IN, DEFAULT, DRThresholds, Profile, Words
+from scoring.meters.dr.profile import DEFAULT, DRThresholds, Profile, Words
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, RoundReadiness
 from scoring.meters.dr.recommendation import (
     CHANGES,
@@ -38,7 +38,6 @@ from scoring.meters.dr.transcript import (
 )
 
 __all__ = [
-    "BUILT_IN",
     "DRResult",
     "DRThresholds",
     "Embed",
@@ -232,7 +231,6 @@ def score_transcript(
     transcript: Transcript,
     *,
     profile: Profile | None = None,
-    words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> DRResult:
     """Score a transcript.
@@ -240,7 +238,6 @@ def score_transcript(
     Args:
         transcript: a transcript of at least one round.
         profile: what the meter goes by; None is the current released profile.
-        words: words to add to the lists of the profile.
         embed: an embedder, which turns on level L2.
 
     Raises:
@@ -253,7 +250,7 @@ def score_transcript(
     meanings = None if embed is None else _meanings_of(rounds, claims, embed)
     novelty = measure_novelty([r.round for r in rounds], claims, profile, meanings)
 
-    meter = ReadinessMeter(profile, words)
+    meter = ReadinessMeter(profile)
     readiness = _measure_readiness(rounds, meter)
 
     similarity = None
@@ -268,7 +265,7 @@ def score_transcript(
         similarity=similarity[-1] if similarity else None,
         composite=compose(novelty, readiness, similarity, profile),
         flags=find_flags(novelty, readiness, [len(r.outputs.open_questions) for r in rounds]),
-        added_words=_added_words(rounds, meter) if words != BUILT_IN else (),
+        added_words=_added_words(rounds, meter),
         rough_rounds=tuple(r.round for r in rounds if r.outputs.claims_from == FROM_TEXT),
     )
 

@@ -12,7 +12,7 @@ from scoring.errors import InputError
 from scoring.files import list_names, read_file
 from scoring.meters import Level, rounded
 from scoring.meters.dr import DRResult, score_transcript
-from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
+from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.recommendation import Signal
 from scoring.meters.dr.semantic import Embed
 from scoring.meters.dr.transcript import HEADER, Transcript, checked_part, parse_transcript
@@ -268,7 +268,6 @@ def calibrate(
     settings: Iterable[Setting],
     embed: Embed | None = None,
     profile: Profile = DEFAULT,
-    words: Words = BUILT_IN,
 ) -> tuple[Calibration, ...]:
     """Compare each transcript with its label under every setting.
 
@@ -277,15 +276,12 @@ def calibrate(
         settings: the settings, which replace the ``k`` of the profile.
         embed: the embedder for settings with level L2.
         profile: what the meter goes by.
-        words: the words that settings add.
     """
     calibrations = []
     for setting in settings:
         embed_of_setting = embed if setting.semantic else None
         profile_of_setting = replace(profile, k=setting.k)
-        outcomes = [
-            _outcome(item, profile_of_setting, words, embed_of_setting) for item in labelled
-        ]
+        outcomes = [_outcome(item, profile_of_setting, embed_of_setting) for item in labelled]
         calibrations.append(Calibration(setting, tuple(outcomes)))
     return tuple(calibrations)
 
@@ -293,13 +289,11 @@ def calibrate(
 def _outcome(
     item: Labelled,
     profile: Profile,
-    words: Words,
     embed: Embed | None,
 ) -> FileOutcome:
     result = score_transcript(
         item.transcript,
         profile=profile,
-        words=words,
         embed=embed,
     )
     measured = Label(

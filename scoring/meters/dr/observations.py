@@ -13,7 +13,7 @@ from scoring.frozen import PlainData
 from scoring.meters import rounded
 from scoring.meters.dr import DRResult, score_transcript
 from scoring.meters.dr.novelty import classify, normalize
-from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
+from scoring.meters.dr.profile import DEFAULT, Profile
 from scoring.meters.dr.recommendation import recommend
 from scoring.meters.dr.semantic import Embed, Meanings
 from scoring.meters.dr.structural_agreement import agreement_by_round, answers_of, jaccard
@@ -109,7 +109,6 @@ def confidence_in(
     transcript: Transcript,
     result: DRResult,
     profile: Profile = DEFAULT,
-    words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> Confidence:
     """Score a transcript with neighbouring settings, and count how often the signal is the same.
@@ -121,7 +120,6 @@ def confidence_in(
         transcript: the transcript.
         result: its result under ``profile``.
         profile: the setting in the middle.
-        words: the words that settings add.
         embed: the embedder; None leaves level L2 out.
     """
     thresholds = profile.thresholds
@@ -131,7 +129,6 @@ def confidence_in(
         measured = score_transcript(
             transcript,
             profile=neighbour,
-            words=words,
             embed=embed,
         )
         for other in _neighbours(neighbour):
@@ -185,7 +182,6 @@ def observations(
     agents: tuple[str, str] | None = None,
     *,
     profile: Profile = DEFAULT,
-    words: Words = BUILT_IN,
     embed: Embed | None = None,
 ) -> PlainData:
     """Return observations on a scored transcript as plain values, numbers to 4 places.
@@ -195,14 +191,13 @@ def observations(
         result: what the meter says of it.
         agents: two agents to compare; None compares none.
         profile: the profile of the result.
-        words: the words that settings add.
         embed: the embedder; None leaves level L2 out.
 
     Raises:
         InputError: one of the agents says nothing in the transcript.
     """
     agreement = [row._asdict() for row in agreement_by_round(transcript, profile)]
-    confidence = confidence_in(transcript, result, profile, words, embed)
+    confidence = confidence_in(transcript, result, profile, embed)
     observed: PlainData = {
         "structural_agreement_by_round": agreement,
         "confidence": {**confidence._asdict(), "value": rounded(confidence.value)},

@@ -91,7 +91,7 @@ _RELEASED_WORDS = _words_in(_RELEASED["words"])
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything that a result depends on besides the transcript and the words of settings.
+    """Everything that a result depends on besides the transcript.
 
     Attributes:
         k: how many rounds in a row must be low in novelty before that counts.
@@ -109,6 +109,7 @@ class Profile:
         addressed: words before a team that say what is done with it.
         sentences: whether more than lists is read, and questions are asked:
             docs/DIMINISHING_RETURNS.md, "Beyond the lists".
+        added: the words that settings add to the lists.
     """
 
     k: int = _RELEASED["k"]
@@ -124,6 +125,7 @@ class Profile:
     teams: tuple[str, ...] = tuple(_RELEASED["teams"])
     addressed: tuple[str, ...] = tuple(_RELEASED["addressed"])
     sentences: bool = True
+    added: Words = BUILT_IN
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> "Profile":
@@ -194,8 +196,8 @@ _SENTENCE_KINDS: Kinds = {
 }
 
 
-def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
-    """Return the default profile as some tables of settings tune it, and the words that they add.
+def tuning_from(tables: Iterable[tuple[str, Any]]) -> Profile:
+    """Return the default profile as some tables of settings tune it.
 
     Args:
         tables: where each table comes from, as errors say it, and the table. A later one wins.
@@ -213,7 +215,7 @@ def tuning_from(tables: Iterable[tuple[str, Any]]) -> tuple[Profile, Words]:
         profile = replace(
             profile, k=values.get("k", profile.k), thresholds=_thresholds(limits, where)
         )
-    return profile, _words_in(words)
+    return replace(profile, added=_words_in(words))
 
 
 def _thresholds(limits: Mapping[str, float], where: str) -> DRThresholds:

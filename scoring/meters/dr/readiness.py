@@ -9,8 +9,9 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from scoring.meters import Level
+from scoring.meters.dr.owners import says_who_acts
 from scoring.meters.dr.phrases import has_word, has_word_start, pattern_of, plain, starts_with
-from scoring.meters.dr.profile import BUILT_IN, DEFAULT, Profile, Words
+from scoring.meters.dr.profile import DEFAULT, Profile, Words
 from scoring.text import counted, cut, quote
 
 ACTIONS_WEIGHT = 0.5
@@ -19,31 +20,6 @@ BLOCKERS_WEIGHT = 0.2
 
 _PUNCTUATION = ".,;:!?\"'()[]{}<>*_\u201c\u201d\u2018\u2019\u2026"
 _QUOTED_LENGTH = 120
-
-# Who acts.
-_HANDLE = re.compile(r"(?<!\w)@\w")
-_LEADING_NAME = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
-_NAME = re.compile(r"[^\W\d_][^\W\d_'\u2019-]*(?:['\u2019-][^\W\d_]+)*")
-# What Markdown puts before an action.
-_BULLET = re.compile(r"[\s*_>\[-]*(?:\d{1,3}[.)]\s+)?[\s*_\[]*")
-# "Anna (ops): …", "the platform team will …".
-_ACTOR = re.compile(
-    r"(?:the )?([^\W\d_][^\s:,()\[\]*]*(?: [^\s:,()\[\]*]+){0,3}?)(?: \([^()]*\))?"
-    r"[*_\]]*(?::(?!//)| +will(?! not)(?!\w))",
-    re.IGNORECASE,
-)
-_BETWEEN_NAMES = re.compile(r" (?:and|&|\+) |/")
-_OWNER = re.compile(
-    r"(?<!\w)(?:(?<!no )(?:owners?|assignees?|dri) ?(?::|=|-|is|are)|owned by|"
-    r"assign(?:ed)? to|(?:responsible|assigned) ?:) ?@?(?:the )?(\w[\w'-]*)(?: (\w+))?"
-)
-_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
-_LABEL_ENDINGS = tuple(
-    "tion tions sion sions ness ing ings ally ately ently ously ively ility "
-    "ality ment ments ated ized ised ified ected sted osed ible less ware point".split()
-)
-_LONGEST_SURE_NAME = 6
-"""Up to so many letters a word is a name even with such an ending."""
 
 # Something concrete.
 _WEB = re.compile(r"(?<!\w)www\.\w", re.IGNORECASE)
@@ -130,15 +106,13 @@ class ReadinessMeter:
 
     Args:
         profile: the word lists and thresholds.
-        added: the words that settings add to the lists.
     """
 
-    def __init__(self, profile: Profile = DEFAULT, added: Words = BUILT_IN) -> None:
+    def __init__(self, profile: Profile = DEFAULT) -> None:
         self._profile = profile
-        self._added = added
         self._words = Words(
             **{
-                f.name: getattr(profile.words, f.name) + getattr(added, f.name)
+                f.name: getattr(profile.words, f.name) + getattr(profile.added, f.name)
                 for f in fields(Words)
             }
         )
@@ -283,74 +257,9 @@ class ReadinessMeter:
             return False
         return any(char.isalpha() for char in bare)
 
-    # Owners
-
     def is_owned(self, action: str) -> bool:
-        """Return whether an action says who acts.
-
-        It has a handle (``@name``), a phrase of the list, or names a person, role or team.
-        """
-        text = plain(action)
-        if has_word(self._words.ownership, text) or _HANDLE.search(action):
-            return True
-
-        if not self._profile.sentences:
-            name = _LEADING_NAME.match(action)
-            return name is not None and name[1][0].isupper()
-        return self._states_owner(text) or self._begins_with_actor(action)
-
-    def _states_owner(self, text: str) -> bool:
-        """Return whether plain text has ``owner: …`` or the like, with an owner."""
-        not_owners = (*self._profile.labels, *self._words.verbs)
-        for match in _OWNER.finditer(text):
-            if match[1] not in not_owners or match[2] in self._profile.teams:
-                return True
-        return False
-
-    def _begins_with_actor(self, action: str) -> bool:
-        """Return whether an action begins with who acts, and a colon or "will"."""
-        bullet = _BULLET.match(action)
-        assert bullet is not None  # it may be empty
-        actor = _ACTOR.match(action, bullet.end())
-        if actor is None:
-            return False
-        return any(self._may_act(name.split()) for name in _BETWEEN_NAMES.split(actor[1]))
-
-    def _may_act(self, words: Sequence[str]) -> bool:
-        """Return whether some words name a person, role or team."""
-        folded = [word.casefold().strip(".") for word in words]
-
-        if len(words) > 1 and (len(words[-1]) == 1 or words[-1].isdigit()):  # "Agent 2", "Team B"
-            words = words[:-1]
-            folded = folded[:-1]
-            if len(words) == 1 and folded[0] not in self._profile.teams:
-                return False
-
-        if not folded or folded[0] in self._profile.addressed or _ends_sentence(words, folded):
-            return False
-        if self._is_team(folded):
-            return True
-
-        names = words
-        if len(words) > 1 and folded[0] in _TITLES:
-            names = words[1:]
-        return len(names) in (1, 2) and all(self._is_name(name) for name in names)
-
-    def _is_team(self, folded: Sequence[str]) -> bool:
-        if folded[-1] not in self._profile.teams:
-            return False
-        return len(folded) > 1 or folded[0] not in self._profile.labels
-
-    def _is_name(self, word: str) -> bool:
-        if not word[0].isupper() or not _NAME.fullmatch(word):
-            return False
-        if word.isupper() and len(word) > 1:
-            return False
-
-        folded = word.casefold()
-        if folded in (*self._profile.labels, *self._words.verbs, *self._profile.tools):
-            return False
-        return len(word) <= _LONGEST_SURE_NAME or not folded.endswith(_LABEL_ENDINGS)
+        """Return whether an action says who acts."""
+        return says_who_acts(action, self._words, self._profile)
 
     # Words of the settings
 
@@ -362,11 +271,11 @@ class ReadinessMeter:
     ) -> list[AddedWord]:
         """Return the words of the settings that matched in a round, in the order of the lists."""
         matched = []
-        for name, search in _SEARCHES.items():
-            searched = [*questions, *actions] if search.in_questions else actions
+        for name, matches in _MATCHES.items():
+            searched = [*questions, *actions] if name == "blockers" else actions
             texts = [plain(text) for text in searched]
-            for word in dict.fromkeys(getattr(self._added, name)):
-                if any(search.matches((word,), text) for text in texts):
+            for word in dict.fromkeys(getattr(self._profile.added, name)):
+                if any(matches((word,), text) for text in texts):
                     matched.append(AddedWord(name, word, number))
         return matched
 
@@ -381,14 +290,6 @@ def _has_address(action: str) -> bool:
 
 def _has_backticks(action: str) -> bool:
     return any(part.strip() for part in action.split("`")[1:-1])
-
-
-def _ends_sentence(words: Sequence[str], folded: Sequence[str]) -> bool:
-    """Return whether a word ends with a stop and is not a title."""
-    for word, folded_word in zip(words, folded, strict=True):
-        if word.endswith(".") and folded_word not in _TITLES:
-            return True
-    return False
 
 
 def rate_questions(count: int, before: int | None) -> Part:
@@ -414,17 +315,11 @@ def rate_questions(count: int, before: int | None) -> Part:
     return Part(0.1, f"{questions}, more than the {before} of the round before")
 
 
-class _Search(NamedTuple):
-    """How the words of a list match, and whether open questions are searched besides actions."""
-
-    matches: Callable[[tuple[str, ...], str], bool]
-    in_questions: bool
-
-
-_SEARCHES = {
-    "verbs": _Search(has_word, in_questions=False),
-    "vague_starts": _Search(starts_with, in_questions=False),
-    "vague": _Search(has_word, in_questions=False),
-    "blockers": _Search(has_word_start, in_questions=True),
-    "ownership": _Search(has_word, in_questions=False),
+_MATCHES: dict[str, Callable[[tuple[str, ...], str], bool]] = {
+    "verbs": has_word,
+    "vague_starts": starts_with,
+    "vague": has_word,
+    "blockers": has_word_start,
+    "ownership": has_word,
 }
+"""How the words of a list match."""

@@ -27,6 +27,9 @@ Ask: TypeAlias = Callable[[str], str | bytes]
 ANSWER_LIMIT = 16 << 20
 """Bytes. A longer answer is refused."""
 
+_ATTEMPTS = 2
+"""How often a command is started that takes too long."""
+
 
 # Asking a command
 
@@ -45,11 +48,11 @@ def ask_command(label: str, command: str, seconds: float = 600.0) -> Ask:
     """
 
     def ask(prompt: str) -> bytes:
-        process = _start(label, command, prompt)
-        answer, is_late = _read_answer(process, seconds)
-        if is_late:
+        for _ in range(_ATTEMPTS):
             process = _start(label, command, prompt)
             answer, is_late = _read_answer(process, seconds)
+            if not is_late:
+                break
 
         problem = ""
         if is_late:

@@ -4,12 +4,12 @@ A file inherits from a preset, key by key.
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_serializer, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from scoring.errors import InputError, MeetingError
 from scoring.frozen import PlainData
@@ -159,16 +159,6 @@ class MeetingConfig(Block):
 
     # What the meeting may take, in minutes, in place of what its records say.
     time_budget_minutes: Amount | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_unset_budgets(
-        self, serialize: Callable[["MeetingConfig"], PlainData]
-    ) -> PlainData:
-        data = serialize(self)
-        for key in ("cost_per_step", "cost_limit", "time_budget_minutes"):
-            if data[key] is None:
-                del data[key]
-        return data
 
 
 def find_meeting_config(name: str | Path) -> MeetingConfig:

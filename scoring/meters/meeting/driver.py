@@ -35,7 +35,7 @@ def take_message(state: MeetingState, expert: str, text: str) -> MeetingState:
 
 def needs_vote(state: MeetingState, expert: str) -> bool:
     """Return whether to ask an expert that has spoken for its option, which is done once."""
-    own = [message for message in _messages_of_round(state) if message["speaker_id"] == expert]
+    own = [message for message in messages_of_round(state) if message["speaker_id"] == expert]
     if any(vote_in(message["text"]) for message in own):
         return False
     return not any(message.get(VOTE_ASKED) for message in own)
@@ -53,7 +53,7 @@ def take_vote(state: MeetingState, expert: str, text: str) -> MeetingState:
     return state.but(messages=messages)
 
 
-def _messages_of_round(state: MeetingState) -> list[dict[str, Any]]:
+def messages_of_round(state: MeetingState) -> list[dict[str, Any]]:
     """Return what was said in the round that goes on, also before doubts were asked for."""
     if state.doubts:
         return [*state.last_messages, *state.messages]
@@ -91,7 +91,7 @@ def take_record(state: MeetingState, text: str | bytes, source: str = "judge") -
     if earlier:
         last_number = earlier[-1]["round_index"]
         if state.doubts and number == last_number:
-            messages = _messages_of_round(state)
+            messages = messages_of_round(state)
             earlier = earlier[:-1]
             record[DOUBTS_ASKED] = True
         elif number != last_number + 1:
@@ -120,7 +120,10 @@ def _one_record(state: MeetingState, text: str | bytes, source: str) -> dict[str
     # People answer, with take_answer, and experts vote; a judge does neither.
     record.pop("user_confirmed", None)
     record.pop("experts", None)
-    record["convergence"].pop("judge_positions", None)
+    convergence = record["convergence"]
+    judged = convergence.pop("judge_positions", None)
+    if judged is not None:
+        convergence["expert_positions"] = judged
     return record
 
 

@@ -1,10 +1,9 @@
 """Sentences for the facilitator, which several rules and every late round share."""
 
-from collections import Counter
-
 from scoring.meters import below
 from scoring.meters.meeting.obstacles import Situation, names, words
 from scoring.meters.meeting.records import JudgeRecord
+from scoring.meters.meeting.round_scores import supporters_by_option
 from scoring.text import printable, quote
 
 LATE_SHARE = 0.7
@@ -26,7 +25,7 @@ def late_words(situation: Situation) -> str:
 
 def ask_to_decide(situation: Situation, why: str) -> str:
     """Ask to decide, on the leading option where there is one."""
-    return f"{why}: shall we decide{about_lead(situation)}, or does anybody object."
+    return f"{why}: shall we decide{about_lead(situation)}, or does anybody object?"
 
 
 def ask_to_resolve_or_park(situation: Situation, why: str, blockers: str) -> str:
@@ -42,11 +41,7 @@ def _choice(record: JudgeRecord) -> str:
 
     These are the options that experts prefer, most preferred first; without any, those considered.
     """
-    preferred = Counter(
-        position.preferred_option
-        for position in record.convergence.expert_positions
-        if not position.is_undecided
-    )
+    preferred = supporters_by_option(record.convergence.expert_positions)
     options = [option for option, _ in preferred.most_common()]
     if not options:
         options = list(dict.fromkeys(record.convergence.options_considered or ()))

@@ -5,7 +5,7 @@ from typing import Any
 
 from scoring.meters.meeting.config import meeting_config
 from scoring.meters.meeting.decision_rules import DOUBTS
-from scoring.meters.meeting.driver import lead_of_last_round, no_ends
+from scoring.meters.meeting.driver import lead_of_last_round, messages_of_round, no_ends
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import record_schema
 from scoring.meters.meeting.state_file import MeetingState
@@ -104,16 +104,13 @@ def judge_question(state: MeetingState, faults: Sequence[str] = ()) -> dict[str,
         state: the state.
         faults: what was wrong with an answer that the judge gave before.
     """
-    messages = state.messages
-    if state.doubts:
-        messages = [*state.last_messages, *messages]
     history = [
         _brief(record) for record in state.records if record["round_index"] != state.next_round
     ]
     return {
         **what_next(state),
         "topic": state.topic,
-        "messages": messages,
+        "messages": messages_of_round(state),
         "history": history,
         "metrics": [verdict.as_dict() for verdict in state.verdicts],
         "faults": list(faults),

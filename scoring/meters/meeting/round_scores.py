@@ -141,14 +141,17 @@ def _is_ahead(lead: Lead, best: Lead) -> bool:
     return above(lead.confidence, best.confidence)
 
 
+def supporters_by_option(positions: Sequence[ExpertPosition]) -> Counter[str]:
+    """Return how many experts prefer each option."""
+    return Counter(position.preferred_option for position in positions if not position.is_undecided)
+
+
 def disagreement(positions: Sequence[ExpertPosition]) -> float:
     """Return the entropy of the experts' choices as a share of that of an even spread.
 
     It is 0 where they name at most one option, and 1 where each option has as many experts.
     """
-    counts = Counter(
-        position.preferred_option for position in positions if not position.is_undecided
-    )
+    counts = supporters_by_option(positions)
     if len(counts) < 2:
         return 0.0
 

@@ -10,16 +10,12 @@ from typing import NamedTuple
 from scoring.frozen import PlainData
 from scoring.meters.meeting.autopilot import Ask
 from scoring.meters.meeting.round_scores import CHECKLIST
+from scoring.meters.meeting.votes import StatedVote
 
 TOPIC = "whether to put a cache or a queue before the database"
 EXPERTS = ("expert_1", "expert_2", "expert_3")
 _POINTS_OF_A_ROUND = 10
 _SHALLOW_ASPECTS = 3
-
-
-class _Vote(NamedTuple):
-    option: str
-    confidence: float
 
 
 class _ScriptedRound(NamedTuple):
@@ -32,16 +28,24 @@ class _ScriptedRound(NamedTuple):
     """
 
     deep: int
-    votes: tuple[_Vote, _Vote, _Vote]
+    votes: tuple[StatedVote, ...]
     new_points: int
 
 
 _ROUNDS = (
-    _ScriptedRound(1, (_Vote("cache", 0.6), _Vote("queue", 0.5), _Vote("cache", 0.6)), 9),
+    _ScriptedRound(
+        1, (StatedVote("cache", 0.6), StatedVote("queue", 0.5), StatedVote("cache", 0.6)), 9
+    ),
     # An early consensus.
-    _ScriptedRound(2, (_Vote("cache", 0.8), _Vote("cache", 0.7), _Vote("cache", 0.8)), 6),
-    _ScriptedRound(6, (_Vote("cache", 0.8), _Vote("queue", 0.6), _Vote("cache", 0.7)), 4),
-    _ScriptedRound(8, (_Vote("cache", 0.8), _Vote("cache", 0.7), _Vote("cache", 0.8)), 1),
+    _ScriptedRound(
+        2, (StatedVote("cache", 0.8), StatedVote("cache", 0.7), StatedVote("cache", 0.8)), 6
+    ),
+    _ScriptedRound(
+        6, (StatedVote("cache", 0.8), StatedVote("queue", 0.6), StatedVote("cache", 0.7)), 4
+    ),
+    _ScriptedRound(
+        8, (StatedVote("cache", 0.8), StatedVote("cache", 0.7), StatedVote("cache", 0.8)), 1
+    ),
 )
 
 
@@ -97,7 +101,7 @@ def _aspects(deep: int) -> list[dict[str, str]]:
     return aspects
 
 
-def _positions(votes: tuple[_Vote, ...]) -> list[PlainData]:
+def _positions(votes: tuple[StatedVote, ...]) -> list[PlainData]:
     return [
         {"expert_id": name, "preferred_option": vote.option, "confidence": vote.confidence}
         for name, vote in zip(EXPERTS, votes, strict=True)

@@ -99,19 +99,23 @@ def open_state(path: Path, config: MeetingConfig | None = None) -> MeetingState:
     if data is None:
         config = config or meeting_config({})
         return MeetingState(
-            config=config.model_dump(mode="json"),
+            config=_as_data(config),
             records=[],
             phase="needs_record",
         )
 
     state = _parse_state(data, path)
-    if config is not None and config.model_dump(mode="json") != state.config:
+    if config is not None and _as_data(config) != state.config:
         raise InputError(
             f"{path}: the meeting was begun under another config; leave --config out, or begin a "
             "new state"
         )
     state._read = data
     return state
+
+
+def _as_data(config: MeetingConfig) -> PlainData:
+    return config.model_dump(mode="json", exclude_none=True)
 
 
 def _read_or_none(path: Path) -> bytes | None:

@@ -7,7 +7,7 @@ from scoring.meters import rounded
 from scoring.meters.meeting.obstacles import words
 from scoring.meters.meeting.record_reading import check_records
 from scoring.meters.meeting.records import ExpertPosition, JudgeRecord
-from scoring.meters.meeting.round_scores import leading
+from scoring.meters.meeting.round_scores import leading, supporters_by_option
 from scoring.meters.meeting.verdicts import MeetingVerdict
 from scoring.meters.meeting.votes import UNDECIDED, name_of_option
 from scoring.text import printable
@@ -62,11 +62,7 @@ def _key_points(records: Sequence[JudgeRecord]) -> list[str]:
 def _option_names(record: JudgeRecord) -> list[str]:
     """Return the options that were considered, and then any others that experts prefer."""
     considered = record.convergence.options_considered or []
-    preferred = [
-        position.preferred_option
-        for position in record.convergence.expert_positions
-        if not position.is_undecided
-    ]
+    preferred = supporters_by_option(record.convergence.expert_positions)
     return list(dict.fromkeys([*considered, *preferred]))
 
 

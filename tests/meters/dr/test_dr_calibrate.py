@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from helpers.commands import DaScore, Outcome, one_line
 from helpers.deliberations import BLOCKED, document, outputs, round_line, write_json
+from helpers.pages import block, table
 
-from scoring.meters.dr import Embed, semantic
+from scoring.meters.dr import Embed, parse_transcript, score_transcript, semantic
 from scoring.meters.dr.calibrate import (
     SIGNALS,
     Calibration,
@@ -20,12 +21,15 @@ from scoring.meters.dr.calibrate import (
     calibrate,
     read_collection,
 )
+from scoring.meters.dr.recommendation import RULES
 from scoring.statistics import wilson
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "DIMINISHING_RETURNS.md"
 EXAMPLE_FOLDER = ROOT / "testdata" / "dr" / "examples"
 PUBLIC = EXAMPLE_FOLDER / "calibration"
+PUBLISHED = ROOT.parent / "shared" / "dr"
+"""The nine transcripts that the documents' author published, where someone put them there."""
 
 needs_model = pytest.mark.skipif(
     not semantic.is_installed(), reason="the extra semantic is not installed"
@@ -118,6 +122,35 @@ class TestPage:
             *counts[1:],
         ]
         assert set(row[-1].split(", ")) == {o.file for o in found.outcomes if not o.agrees}
+
+    def test_has_the_rules_in_their_order(self) -> None:
+        rows_of_rules = table(block(PAGE.read_text("utf-8"), "rules"))
+        assert [(name.strip("`"), signal) for name, _, signal in rows_of_rules] == [
+            (rule.name, rule.signal) for rule in RULES
+        ]
+
+    def test_lists_what_becomes_of_a_transcript_without_claims(self) -> None:
+        text = json.dumps(document(outputs([]), outputs([]), outputs([])))
+        result = score_transcript(parse_transcript(text, "here"))
+        rows_of_page = table(block(PAGE.read_text("utf-8"), "differences"))
+        row = "without a claim in any round the rate is 0 and novelty LOW, so that SHIP or ESCALATE"
+        ours = [ours for theirs, ours, _ in rows_of_page if theirs.startswith(row)]
+        assert ours == [result.signal] == ["CONTINUE"]
+
+    @pytest.mark.skipif(not PUBLISHED.is_dir(), reason="needs the nine next to the clone")
+    def test_has_the_figures_of_the_nine_published_ones(self) -> None:
+        rows_of_page = [
+            line.strip("|").split("|")
+            for line in PAGE.read_text("utf-8").splitlines()
+            if line.startswith("| nine of")
+        ]
+        labelled = read_collection(PUBLISHED).labelled
+        settings = [Setting(1, semantic=False), Setting(2, semantic=False)]
+        figures = [
+            f"{found.agreement.agreed} of {found.agreement.total}"
+            for found in calibrate(labelled, settings)
+        ]
+        assert [[cell.strip() for cell in row[1:]] for row in rows_of_page] == [figures]
 
 
 EXAMPLES = re.findall(

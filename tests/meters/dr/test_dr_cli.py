@@ -124,13 +124,12 @@ class TestTuning:
         strong = {"k": 1, "thresholds": {"paraphrase": 1}, "words": {"vague": []}}
         limits = DRThresholds(paraphrase=0.7, novelty_low=0.2)
         words = Words(verbs=("roll back",), vague=("later",))
-        assert tuning_from([]) == (Profile(), Words())
-        assert tuning_from([("here", TUNED)]) == (Profile(3, thresholds=limits), words)
-        stronger = Profile(1, thresholds=replace(limits, paraphrase=1.0))
-        assert tuning_from([("weak", TUNED), ("strong", strong)]) == (
-            stronger,
-            replace(words, vague=()),
+        assert tuning_from([]) == Profile()
+        assert tuning_from([("here", TUNED)]) == Profile(3, thresholds=limits, added=words)
+        stronger = Profile(
+            1, thresholds=replace(limits, paraphrase=1.0), added=replace(words, vague=())
         )
+        assert tuning_from([("weak", TUNED), ("strong", strong)]) == stronger
 
     @pytest.mark.parametrize(
         ("table", "message"),

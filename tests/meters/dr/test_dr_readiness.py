@@ -3,7 +3,7 @@
 import pytest
 from helpers.deliberations import outputs, transcript
 
-from scoring.meters.dr import Words, score_transcript
+from scoring.meters.dr import Profile, Words, score_transcript
 from scoring.meters.dr.profile import DEFAULT
 from scoring.meters.dr.readiness import AddedWord, ReadinessMeter, rate_questions
 
@@ -210,6 +210,10 @@ class TestQuestions:
         assert [r.open_questions.score for r in result.readiness] == [0.3, 0.7, 0.1, 1, 0.1]
 
 
+def with_verb(verb: str) -> ReadinessMeter:
+    return ReadinessMeter(Profile(added=Words(verbs=(verb,))))
+
+
 class TestAddedWords:
     WORDS = Words(
         verbs=("roll back", "run"),
@@ -219,7 +223,7 @@ class TestAddedWords:
         ownership=("on me",),
     )
 
-    METER = ReadinessMeter(added=WORDS)
+    METER = ReadinessMeter(Profile(added=WORDS))
 
     def test_add_to_the_lists_and_take_nothing_away(self) -> None:
         assert (self.METER.is_specific(f"ROLL  back {LONG}"), is_specific(f"Roll back {LONG}")) == (
@@ -245,6 +249,6 @@ class TestAddedWords:
         assert found == [AddedWord(name, word, 7) for name, word in matched.items()]
 
     def test_are_words_and_no_patterns(self) -> None:
-        assert not ReadinessMeter(added=Words(verbs=("a.c",))).is_specific(f"Do abc {LONG}")
-        assert ReadinessMeter(added=Words(verbs=("a.c",))).is_specific(f"Do a.c {LONG}")
-        assert ReadinessMeter(added=Words(verbs=("c++",))).is_specific(f"Do c++ {LONG}")
+        assert not with_verb("a.c").is_specific(f"Do abc {LONG}")
+        assert with_verb("a.c").is_specific(f"Do a.c {LONG}")
+        assert with_verb("c++").is_specific(f"Do c++ {LONG}")

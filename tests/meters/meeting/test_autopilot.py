@@ -15,7 +15,13 @@ from helpers.commands import DaScore, one_line
 from helpers.meetings import ALL_DEEP, ALL_NONE, ALL_SHALLOW, config, last, record, used
 
 from scoring.meters.meeting.autopilot import ANSWER_LIMIT, Ask, ask_command, run_rounds
-from scoring.meters.meeting.driver import missing_for_end, park, take_answer, wish_to_end
+from scoring.meters.meeting.driver import (
+    missing_for_end,
+    park,
+    take_answer,
+    take_record,
+    wish_to_end,
+)
 from scoring.meters.meeting.next_step import (
     expert_prompt,
     judge_question,
@@ -296,6 +302,10 @@ class TestOwnVotes:
             1,
         )
         assert state.verdicts[0].scores.convergence == 0.4
+
+        forged["convergence"].pop("judge_positions")
+        alone = take_record(open_state(tmp_path / "alone.json"), json.dumps(forged))
+        assert alone.verdicts[0].scores.convergence == 0.8
 
     def test_votes_in_the_messages_of_a_file_count_too(self) -> None:
         texts = "Option: B\nConfidence: 0.5", "I only listen."

@@ -1,0 +1,113 @@
+"""Whether an action says who does it: a handle, a phrase of a list, a person, a role or a team."""
+
+import re
+from collections.abc import Sequence
+
+from scoring.meters.dr.phrases import has_word, plain
+from scoring.meters.dr.profile import Profile, Words
+
+_HANDLE = re.compile(r"(?<!\w)@\w")
+_LEADING_NAME = re.compile(r"\s*([^\W\d_][\w'\u2019-]*):(?!//)")
+_NAME = re.compile(r"[^\W\d_][^\W\d_'\u2019-]*(?:['\u2019-][^\W\d_]+)*")
+# What Markdown puts before an action.
+_BULLET = re.compile(r"[\s*_>\[-]*(?:\d{1,3}[.)]\s+)?[\s*_\[]*")
+# "Anna (ops): …", "the platform team will …".
+_ACTOR = re.compile(
+    r"(?:the )?([^\W\d_][^\s:,()\[\]*]*(?: [^\s:,()\[\]*]+){0,3}?)(?: \([^()]*\))?"
+    r"[*_\]]*(?::(?!//)| +will(?! not)(?!\w))",
+    re.IGNORECASE,
+)
+_BETWEEN_NAMES = re.compile(r" (?:and|&|\+) |/")
+_OWNER = re.compile(
+    r"(?<!\w)(?:(?<!no )(?:owners?|assignees?|dri) ?(?::|=|-|is|are)|owned by|"
+    r"assign(?:ed)? to|(?:responsible|assigned) ?:) ?@?(?:the )?(\w[\w'-]*)(?: (\w+))?"
+)
+_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
+_LABEL_ENDINGS = tuple(
+    "tion tions sion sions ness ing ings ally ately ently ously ively ility "
+    "ality ment ments ated ized ised ified ected sted osed ible less ware point".split()
+)
+_LONGEST_SURE_NAME = 6
+"""Up to so many letters a word is a name even with such an ending."""
+
+
+def says_who_acts(action: str, words: Words, profile: Profile) -> bool:
+    """Return whether an action says who acts.
+
+    It has a handle (``@name``), a phrase of the list, or names a person, role or team.
+
+    Args:
+        action: the action, as it is written.
+        words: the word lists, with those that settings add.
+        profile: what the meter goes by.
+    """
+    text = plain(action)
+    if has_word(words.ownership, text) or _HANDLE.search(action):
+        return True
+
+    if not profile.sentences:
+        name = _LEADING_NAME.match(action)
+        return name is not None and name[1][0].isupper()
+    return _states_owner(text, words, profile) or _begins_with_actor(action, words, profile)
+
+
+def _states_owner(text: str, words: Words, profile: Profile) -> bool:
+    """Return whether plain text has ``owner: …`` or the like, with an owner."""
+    not_owners = (*profile.labels, *words.verbs)
+    for match in _OWNER.finditer(text):
+        if match[1] not in not_owners or match[2] in profile.teams:
+            return True
+    return False
+
+
+def _begins_with_actor(action: str, words: Words, profile: Profile) -> bool:
+    """Return whether an action begins with who acts, and a colon or "will"."""
+    bullet = _BULLET.match(action)
+    assert bullet is not None  # it may be empty
+    actor = _ACTOR.match(action, bullet.end())
+    if actor is None:
+        return False
+
+    no_names = frozenset((*profile.labels, *words.verbs, *profile.tools))
+    return any(_may_act(name.split(), no_names, profile) for name in _BETWEEN_NAMES.split(actor[1]))
+
+
+def _may_act(words: Sequence[str], no_names: frozenset[str], profile: Profile) -> bool:
+    """Return whether some words name a person, role or team."""
+    folded = [word.casefold().strip(".") for word in words]
+
+    if len(words) > 1 and (len(words[-1]) == 1 or words[-1].isdigit()):  # "Agent 2", "Team B"
+        words = words[:-1]
+        folded = folded[:-1]
+        if len(words) == 1 and folded[0] not in profile.teams:
+            return False
+
+    if not folded or folded[0] in profile.addressed or _ends_sentence(words, folded):
+        return False
+    if folded[-1] in profile.teams and (len(folded) > 1 or folded[0] not in profile.labels):
+        return True
+
+    names = words
+    if len(words) > 1 and folded[0] in _TITLES:
+        names = words[1:]
+    return len(names) in (1, 2) and all(_is_name(name, no_names) for name in names)
+
+
+def _ends_sentence(words: Sequence[str], folded: Sequence[str]) -> bool:
+    """Return whether a word ends with a stop and is not a title."""
+    for word, folded_word in zip(words, folded, strict=True):
+        if word.endswith(".") and folded_word not in _TITLES:
+            return True
+    return False
+
+
+def _is_name(word: str, no_names: frozenset[str]) -> bool:
+    if not word[0].isupper() or not _NAME.fullmatch(word):
+        return False
+    if word.isupper() and len(word) > 1:
+        return False
+
+    folded = word.casefold()
+    if folded in no_names:
+        return False
+    return len(word) <= _LONGEST_SURE_NAME or not folded.endswith(_LABEL_ENDINGS)
