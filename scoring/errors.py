@@ -22,6 +22,7 @@
 Anything else that escapes is a bug and must look like one.
 """
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,10 +49,27 @@ class YamlError(InputError):
     """Text that is not YAML, or a value that does not fit its field."""
 
 
+_MODULE_OF_EXTRA = {
+    "fleet": "deltalake",
+    "frames": "pyarrow",
+    "query": "duckdb",
+    "report": "jinja2",
+    "semantic": "tokenizers",
+}
+"""A module that only this extra installs, or one that holds it too."""
+
+
 def installing(extra: str) -> str:
-    """Return how to install an extra, for an error: da-score is not on a package index."""
+    """Return how to install an extra and keep those that are here, for an error.
+
+    It names a clone, since da-score is not on a package index.
+    """
+    extras = {extra}
+    for name, module in _MODULE_OF_EXTRA.items():
+        if importlib.util.find_spec(module):
+            extras.add(name)
     return (
-        f"in a clone of da-score run pipx install --force '.[{extra}]', "
+        f"in a clone of da-score run pipx install --force '.[{','.join(sorted(extras))}]', "
         "or likewise uv tool install or pip install"
     )
 

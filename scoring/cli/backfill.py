@@ -20,7 +20,7 @@ from scoring.cli.options import (
     shared_options,
     valued,
 )
-from scoring.cli.output import reply, say, warn
+from scoring.cli.output import complain, reply, say, warn
 from scoring.cli.reading import (
     report_broken_entries,
     settings_of_log,
@@ -164,10 +164,11 @@ def _report_problems(report: LogReport) -> None:
     for text in report.warnings:
         warn(text)
 
-    broken = list(report.broken)
-    if report.error is not None:
-        broken = broken[1:]  # the first, if there is any, is the error itself
-    report_broken_entries(*broken)
+    if report.error is None:
+        report_broken_entries(*report.broken)
+        return
+    for text in report.broken[1:]:  # the first is the error itself
+        complain(text)
 
 
 def _jobs_for(logs: Sequence[FoundLog], options: PlainData) -> tuple[list[LogJob], list[LogReport]]:

@@ -15,9 +15,11 @@ from scoring.cli.options import (
     PATH,
     SCORING_OPTIONS,
     SHARE,
+    flag,
     prepared_settings,
     selection_options,
     shared_options,
+    valued,
 )
 from scoring.cli.output import reply, warn, without_numbers
 from scoring.cli.reading import log_view
@@ -26,7 +28,7 @@ from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import Sources, rules_of
 from scoring.examine import LogView, PreloadedEvidence
 from scoring.files import in_checkout, reason, refuse_special, write_atomically
-from scoring.log.find import missing_log_message
+from scoring.log.find import commands_that_make_a_log, missing_log_message
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of, settings_sources
 from scoring.text import counted, printable, spans
@@ -62,17 +64,15 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @shared_options(*SCORING_OPTIONS)
 @_gate_options
 @selection_options
-@click.option("--trusted", is_flag=True, help="Take only entries and git from the checkout.")
-@click.option(
-    "--trust-checkpoints", is_flag=True, help="With --trusted: take checkpoints in git too."
-)
-@click.option(
+@flag("--trusted", "Take only entries and git from the checkout.")
+@flag("--trust-checkpoints", "With --trusted: take checkpoints in git too.")
+@valued(
     "--base",
-    metavar="REV",
-    help="Gates on work: only units with a commit that REV has not, as the base of a pull request.",
+    "REV",
+    "Gates on work: only units with a commit that REV has not, as the base of a pull request.",
 )
-@click.option("--allow-empty", is_flag=True, help="A gate that has nothing to look at holds.")
-@click.option("--recompute", is_flag=True, help="Take no score from a sidecar.")
+@flag("--allow-empty", "A gate that has nothing to look at holds.")
+@flag("--recompute", "Take no score from a sidecar.")
 @click.option(
     "--junit",
     "junit_file",
@@ -80,11 +80,7 @@ def _gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="FILE",
     help="Write JUnit XML too.",
 )
-@click.option(
-    "--github-summary",
-    is_flag=True,
-    help="Append Markdown to the file that GITHUB_STEP_SUMMARY names.",
-)
+@flag("--github-summary", "Append Markdown to the file that GITHUB_STEP_SUMMARY names.")
 def command(
     options: dict[str, Any],
     selection: Selection,
@@ -246,7 +242,7 @@ def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
 def _nothing_to_check(log: str, selection: Selection) -> str:
     """Return why the command checked nothing: the log, and what is wrong with it."""
     if not os.path.exists(log):
-        problem = "there is no log yet"
+        problem = f"there is no log yet ({commands_that_make_a_log(Path(log))} makes one)"
     elif selection == Selection():
         problem = "holds no iterations"
     else:
@@ -289,7 +285,10 @@ def _text(verdict: Verdict, log: str, origins: Mapping[str, Sequence[str]]) -> s
 
     total += f"   Source: {printable(log)}"
     for kind, names in origins.items():
-        total += f"; {kind} from {printable(', '.join(names)) or 'no file'}"
+        if names:
+            total += f"; {kind} from {printable(', '.join(names))}"
+        else:
+            total += f"; no {kind}"
     return "".join(f"{line}\n" for line in [*lines, total])
 
 

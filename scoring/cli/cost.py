@@ -6,7 +6,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
+from scoring.cli.options import (
+    EVIDENCE_OPTIONS,
+    OUTCOME_OPTIONS,
+    choice,
+    flag,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import progress, reply
 from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
 from scoring.errors import OptionError
@@ -23,21 +30,13 @@ from scoring.views.work_rows import work_rows, zone_text
 @click.command(epilog="Example:  da-score cost last week --by model")
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
 @click.argument("days", nargs=-1, metavar="[DAYS]")
-@click.option("--since", metavar="DAYS", help="Only from the first of these days on.")
-@click.option("--until", metavar="DAYS", help="Only up to the last of these days.")
-@click.option(
-    "--by",
-    type=click.Choice(tuple(cost.GROUPINGS)),
-    default="day",
-    show_default=True,
-    help="What has a row of its own.",
+@valued("--since", "DAYS", "Only from the first of these days on.")
+@valued("--until", "DAYS", "Only up to the last of these days.")
+@choice(
+    "--by", tuple(cost.GROUPINGS), "What has a row of its own.", default="day", show_default=True
 )
-@click.option(
-    "--everything",
-    is_flag=True,
-    help="All sessions of this machine, by repository, harness and model.",
-)
-@click.option("--timezone", metavar="ZONE", help="Whose days count, such as Europe/Paris.")
+@flag("--everything", "All sessions of this machine, by repository, harness and model.")
+@valued("--timezone", "ZONE", "Whose days count, such as Europe/Paris.")
 def command(
     settings: Settings,
     days: tuple[str, ...],
@@ -56,11 +55,11 @@ def command(
     zone = _zone(timezone)
     period = _period(" ".join(days), since, until, datetime.now(zone))
 
-    value: dict[str, Any] = {
-        "timezone": zone_text(timezone),
-        "since": period.first.isoformat() if period and period.first > date.min else None,
-        "until": period.last.isoformat() if period else None,
-    }
+    value: dict[str, Any] = {"timezone": zone_text(timezone), "since": None, "until": None}
+    if period and period.first > date.min:
+        value["since"] = period.first.isoformat()
+    if period and period.last < date.max:
+        value["until"] = period.last.isoformat()
     chosen = str(period) if period else cost.ALL_DAYS
     if everything:
         with progress("Reading transcripts and git"):

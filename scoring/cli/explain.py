@@ -7,8 +7,8 @@ import click
 from scoring.cli.became import landing_line
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
-from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, settings_options
-from scoring.cli.output import on_terminal, pipe_shows_everything, reply
+from scoring.cli.options import OUTCOME_OPTIONS, SCORING_OPTIONS, flag, settings_options
+from scoring.cli.output import reply
 from scoring.cli.reading import (
     entries_if_any,
     exit_if_broken,
@@ -25,6 +25,7 @@ from scoring.examine import ExaminedIteration, LogView, subject_of
 from scoring.log.load import entry_places, no_such_entry
 from scoring.log.selection import Selection
 from scoring.log.settings import Settings, cache_dir_of
+from scoring.outcomes.prices import stored_prices
 from scoring.sidecars.provenance import read_provenance
 from scoring.views.explain import Explanation, explain
 from scoring.views.explain_text import explanation_text
@@ -33,11 +34,7 @@ from scoring.views.explain_text import explanation_text
 @click.command(epilog="Example:  da-score explain 3")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @settings_options(*SCORING_OPTIONS, *OUTCOME_OPTIONS)
-@click.option(
-    "--recompute",
-    is_flag=True,
-    help="Explain the score that the evidence gives now, not that of the sidecar.",
-)
+@flag("--recompute", "Explain the score that the evidence gives now, not that of the sidecar.")
 def command(iteration: str, settings: Settings, recompute: bool) -> None:
     """Explain in plain words what became of work, and why an iteration has its score.
 
@@ -105,19 +102,13 @@ def _print_explanation(
     settings: Settings,
     opened: Sequence[Evidence],
 ) -> None:
-    version = examined.score.rubric_version
-    draws = on_terminal()
-
-    meaning = None
-    if draws or pipe_shows_everything(version, settings.rubric):
-        meaning = meaning_of(settings, version, [(examined.score, examined.facts)])
-
+    score = examined.score
+    meaning = meaning_of(settings, score.rubric_version, [(score, examined.facts)])
     explanation = _explanation_of(examined, view)
-    landing = ""
-    if meaning is not None:  # older pages have no room for it
-        landing = landing_line(settings, examined.facts, *opened)
-    text = explanation_text(explanation, landing, draws, meaning)
-    reply(settings.json, explanation.as_dict(), text)
+    landing = landing_line(settings, examined.facts, *opened)
+    with stored_prices(cache_dir_of(settings)):
+        text = explanation_text(explanation, landing, meaning)
+        reply(settings.json, explanation.as_dict(), text)
 
 
 def _explanation_of(examined: ExaminedIteration, view: LogView) -> Explanation:

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version, released_rubric
 from scoring.cli.hook import place_in_project
-from scoring.cli.options import EVIDENCE_OPTIONS, shared_options
+from scoring.cli.options import EVIDENCE_OPTIONS, flag, shared_options
 from scoring.cli.output import on_terminal, progress, say, warn, write, write_json
-from scoring.cli.reading import settings_of_whole_repository, sources
+from scoring.cli.reading import LEFT_OUT, settings_of_whole_repository, sources
 from scoring.errors import DaScoreError, SettingsError
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.rules import ATTRIBUTED, rules_of
@@ -71,7 +71,9 @@ class Setup(NamedTuple):
         derivation: the entries that were written; None where none were to be.
         exclude_file: the file that makes git ignore ``.agents/``; None without it.
         hook_files: the settings files of harnesses that have the hook now.
+        lacks_hook: whether a hook was wanted, and no session of an agent says for which harness.
         untracked: what was written and git neither tracks nor ignores, relative to the top.
+        personal: which of these files are for one person, and no commit.
     """
 
     settings_file: Path
@@ -80,17 +82,17 @@ class Setup(NamedTuple):
     derivation: Derivation | None
     exclude_file: Path | None
     hook_files: list[Path]
+    lacks_hook: bool
     untracked: list[str]
+    personal: list[str]
 
 
 @click.command(epilog="Example:  da-score init --yes")
 @shared_options(*EVIDENCE_OPTIONS)
-@click.option("--force", is_flag=True, help="Replace a settings file that exists.")
+@flag("--force", "Replace a settings file that exists.")
 @click.option("--print", "only_print", is_flag=True, help="Print the settings and write nothing.")
-@click.option("--no-hook", is_flag=True, help="Do not offer or install the hook.")
-@click.option(
-    "--yes", is_flag=True, help="Do everything that is offered, without asking; for scripts."
-)
+@flag("--no-hook", "Do not offer or install the hook.")
+@flag("--yes", "Do everything that is offered, without asking; for scripts.")
 def command(
     options: PlainData,
     force: bool,
@@ -112,6 +114,8 @@ def command(
 
     if examination.repository.trunk_problem:
         raise SettingsError(examination.repository.trunk_problem)
+    for text in examination.log.broken:
+        warn(f"{text}; {LEFT_OUT}")
     if only_print:
         write(settings_text(examination, settings))
         return
@@ -181,9 +185,17 @@ def _set_up(
 
     derivation = _derive_entries(settings) if derives else None
     hook_files = []
+    personal_files = []
     for harness in harnesses:
-        hook_files += _install_hook(harness, top_level)
+        installed = _install_hook(harness, top_level)
+        if installed is None:
+            continue
+        path, is_shared = installed
+        hook_files.append(path)
+        if not is_shared:
+            personal_files.append(path)
 
+    lacks_hook = offers.accepts_all and not no_hook and not _transcripts_read(examination)
     written = [settings_file, settings.iter_log_dir, *hook_files]
     return Setup(
         settings_file,
@@ -192,7 +204,9 @@ def _set_up(
         derivation,
         exclude_file,
         hook_files,
+        lacks_hook,
         untracked=_untracked(written, top_level),
+        personal=_untracked(personal_files, top_level),
     )
 
 
@@ -260,10 +274,12 @@ def _derive_entries(settings: Settings) -> Derivation:
     return derivation
 
 
-def _install_hook(harness: str, top_level: Path) -> list[Path]:
-    """Install the hook in the project's settings, and return their file.
+def _install_hook(harness: str, top_level: Path) -> tuple[Path, bool] | None:
+    """Install the hook in the project's settings.
 
-    Where that cannot be done, warns and returns an empty list.
+    Returns:
+        Their file, and whether all who work on the project share it. None where that cannot be
+        done, with a warning.
     """
     try:
         path, shared = place_in_project(harness, top_level)
@@ -273,8 +289,8 @@ def _install_hook(harness: str, top_level: Path) -> list[Path]:
             change.backup.unlink(missing_ok=True)
     except DaScoreError as e:
         warn(str(e))
-        return []
-    return [change.path]
+        return None
+    return change.path, shared
 
 
 def _ignore_agents_folder(examination: Examination) -> Path | None:
@@ -322,9 +338,19 @@ def _print_lines(setup: Setup, examination: Examination) -> None:
     for path in setup.hook_files:
         lines.append(f"Wrote the hook to {path}")
 
-    if setup.untracked:
-        files = ", ".join(setup.untracked)
+    if setup.lacks_hook:
+        lines.append(
+            "Wrote no hook, since no session of an agent was found here: "
+            "da-score hook install --harness NAME installs one"
+        )
+
+    shared = [name for name in setup.untracked if name not in setup.personal]
+    if shared:
+        files = ", ".join(shared)
         lines.append(f"Not tracked by git: {files} (commit, or add to .git/info/exclude)")
+    if setup.personal:
+        files = ", ".join(setup.personal)
+        lines.append(f"For you alone: {files} (do not commit; add to .git/info/exclude)")
     lines.append(f"Next: da-score {_next_command(setup, examination)}")
     say("".join(f"{printable(line)}\n" for line in lines))
 

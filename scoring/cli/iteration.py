@@ -11,7 +11,7 @@ from rubric import find_rubric, rubric_behind
 from scoring.cli.became import landing_line
 from scoring.cli.completion import complete_iterations
 from scoring.cli.iteration_names import iteration_named
-from scoring.cli.options import SCORING_OPTIONS, prepared_settings, shared_options
+from scoring.cli.options import SCORING_OPTIONS, flag, prepared_settings, shared_options
 from scoring.cli.output import WARNINGS, on_terminal, pipe_shows_everything, show, warn, write_json
 from scoring.cli.reading import (
     exit_if_broken,
@@ -90,11 +90,7 @@ class IterationToShow(Frozen, frozen=True):
 @click.command(epilog="Example:  da-score iteration 3 --recompute")
 @click.argument("iteration", metavar="ITERATION", shell_complete=complete_iterations)
 @shared_options(*SCORING_OPTIONS)
-@click.option(
-    "--recompute",
-    is_flag=True,
-    help="Score the iteration again, write its sidecar, and show the new score.",
-)
+@flag("--recompute", "Score the iteration again, write its sidecar, and show the new score.")
 def command(iteration: str, options: dict[str, Any], recompute: bool) -> None:
     """Show how the score of one iteration came about, as a table.
 

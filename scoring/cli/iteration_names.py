@@ -4,8 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rubric import find_rubric
+from rubric.model import STRICT
 from scoring.cli.reading import report_broken_entries
-from scoring.errors import NotFoundError, SettingsError
+from scoring.errors import LogError, NotFoundError, SettingsError
 from scoring.log.load import load_iteration_log
 from scoring.log.model import IterationRecord
 from scoring.log.settings import Settings
@@ -36,9 +38,23 @@ def iteration_named(text: str, settings: Settings) -> int:
     if re.fullmatch(r"-?[0-9]+", text):
         return int(text)
 
+    faults: list[LogError] = []
+    records = load_iteration_log(settings.iter_log_dir, broken=faults.append)
+    try:
+        iteration = _iteration_of(text, records, settings)
+    except NotFoundError:
+        report_broken_entries(*faults)
+        raise
+
+    if find_rubric(settings.rubric).loading != STRICT:  # else scoring stops at them, and says so
+        report_broken_entries(*faults)
+    return iteration
+
+
+def _iteration_of(text: str, records: Sequence[IterationRecord], settings: Settings) -> int:
+    """Return the iteration that a text names that is not its number; errors are the same."""
     from scoring.evidence.git.repository import GitRepository
 
-    records = load_iteration_log(settings.iter_log_dir, broken=report_broken_entries)
     repository = GitRepository(settings.repo_dir)
     sha_by_name = repository.resolve(record.commit.strip() for record in records)
     sha_by_name |= repository.resolve([text], searches=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scoring.cli.default_command import GroupWithDefault
-from scoring.cli.options import PATH, Number, Whole, flag, settings_options
+from scoring.cli.options import PATH, Number, Whole, choice, flag, settings_options, valued
 from scoring.cli.output import reply, warn, write, write_json
 from scoring.errors import InputError, OptionError
 from scoring.log.settings import Settings, cache_dir_of
@@ -103,10 +103,8 @@ def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
     metavar="FILE",
     help="The file that keeps the meeting.",
 )
-@click.option(
-    "--config", metavar="NAME|FILE", help="What a new meeting is judged by.  [default: default]"
-)
-@click.option("--topic", metavar="TEXT", help="What is to be decided, for experts and judge.")
+@valued("--config", "NAME|FILE", "What a new meeting is judged by.  [default: default]")
+@valued("--topic", "TEXT", "What is to be decided, for experts and judge.")
 @click.option(
     "--expert",
     "experts",
@@ -114,10 +112,10 @@ def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
     metavar="NAME=COMMAND",
     help="An expert: the command answers a prompt. Give it once for each expert.",
 )
-@click.option(
+@valued(
     "--judge",
-    metavar="COMMAND",
-    help="The judge: the command gets the next question as JSON, and answers with a record.",
+    "COMMAND",
+    "The judge: the command gets the next question as JSON, and answers with a record.",
 )
 @click.option(
     "--timeout",
@@ -128,16 +126,12 @@ def _config(config: str | Mapping[str, Any]) -> "MeetingConfig":
 )
 @click.option("--rounds", type=Whole(1, 1000), help="Hold at most this many rounds now.")
 @flag("--example", "Let scripted experts and a scripted judge show how it goes.")
-@click.option(
+@choice(
     "--answer",
-    type=click.Choice(["yes", "no", "park", "end"]),
-    help="What people answer: yes or no to the open question, park it, or ask to end.",
+    ["yes", "no", "park", "end"],
+    "What people answer: yes or no to the open question, park it, or ask to end.",
 )
-@click.option(
-    "--option",
-    metavar="NAME",
-    help="With --answer yes: what was decided.  [default: the leading option]",
-)
+@valued("--option", "NAME", "With --answer yes: what was decided.  [default: the leading option]")
 @settings_options()
 def run(
     path: Path,

@@ -19,6 +19,9 @@ from scoring.text import as_utf8, json_escaped, show_hidden, spans, visible
 if TYPE_CHECKING:
     from scoring.views.table import Block
 
+_LONG = 1.0
+"""How many seconds a command takes at most that does not say what it does."""
+
 _PIECE = 1 << 20
 """How many bytes of a long output are copied at a time."""
 
@@ -197,7 +200,7 @@ def progress(text: str) -> Iterator[None]:
 
     It goes to standard error, and only if that is a terminal.
     """
-    timer = threading.Timer(1.0, lambda: print(f"{text} …", file=sys.stderr, flush=True))
+    timer = threading.Timer(_LONG, lambda: print(f"{text} …", file=sys.stderr, flush=True))
     timer.daemon = True
     if sys.stderr is not None and sys.stderr.isatty():
         timer.start()

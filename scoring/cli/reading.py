@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 _EVERYTHING = Selection()
 
+LEFT_OUT = "it is left out"
+"""What every command says of an entry that it cannot read and goes on without."""
+
 _WARNED_ENTRIES = "da-score.warned"
 """Under this key the context of a command keeps the warnings about broken entries."""
 
@@ -220,7 +223,7 @@ def report_broken_entries(*errors: str | LogError) -> None:
     """
     for text in map(str, errors):
         if _is_new(text, BROKEN_ENTRIES):
-            complain(text)
+            complain(f"{text}; {LEFT_OUT}")
 
 
 def _is_new(text: str, key: str) -> bool:
@@ -235,7 +238,7 @@ def warn_of_broken_entry(error: LogError) -> None:
     """Warn once that an entry is left out, for a command that can answer without entries."""
     reported = click.get_current_context().meta.get(BROKEN_ENTRIES, {})
     if str(error) not in reported and _is_new(str(error), _WARNED_ENTRIES):
-        warn(f"{error}; it is left out")
+        warn(f"{error}; {LEFT_OUT}")
 
 
 def exit_if_broken(log_dir: Path, iteration: int) -> None:

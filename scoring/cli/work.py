@@ -6,11 +6,17 @@ from typing import Any, NamedTuple
 
 import click
 
-from scoring.cli.options import EVIDENCE_OPTIONS, OUTCOME_OPTIONS, settings_options
+from scoring.cli.options import (
+    EVIDENCE_OPTIONS,
+    OUTCOME_OPTIONS,
+    flag,
+    settings_options,
+    valued,
+)
 from scoring.cli.output import progress, reply
 from scoring.cli.reading import entries_if_any, notes_on_sources, outcome_rules, sources
-from scoring.errors import NotFoundError, OptionError
-from scoring.evidence.git.agents import Identity
+from scoring.errors import NotFoundError
+from scoring.evidence.git.agents import names_of_user
 from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.selection import Period, period_between, today_here
 from scoring.log.settings import Settings, cache_dir_of
@@ -73,17 +79,15 @@ class _Choice(NamedTuple):
 
 @click.command(epilog="Example:  da-score work --since 2026-05-01 --until 2026-05-31")
 @settings_options(*EVIDENCE_OPTIONS, *OUTCOME_OPTIONS)
-@click.option(
+@valued(
     "--since",
-    metavar="DAYS",
-    help="Only work that ended on the first of these days or later: 2026-06-03, 2026-06, 30d, "
+    "DAYS",
+    "Only work that ended on the first of these days or later: 2026-06-03, 2026-06, 30d, "
     "'last week'.",
 )
-@click.option(
-    "--until", metavar="DAYS", help="Only work that ended on the last of these days or earlier."
-)
-@click.option("--task", metavar="ID", help="Only work on this task; * and ? match any characters.")
-@click.option("--mine", is_flag=True, help="Only your work, by your name and address in git.")
+@valued("--until", "DAYS", "Only work that ended on the last of these days or earlier.")
+@valued("--task", "ID", "Only work on this task; * and ? match any characters.")
+@flag("--mine", "Only your work, by your name and address in git.")
 @click.option(
     "--author",
     "authors",
@@ -91,17 +95,12 @@ class _Choice(NamedTuple):
     metavar="NAME|EMAIL",
     help="Only the work of this author.",
 )
-@click.option(
+@valued(
     "--against",
-    metavar="WHAT",
-    help="Compare it with other work: a month (2026-10, 'last month'), a model, a harness or an "
-    "author.",
+    "WHAT",
+    "Compare it with other work: a month (2026-10, 'last month'), a model, a harness or an author.",
 )
-@click.option(
-    "--since-commit",
-    metavar="SHA",
-    help="Compare the work after this commit with the work before it.",
-)
+@valued("--since-commit", "SHA", "Compare the work after this commit with the work before it.")
 def command(
     settings: Settings,
     since: str | None,
@@ -129,7 +128,7 @@ def command(
 
     names = {name.casefold() for name in authors if name}
     if mine:
-        names |= _own_names(book.caller)
+        names |= {name.casefold() for name in names_of_user(book.caller)}
     choice = _Choice(period, task, names if mine or authors else None)
 
     if against is not None or since_commit is not None:
@@ -156,18 +155,6 @@ def command(
     reply(settings.json, value, work_page(rows, rules.horizon_days, notes))
 
 
-def _own_names(caller: Identity) -> set[str]:
-    """Return the name and the address of the caller in git.
-
-    Raises:
-        OptionError: git knows neither.
-    """
-    names = {name.casefold() for name in caller if name}
-    if not names:
-        raise OptionError("--mine: git has no user.name and no user.email here; give --author NAME")
-    return names
-
-
 def _sides(
     settings: Settings,
     against: str | None,
@@ -184,7 +171,8 @@ def _sides(
         sha, time = _commit_named(settings, since_commit or "")
         return sides_of_commit(sha, time, choice.select(rows))
 
-    other = other_named(against, rows, today_here())
+    ended = max((row.unit.ended or 0 for row in rows), default=0)
+    other = other_named(against, rows, newest=day_of(ended) or today_here())
     second = choice.without(other.kind).select(rows)
     return sides_of(other, choice.select(rows), second, choice.name_of(other.kind))
 

@@ -45,6 +45,7 @@ class RepositoryState:
         watched: the files that its entries name, which the fingerprint covers, as a JSON list.
         reason: why it failed the last time; "" where it did not.
         attempts: after how many attempts it was given up.
+        warnings: what was skipped, or cannot be known, a line each.
     """
 
     rubric: str
@@ -58,6 +59,7 @@ class RepositoryState:
     watched: str = "[]"
     reason: str = ""
     attempts: int = 0
+    warnings: str = ""
 
 
 class DataSet:
@@ -98,9 +100,13 @@ class DataSet:
             self._counting_versions[name] = state_table.transaction_version(name) or 0
         self._tables[REPOSITORIES] = state_table
 
-        columns = [column.name for column in fields(RepositoryState)]
-        for row in state_table.to_pyarrow_dataset().to_table(columns).to_pylist():
-            self.states[row["rubric"], row["repository"]] = RepositoryState(**row)
+        rows = state_table.to_pyarrow_dataset()
+        known = {column.name for column in fields(RepositoryState)}
+        columns = [name for name in rows.schema.names if name in known]
+        for row in rows.to_table(columns).to_pylist():
+            # An older data set lacks columns that were added since.
+            values = {name: value for name, value in row.items() if value is not None}
+            self.states[row["rubric"], row["repository"]] = RepositoryState(**values)
 
     @classmethod
     @contextlib.contextmanager

@@ -233,6 +233,7 @@ def _state_after(
         iterations=event.result.iterations,
         broken=event.result.broken,
         watched=event.result.watched,
+        warnings="\n".join(event.result.warnings),
     )
 
 

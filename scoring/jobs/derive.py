@@ -15,6 +15,7 @@ from scoring.errors import WriteError
 from scoring.evidence.agent_commits import AgentCommits, FoundBy
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.commit_makers import agent_commits, authors_of
+from scoring.evidence.git.agents import names_of_user
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import ChangeSize, WrittenCommit
 from scoring.evidence.git.repository import GitRepository
@@ -124,6 +125,7 @@ def derive(
         LogError: the log cannot be listed.
         NotARepositoryError: the repository is not a git work tree.
         GitError: git failed.
+        OptionError: ``mine``, and git knows no user.
         WriteError: an entry cannot be written.
     """
     assert sources.rules is ATTRIBUTED
@@ -147,7 +149,9 @@ def derive(
 
         names = _in_time_of_choice(agents, since, session)
         if authors or mine:
-            people = {*authors, *(history.callers_names() if mine else ())}
+            people = set(authors)
+            if mine:
+                people |= names_of_user(history.callers_names())
             names = _by_people(names, people, authors_of(agents, history))
         names.sort(key=lambda name: agents.commits[name].time or 0)
 

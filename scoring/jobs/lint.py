@@ -127,11 +127,15 @@ def lint_log(
     if sessions is not None:
         findings += _unknown_sessions(entries, sessions)
 
-    order = {log_dir / name: index for index, name in enumerate(names)}
-    findings.sort(
-        key=lambda finding: (order[finding.path], finding.line or 0, finding.level, finding.text)
-    )
+    findings.sort(key=_place_in_log)
     return LintedLog(len(entry_names) + len(archived), findings)
+
+
+def _place_in_log(finding: LintFinding) -> tuple[int, str, int, str, str]:
+    """Return where a finding belongs: by number of the entry, the archive first, then by line."""
+    name = finding.path.name
+    number = number_of(name) if is_entry_name(name) else 0
+    return number, name, finding.line or 0, finding.level, finding.text
 
 
 def _check_entry(path: Path, strict: bool) -> _CheckedFile:

@@ -88,6 +88,8 @@ class Period(NamedTuple):
     def __str__(self) -> str:
         if self.first == self.last:
             return str(self.first)
+        if self.last == datetime.date.max:
+            return f"since {self.first}"
         if self.first == datetime.date.min:
             return f"until {self.last}"
         return f"{self.first} to {self.last}"
@@ -117,13 +119,15 @@ def first_day(since: str | None) -> datetime.date | None:
 def period_between(since: str | None, until: str | None, today: datetime.date) -> Period | None:
     """Return the days that ``--since`` and ``--until`` choose, or None without these options.
 
+    One without the other is open at the other end.
+
     Raises:
         OptionError: one of them names no days, or the first day is after the last.
     """
     if since is None and until is None:
         return None
 
-    first, last = datetime.date.min, today
+    first, last = datetime.date.min, datetime.date.max
     if since is not None:
         first = parse_period(since, today, "--since").first
     if until is not None:

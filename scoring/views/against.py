@@ -4,6 +4,7 @@ The rules are in docs/VALIDITY.md, "Two sides of the work".
 """
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 from scoring.evidence.transcripts.facts import NS
@@ -19,7 +20,7 @@ from scoring.text import counted
 from scoring.views.comparisons import LEAST_DECIDED, harness_changed
 from scoring.views.measures import MEASURES, Measure, Sample, sample_of
 from scoring.views.table import Cells, Column, Line, Page, Table, columns_of, numeric
-from scoring.views.work_rows import WorkRow, work_summary, zone_text
+from scoring.views.work_rows import WorkRow, day_of, work_summary, zone_text
 from scoring.views.work_sides import Sides
 
 _POINTS = 0.1
@@ -94,11 +95,13 @@ class Against(NamedTuple):
         sides: the two sides.
         figures: the measures of both.
         young: how many units of each side are too young to judge.
+        latest: the last day of work that is old enough; None without a trunk.
     """
 
     sides: Sides
     figures: list[Figure]
     young: tuple[int, int]
+    latest: date | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -123,8 +126,9 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
     """
     first, second = sides.rows
     changed = sides.periods and harness_changed(first, second)
-    settled_first = settled(first, horizon_days, tip_time)
-    settled_second = settled(second, horizon_days, tip_time)
+    latest = latest_settled(horizon_days, tip_time)
+    settled_first = settled(first, latest)
+    settled_second = settled(second, latest)
 
     figures = []
     for measure in MEASURES:
@@ -134,14 +138,20 @@ def compare(sides: Sides, horizon_days: float, tip_time: int | None) -> Against:
         figures.append(figure_of(measure, samples[0], samples[1], changed))
 
     young = (len(first) - len(settled_first), len(second) - len(settled_second))
-    return Against(sides, figures, young)
+    return Against(sides, figures, young, day_of(latest))
 
 
-def settled(rows: Sequence[WorkRow], horizon_days: float, tip_time: int | None) -> list[WorkRow]:
-    """Return the work that ended at least a horizon before the trunk's newest commit."""
+def latest_settled(horizon_days: float, tip_time: int | None) -> int | None:
+    """Return by when settled work ended, in nanoseconds since 1970; arguments as in `compare`."""
     if tip_time is None:
+        return None
+    return (tip_time - int(horizon_days * DAY)) * NS
+
+
+def settled(rows: Sequence[WorkRow], latest: int | None) -> list[WorkRow]:
+    """Return the work that ended by a moment, in nanoseconds since 1970; none for None."""
+    if latest is None:
         return []
-    latest = (tip_time - int(horizon_days * DAY)) * NS
     return [row for row in rows if row.unit.ended is not None and row.unit.ended <= latest]
 
 
@@ -268,6 +278,12 @@ def against_page(against: Against) -> Page:
     if sides.left_out:
         units = counted(len(sides.left_out), "unit is", "units are")
         yield Line(f"{units} on neither side: {sides.why_left_out}.")
+    if against.latest:
+        yield Line(
+            "Shares that landed or were taken back are of decided units that ended by "
+            f"{against.latest}: da-score work counts younger ones too.",
+            "dim",
+        )
     yield Line("Units of one session count together. Differences of shares are in points.", "dim")
     yield Line(f"Days and months are those of {zone_text()}.", "dim")
 

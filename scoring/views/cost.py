@@ -186,8 +186,8 @@ def cost_page(value: dict[str, Any], days: str, zone: tzinfo | None = None) -> P
         yield from map(Line, value["notes"])
         return
 
-    units = counted(total["units"], "unit")
-    yield Line(f"{cost_text(total['cost'])} for {units} of work and talk, {days}", "bold")
+    units = counted(total["units"], "unit of work", "units of work")
+    yield Line(f"{cost_text(total['cost'])} for {units}, with the talk around them, {days}", "bold")
     yield Line(f"Days are those of {value['timezone']}.", "dim")
     if total["unpriced"]:
         responses = counted(sum(total["unpriced"].values()), "response has", "responses have")
@@ -340,7 +340,7 @@ def left_out_notes(sessions: Sequence[Mapping[str, Any]]) -> list[str]:
 def _nothing_known(days: str) -> str:
     if days == ALL_DAYS:
         return "No cost is known."
-    return f"No cost is known of {days}."
+    return f"No cost is known, {days}."
 
 
 def _sum_row(group: dict[str, Any]) -> list[AnyCell]:

@@ -91,6 +91,7 @@ class Explanation(NamedTuple):
         """Return plain data for JSON."""
         examined = self.examined
         facts = examined.facts
+        spending = examined.spending
         return {
             "iteration": examined.record.iteration,
             "task_id": examined.record.task_id,
@@ -112,6 +113,7 @@ class Explanation(NamedTuple):
             "integrity": [pair.as_dict() for pair in examined.signals.integrity],
             **claims_payload(facts),
             "outcome": self._outcome(),
+            "spending": spending.as_dict() if spending else None,
         }
 
     def _outcome(self) -> Mapping[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from rubric import BAND_INSUFFICIENT
 from scoring.sidecars.meaning import Meaning
 from scoring.signals.signal import window_text
 from scoring.signals.values import IntegrityObservation
@@ -12,49 +11,32 @@ from scoring.views.explain import WORTH_SAYING, ExplainedSignal, Explanation
 from scoring.views.landing_text import named_commit
 from scoring.views.outcome_pages import outcome_text
 from scoring.views.session_pages import score_text
-from scoring.views.table import band_text
+from scoring.views.spending_text import spending_lines
 
 
-def explanation_text(
-    explanation: Explanation,
-    landing: str,
-    terminal: bool = False,
-    meaning: Meaning | None = None,
-) -> str:
+def explanation_text(explanation: Explanation, landing: str, meaning: Meaning) -> str:
     """Return what became of an iteration's work, and why it has its score.
 
     Args:
         explanation: the explained score.
         landing: a line that says whether the work landed.
-        terminal: whether it is shown on a terminal, which says more of each signal.
-        meaning: what scores are worth here; None under rubrics with the old text, which shows the
-            score first.
+        meaning: what scores are worth here.
     """
-    lines = _lines(explanation, landing, terminal, meaning)
+    lines = _lines(explanation, landing, meaning)
     return "".join(printable(line) + "\n" for line in lines)
 
 
-def _lines(
-    explanation: Explanation, landing: str, terminal: bool, meaning: Meaning | None
-) -> Iterator[str]:
+def _lines(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[str]:
     examined = explanation.examined
-    landing_facts = examined.facts.landing
-    became = outcome_text(examined.outcome, landing_facts, explanation.horizon_days)
-
-    if meaning:
-        yield from _head(explanation, landing, became, meaning)
-    else:
-        yield from _old_head(explanation)
+    yield from _head(explanation, landing, meaning)
     yield from _about_evidence(explanation)
 
+    yield from _listed("What it took", spending_lines(examined.spending))
     yield from _listed("Whose work it is", chain_lines(examined.facts, explanation.kept))
-    yield from _votes(explanation, terminal)
+    yield from _votes(explanation)
     yield from _silent_signals(explanation)
     yield from _what_would_have_raised(explanation)
-    yield from _claims(explanation, "observed" if meaning else "seen")
-
-    if became and not meaning:
-        yield from _listed("What became of it (this does not change the score)", [became])
+    yield from _claims(explanation)
 
 
 def _listed(title: str, texts: Iterable[str]) -> Iterator[str]:
@@ -64,7 +46,7 @@ def _listed(title: str, texts: Iterable[str]) -> Iterator[str]:
         yield from ("", title, *lines)
 
 
-def _head(explanation: Explanation, landing: str, became: str, meaning: Meaning) -> Iterator[str]:
+def _head(explanation: Explanation, landing: str, meaning: Meaning) -> Iterator[str]:
     """Yield what became of the work, and then the score with what it is worth."""
     examined = explanation.examined
     score = examined.score
@@ -74,29 +56,11 @@ def _head(explanation: Explanation, landing: str, became: str, meaning: Meaning)
     if commit:
         yield commit
     yield landing
+    became = outcome_text(examined.outcome, examined.facts.landing, explanation.horizon_days)
     if became:
         yield became
     yield f"{score_text(meaning, score, score.bounds)}."
     yield f"The score {_origin(explanation)}. {_coverage(explanation)}"
-
-
-def _old_head(explanation: Explanation) -> Iterator[str]:
-    """Yield the score, as under the first rubrics."""
-    examined = explanation.examined
-    score = examined.score
-
-    if score.scored:
-        link = "but there is" if score.band == BAND_INSUFFICIENT else "which is"
-        band = band_text(score.band)
-        yield f"{_name(explanation)} scored {score.value:.3f}, {link} {band}."
-    else:
-        yield f"{_name(explanation)} has no score: no signal is present."
-
-    commit = named_commit(examined.facts.landing.sha, explanation.subject)
-    if commit:
-        yield commit
-    version = score.rubric_version
-    yield f"The score is of rubric {version} and {_origin(explanation)}. {_coverage(explanation)}"
 
 
 def _name(explanation: Explanation) -> str:
@@ -138,11 +102,11 @@ def _about_evidence(explanation: Explanation) -> Iterator[str]:
         yield f"Time: {window_text(examined.facts.window)}"
 
 
-def _votes(explanation: Explanation, terminal: bool) -> Iterator[str]:
+def _votes(explanation: Explanation) -> Iterator[str]:
     lines: list[str] = []
     for signal in explanation.voted:
         lines.append(_part_of_score(signal))
-        fact = f"{signal.fact} · " if signal.fact and terminal else ""
+        fact = f"{signal.fact} · " if signal.fact else ""
         claimed = ", as claimed" if signal.source == "claimed" else ""
         lines.append(f"  {fact}{signal.detail}{claimed}")
         lines += [f"  from {source}" for source in signal.sources]
@@ -185,18 +149,18 @@ def _what_would_have_raised(explanation: Explanation) -> Iterator[str]:
     return _listed("What would have raised the score", lines)
 
 
-def _claims(explanation: Explanation, observed_word: str) -> Iterator[str]:
+def _claims(explanation: Explanation) -> Iterator[str]:
     integrity = explanation.examined.signals.integrity
-    lines = [_compared_claim(pair, observed_word) for pair in integrity]
+    lines = [_compared_claim(pair) for pair in integrity]
     lines += claim_lines(explanation.examined.facts)
-    return _listed(f"What was claimed, and what was {observed_word}", lines)
+    return _listed("What was claimed, and what was observed", lines)
 
 
-def _compared_claim(pair: IntegrityObservation, observed_word: str) -> str:
+def _compared_claim(pair: IntegrityObservation) -> str:
     claimed = pair.claimed
     observed = pair.observed
     head = f"{pair.role}, {pair.signal}:"
-    observation = f"{observed_word} {observed.sub_score:.2f} ({observed.detail})"
+    observation = f"observed {observed.sub_score:.2f} ({observed.detail})"
     if not claimed.present:
         return f"{head} nothing claimed ({claimed.detail}); {observation}"
 
@@ -205,4 +169,4 @@ def _compared_claim(pair: IntegrityObservation, observed_word: str) -> str:
         return f"{claim}; nothing to compare it with ({observed.detail})"
     if pair.delta < 0:
         return f"{claim}, {observation}: over-claimed"
-    return f"{claim}, {observation}: claimed no more than was {observed_word}"
+    return f"{claim}, {observation}: claimed no more than was observed"

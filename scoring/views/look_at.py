@@ -1,5 +1,6 @@
 """The units of work that most deserve a look, each with its reason and where to look."""
 
+import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -267,7 +268,9 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
     )
     for kind, what, source, count in kinds:
         if count > shown.get(kind, 0):
-            command = f': da-score query "from {source}"' if source else ""
+            command = ""
+            if source and importlib.util.find_spec("duckdb"):  # without it there is no query
+                command = f': da-score query "from {source}"'
             yield f"{counted(count, 'unit')} {what}{command}"
 
 

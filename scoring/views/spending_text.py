@@ -72,10 +72,10 @@ def models_text(unpriced: Iterable[str]) -> str:
 
 
 def spending_lines(spending: Spending | None) -> list[str]:
-    """Return at most three lines that say what an iteration or a session used.
+    """Return the lines that say what an iteration or a session used.
 
-    The tokens, then cost, time and models, then why the cost is not complete. A line without
-    content is left out.
+    The tokens, then cost, time and models, then why the cost is not complete, or less than that of
+    the units. A line without content is left out.
     """
     if spending is None:
         return []
@@ -84,7 +84,10 @@ def spending_lines(spending: Spending | None) -> list[str]:
     if spending.spent:
         tokens = _tokens_line(spending)
         note = price_note(spending)
-    return [line for line in (tokens, _circumstances(spending), note) if line]
+    lines = [line for line in (tokens, _circumstances(spending), note) if line]
+    if spending.source == "transcripts":
+        lines.append("up to the commit: da-score work adds what reports it")
+    return lines
 
 
 def _tokens_line(spending: Spending) -> str:

@@ -55,19 +55,19 @@ class Other(NamedTuple):
     name: str
 
 
-def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Other:
+def other_named(text: str, rows: Sequence[WorkRow], newest: datetime.date) -> Other:
     """Return what a user means by a month, a harness, a model or an author.
 
     Args:
         text: ``2026-10``, ``last month``, or a name. A part of a model's name will do if there is
             only one such model.
         rows: all of the work.
-        today: the day by which ``last month`` is meant.
+        newest: the day of the newest work, by which ``this month`` and ``last month`` are meant.
 
     Raises:
         InputError: no work is of that name, or the name may mean several.
     """
-    month = _month_named(text, today)
+    month = _month_named(text, newest)
     if month:
         return Other("month", month)
 
@@ -93,7 +93,7 @@ def other_named(text: str, rows: Sequence[WorkRow], today: datetime.date) -> Oth
     )
 
 
-def _month_named(text: str, today: datetime.date) -> str:
+def _month_named(text: str, newest: datetime.date) -> str:
     """Return the month that a text names, as ``2026-05``, or "" where it names none.
 
     Days and weeks do not name a month, even where they happen to be all of its days.
@@ -101,7 +101,7 @@ def _month_named(text: str, today: datetime.date) -> str:
     if not _MONTH.fullmatch(" ".join(text.lower().split())):
         return ""
     try:
-        return f"{parse_period(text, today).first:%Y-%m}"
+        return f"{parse_period(text, newest).first:%Y-%m}"
     except OptionError:
         return ""
 

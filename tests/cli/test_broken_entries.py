@@ -96,6 +96,12 @@ def test_an_old_sidecar_of_a_broken_entry_is_called_that_first(
     assert "iter-5.yaml: line " in broken
 
 
+def test_explain_last_lists_each_broken_file_once(da_score: DaScore, broken: Project) -> None:
+    assert broken.log.is_dir()
+    for rubric in (LENIENT, STRICT):
+        assert_lists_them(da_score("explain", "last", *rubric))
+
+
 class TestLenient:
     @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
     @pytest.mark.usefixtures("broken")

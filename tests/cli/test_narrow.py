@@ -120,6 +120,7 @@ def screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Screen:
     write_json(tmp_path / "meeting.json", [record(n) for n in (1, 2, 3)])
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("scoring.cli.output._LONG", 3600)  # else a slow machine shows more lines
 
     def run(command: str, columns: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -359,7 +359,7 @@ def test_equal_notes_are_one_line(change: Repo, da_score: DaScore) -> None:
         put(change, {f"{LOG}/iter-{n}.yaml": f"schema_version: 2\niteration: {n}\n"})
     found = da_score("check", "--no-unresolved-commits", "--rubric", NEW)
     assert [line for line in found.lines if line.startswith("note")] == [
-        "note  iteration 1: not enough evidence, so the mean leaves its score out",
+        "note  iteration 1: not enough evidence to count in the mean",
         "note  iterations 2-31: no signal is present, so there is no score to check",
         "note  iterations 2-31: names no commit",
     ]

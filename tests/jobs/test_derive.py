@@ -15,6 +15,7 @@ from helpers.harness_lines import cases
 from helpers.histories import Session
 from helpers.repos import START, STEP, Repo
 
+from scoring.evidence.git.agents import Identity
 from scoring.jobs.entry_fields import task_of
 from scoring.log.parse import parse_iteration_record
 from scoring.log.settings import DEFAULT_LOG_DIR
@@ -275,6 +276,16 @@ class TestRewritten:
 
 
 class TestBranches:
+    def test_mine_needs_a_user_of_git(self, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(
+            "scoring.evidence.git.commit_history.CommitHistory.callers_names",
+            lambda _: Identity("", ""),
+            raising=False,
+        )
+        found = work.da_score("derive", "--mine")
+        assert (found.status, found.out) == (2, "")
+        assert "--mine: git has no user.name and no user.email here" in found.err
+
     def test_the_tip_of_a_branch_that_has_not_landed_gets_one(self, work: Work) -> None:
         work.repo.branch("fix/ABC-12-parser")
         below = work.repo.commit({"a": "1"}, f"begin\n\n{CLAUDE}\n")

@@ -41,6 +41,12 @@ class TestNew:
         assert (linted.out, linted.err) == ("1 entry: nothing is wrong\n", "")
         assert all(len(line) <= 120 for line in path.read_text().splitlines())
 
+    def test_lint_goes_by_number(self, place: Place, da_score: DaScore) -> None:
+        for number in (10, 2, 1):
+            (place.log / f"iter-{number}.yaml").write_text("[\n")
+        names = [line.partition(":")[0] for line in da_score("lint", "--no-cache").out.splitlines()]
+        assert [Path(name).stem for name in names[:3]] == ["iter-1", "iter-2", "iter-10"]
+
     def test_what_is_commented_out_is_an_entry_too(self, place: Place, da_score: DaScore) -> None:
         place.repo.commit({"a": "1\n"}, "Begin")
         da_score("entry", "new", "1")

@@ -7,6 +7,21 @@ from helpers.commands import DaScore
 from helpers.places import Place
 
 
+def test_without_an_agent_it_says_that_there_is_no_hook(place: Place, da_score: DaScore) -> None:
+    shown = da_score("init", "--yes", "--no-cache").out
+    assert "Wrote no hook, since no session of an agent was found here: " in shown
+    assert "hook" not in da_score("init", "--yes", "--force", "--no-hook", "--no-cache").out
+    assert (place.path / ".agents").is_dir()
+
+
+def test_it_warns_of_broken_entries_as_other_commands_do(place: Place, da_score: DaScore) -> None:
+    place.log.mkdir(parents=True, exist_ok=True)
+    (place.log / "historical.yaml").write_text("iterations:\n- a: b: c\n")
+    said = "historical.yaml: line 2: mapping values are not allowed in this context; it is left out"
+    for command in ("init --yes", "work", "run --rubric 3.1.0"):
+        assert said in da_score(*command.split(), "--no-cache").err, command
+
+
 def settings_of(place: Place) -> dict[str, object]:
     return tomllib.loads((place.path / ".agents" / "da-score.toml").read_text("utf-8"))
 

@@ -9,7 +9,8 @@ from scoring.errors import InputError
 from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.unit import State, Unit
 from scoring.statistics import Cluster, design_effect, share_difference_interval
-from scoring.views.against import Figure, compare
+from scoring.views.against import Figure, against_page, compare
+from scoring.views.table import pipe_text
 from scoring.views.work_rows import WorkRow
 from scoring.views.work_sides import Other, Sides, other_named, sides_of, sides_of_commit
 
@@ -135,6 +136,9 @@ class TestVerdicts:
         sides = Sides(("a", "b"), (many(30, day=40), many(30)), [], "", True)
         against = compare(sides, 14, FIRST_OF_MARCH + 41 * DAY)
         assert against.young == (30, 0)
+        assert str(against.latest) == "2026-03-28"
+        note = "that ended by 2026-03-28: da-score work counts younger ones too."
+        assert note in pipe_text(against_page(against))
         assert against.figures[0].verdict == "too few: 0 and 30"
 
     def test_of_what_was_undone_count_what_was_on_the_trunk(self) -> None:
@@ -251,5 +255,7 @@ class TestCommand:
             da_score("work", "--since-commit", "deadbeef")
         )
         assert "no work of 2020-01" in one_line(da_score("work", "--against", "2020-01"))
+        last = da_score("work", "--against", "last month")  # before the newest work
+        assert "no work of 2026-02" in one_line(last)
         both = da_score("work", "--against", "codex", "--since-commit", "f05ce0048ec2")
         assert "two comparisons" in both.err

@@ -101,7 +101,7 @@ def test_what_has_no_price_is_counted_and_never_priced_as_usual(
 
 
 def test_days_without_cost_are_one_sentence(cost: Any) -> None:
-    assert cost("1999-12").out == "No cost is known of 1999-12-01 to 1999-12-31.\n"
+    assert cost("1999-12").out == "No cost is known, 1999-12-01 to 1999-12-31.\n"
 
 
 @pytest.mark.usefixtures("history")
@@ -129,6 +129,18 @@ def test_work_takes_the_days_that_cost_takes(cost: Any, monkeypatch: pytest.Monk
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_since_alone_has_no_end(cost: Any) -> None:
+    value = cost("--since", "2026-06-03", "--json").json
+    assert (value["since"], value["until"]) == ("2026-06-03", None)
+    page = cost("--since", "2026-06-03").out.splitlines()
+    assert page[0] == "No cost is known, since 2026-06-03."
+
+
+def test_the_units_it_counts_are_units_of_work(cost: Any) -> None:
+    units = cost("--json").json["total"]["units"]
+    assert f" for {units} units of work, with the talk around them, all days" in cost().out
 
 
 @pytest.mark.parametrize("command", ["cost", "work"])

@@ -17,6 +17,7 @@ from scoring.examine import LogView
 from scoring.log.load import entry_places, load_iteration_log
 from scoring.log.selection import Selection
 from scoring.outcomes.outcome import Outcome
+from scoring.sidecars.meaning import NOT_MEASURED
 from scoring.views.explain import Explanation, explain
 from scoring.views.explain_text import explanation_text
 from scoring.views.landing_text import taken_back_text
@@ -150,7 +151,7 @@ class TestExplanation:
         assert math.isclose(found.raises[0].could_add, 0.2)
 
     def test_says_what_each_part_adds_in_plain_words(self, demo: Demo) -> None:
-        text = explanation_text(explained(demo, 5), "")
+        text = explanation_text(explained(demo, 5), "", NOT_MEASURED)
         assert "7 of 7 signals have evidence, with 100.0 % of the rubric's weight." in text
         assert (
             "Verifier results: 0.250 of 1, times 18.0 % of the score: "
@@ -163,11 +164,11 @@ class TestExplanation:
         found = explained(demo, 1)
         assert found.raises == []
         nothing = "nothing: every signal with evidence is at 1, and"
-        text = explanation_text(found, "")
+        text = explanation_text(found, "", NOT_MEASURED)
         assert f"{nothing} the others could only lower the score\n" in text
 
         voted = found._replace(signals=tuple(s for s in found.signals if s.present))
-        assert f"{nothing} none is without evidence\n" in explanation_text(voted, "")
+        assert f"{nothing} none is without evidence\n" in explanation_text(voted, "", NOT_MEASURED)
 
     def test_what_has_no_part_could_have_raised_nothing(self, demo: Demo) -> None:
         one = explained(demo, 2).examined
@@ -192,13 +193,18 @@ class TestExplanation:
     def test_reads_as_text(self, da_score: DaScore) -> None:
         found = da_score("explain", "5")
         assert (found.status, found.err) == (0, "")
-        assert found.out.startswith("Iteration 5 (limit-requests) scored 0.288, which is poor.\n")
+        assert found.out.startswith(
+            "Iteration 5 (limit-requests)\n"
+            "Commit f05ce0048ec2: feat(limits): limit requests per client\n"
+            "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e\n"
+            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: da-score validate.\n"
+        )
         assert (
             "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n"
             in found.out
         )
         assert (
-            "seen 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n"
+            "observed 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n"
             in found.out
         )
         assert "was computed now, and nothing was written" in found.out

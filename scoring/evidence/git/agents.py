@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from scoring.errors import OptionError
+
 AGENTS = Path(__file__).parent / "agents.toml"
 
 _COAUTHOR = "co-authored-by:"
@@ -33,6 +35,18 @@ class Identity(NamedTuple):
 
     name: str
     email: str
+
+
+def names_of_user(user: Identity) -> set[str]:
+    """Return the name and the address of the user of a repository, for ``--mine``.
+
+    Raises:
+        OptionError: git knows neither.
+    """
+    names = {name for name in user if name}
+    if not names:
+        raise OptionError("--mine: git has no user.name and no user.email here; give --author NAME")
+    return names
 
 
 class StatedAgent(NamedTuple):

@@ -267,7 +267,7 @@ def _notes(
     if not iteration.score.scored:
         notes.append("no signal is present, so there is no score to check")
     elif iteration.score.band == BAND_INSUFFICIENT:
-        notes.append("not enough evidence, so the mean leaves its score out")
+        notes.append("not enough evidence to count in the mean")
 
     for gate, value in made:
         notes += gate.notes(value, iteration)
