@@ -197,15 +197,16 @@ class TestExplanation:
             "Iteration 5 (limit-requests)\n"
             "Commit f05ce0048ec2: feat(limits): limit requests per client\n"
             "Reverted: commit f05ce0048ec2 reachable but reverted by dc5fe68d151e\n"
-            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: da-score validate.\n"
+            "Evidence score 0.288 (0.29–0.29), under rubric 2.1.0: not measured: "
+            "da-score validate.\n"
         )
         assert (
             "\n  +0.200  Landed on master: the commit is on the trunk and stays there\n"
             in found.out
         )
         assert (
-            "observed 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): over-claimed\n"
-            in found.out
+            "observed 0.00 (commit f05ce0048ec2 reachable but reverted by dc5fe68d151e): "
+            "over-claimed\n" in found.out
         )
         assert "was computed now, and nothing was written" in found.out
 
