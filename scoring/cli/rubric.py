@@ -26,7 +26,6 @@ from scoring.cli.options import (
 )
 from scoring.cli.output import reply
 from scoring.cli.reading import report_broken_entries, sources_by_rules
-from scoring.errors import InputError
 from scoring.frozen import PlainData
 from scoring.log.settings import DEFAULT_LOG_DIR, Settings
 from scoring.score import score_log_under
@@ -174,15 +173,3 @@ def _scores_under(rubrics: list[Rubric], settings: Settings) -> list[ScoredLog]:
     for log in logs:
         report_broken_entries(*log.broken)
     return logs
-
-
-@command.command(
-    "fit", hidden=True, context_settings={"ignore_unknown_options": True, "help_option_names": []}
-)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def fit(arguments: tuple[str, ...]) -> int:  # noqa: ARG001 - of the command that was removed
-    """Say what took the place of a command that was removed."""
-    raise InputError(
-        "rubric fit was removed; write your weights into a rubric file, and compare it with"
-        " da-score validate --rubric FILE"
-    )

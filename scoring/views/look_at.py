@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.collecting import STOPPED
 from scoring.evidence.git.checkpoint_files import BRANCH
-from scoring.outcomes.unit import State, Unit
+from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
 from scoring.views.landing_text import taken_back_text
 from scoring.views.spending_text import cost_text
 from scoring.views.table import SHA, SUBJECT, Block, Column, Line, Table, subject_cell
-from scoring.views.work_rows import WorkRow, day_of
+from scoring.views.work_rows import WorkRow, day_of, in_state
 
 MOST_SHOWN = 5  # units
 
@@ -237,34 +237,24 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
         rows: the work.
         shown: how many of each kind the table has; a kind that it has whole is left out.
     """
-    units = [row.unit for row in rows]
+    states = Counter(row.unit.state for row in rows)
+    fixed_later = [row for row in in_state(rows, "landed") if row.unit.defective]
     failed = failing_tests(rows)
+    source_of_failed = "iterations where tests_passed_last = 0"
     if any(row.unit.iteration is None for row in failed):
         source_of_failed = ""  # what no entry names is in no row of iterations
-    else:
-        source_of_failed = "iterations where tests_passed_last = 0"
 
     kinds: tuple[tuple[ReasonKind, str, str, int], ...] = (
-        (
-            "taken_back",
-            "taken back",
-            "work where state = 'taken_back'",
-            _in_state(units, "taken_back"),
-        ),
-        ("reverted", "reverted", "work where state = 'reverted'", _in_state(units, "reverted")),
-        (
-            "tests_failed",
-            "with failing tests at the end",
-            source_of_failed,
-            len(failed),
-        ),
+        ("taken_back", "taken back", "work where state = 'taken_back'", states["taken_back"]),
+        ("reverted", "reverted", "work where state = 'reverted'", states["reverted"]),
+        ("tests_failed", "with failing tests at the end", source_of_failed, len(failed)),
         (
             "defective",
             "fixed later",
             "work where defective and state = 'landed'",
-            sum(unit.state == "landed" and bool(unit.defective) for unit in units),
+            len(fixed_later),
         ),
-        ("lost", "lost", "work where state = 'lost'", _in_state(units, "lost")),
+        ("lost", "lost", "work where state = 'lost'", states["lost"]),
     )
     for kind, what, source, count in kinds:
         if count > shown.get(kind, 0):
@@ -272,10 +262,6 @@ def _kinds(rows: Sequence[WorkRow], shown: Mapping[ReasonKind, int]) -> Iterator
             if source and importlib.util.find_spec("duckdb"):  # without it there is no query
                 command = f': da-score query "from {source}"'
             yield f"{counted(count, 'unit')} {what}{command}"
-
-
-def _in_state(units: Iterable[Unit], state: State) -> int:
-    return sum(unit.state == state for unit in units)
 
 
 def _table_row(unit: Mapping[str, Any]) -> Sequence[Any]:

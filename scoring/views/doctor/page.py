@@ -335,15 +335,7 @@ def _attribution_payload(attribution: AttributionSurvey, survey: TranscriptSurve
             {"reason": reason, "iterations": numbers}
             for reason, numbers in attribution.without.items()
         ],
-        "sessions_without_iteration": [
-            {
-                "session": unclaimed.session,
-                "harness": unclaimed.harness,
-                "path": str(unclaimed.path),
-                "lines": unclaimed.lines,
-            }
-            for unclaimed in survey.unclaimed
-        ],
+        "sessions_without_iteration": list(map(_plain, survey.unclaimed)),
         "checkpoints": {
             "found": checkpoints.count,
             "transcripts": checkpoints.transcripts,
