@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from scoring.evidence.git import facts as git
 from scoring.evidence.git.facts import Landing, Tip, Unknown
-from scoring.text import counted, short
+from scoring.text import short
 
 _UNKNOWN = {
     Unknown.NO_COMMIT: "no commit SHA on iteration entry",
@@ -44,7 +44,7 @@ _FOUND_BY = {
     git.SQUASH: "commit {sha} landed on {trunk} in {commit} as a squash of its branch side",
     git.MERGE_TREE: "commit {sha} landed on {trunk}: merging it would change nothing",
     git.LATER_ANCESTOR: "commit {sha} landed on {trunk}{where}: it is an ancestor of {tip}",
-    git.SUBJECT: "commit {sha} landed on {trunk} in {commit} with the same subject and {common}",
+    git.SUBJECT: "commit {sha} landed on {trunk} in {commit} with the same subject and {lines}",
     git.NAMED: "commit {sha} landed on {trunk} in {commit}, which names it, with {lines}",
     git.PULL_REQUEST: (
         "commit {sha} landed on {trunk} in {commit} as part of {request}, with {lines}"
@@ -139,7 +139,6 @@ def observed_detail(landing: Landing) -> str:
         merged=f", merged in {short(landing.merged_in)}" if landing.merged_in else "",
         where=f" in {commit}" if commit else "",
         tip=_tip_in_words(landing.tip) if landing.tip else "",
-        common=_common_part(landing),
         lines=_lines_in_words(landing),
         request=f"#{landing.request}" if landing.request else "",
     )
@@ -177,12 +176,6 @@ def _tip_in_words(tip: Tip) -> str:
     if tip.branch:
         speaker = f"branch {tip.branch}"
     return f"{speaker} {short(tip.sha)}, found by {tip.method}"
-
-
-def _common_part(landing: Landing) -> str:
-    if landing.common_files:
-        return counted(landing.common_files, "common file")
-    return _lines_in_words(landing)
 
 
 def _lines_in_words(landing: Landing) -> str:

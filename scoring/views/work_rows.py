@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from scoring.errors import GitError, NotARepositoryError
 from scoring.evidence.git.agents import StatedAgent, shown_or_stated
 from scoring.evidence.git.undone import STANDS
@@ -193,8 +195,8 @@ def _undone_values(unit: Unit) -> dict[str, Any]:
         undone = STANDS
     return {
         "taken_back": undone.taken_back.as_dict() if undone.taken_back else None,
-        "came_back": undone.came_back.as_dict() if undone.came_back else None,
-        "partly_reverted": undone.partly_reverted.as_dict() if undone.partly_reverted else None,
+        "came_back": msgspec.to_builtins(undone.came_back),
+        "partly_reverted": msgspec.to_builtins(undone.partly_reverted),
     }
 
 

@@ -124,8 +124,6 @@ class Landing(Frozen):
         reverted_by: the trunk commit that reverted the work.
         undone: whether the work is still there; None under the reference's rules.
         whole: whether this holds for all that the commit contains, and not only for its own change.
-        common_files: files that the commit shares with the one of the same subject, where that is
-            how it was found.
         tip: the commit that shows the landing of this one.
         unknown: why it cannot be known; None when it is known.
         lines: how many of the significant lines that it adds are in ``commit`` or ``part_of``,
@@ -145,7 +143,6 @@ class Landing(Frozen):
     merged_in: str | None = None
     reverted_by: str | None = None
     whole: bool = True
-    common_files: int = 0
     tip: Tip | None = None
     unknown: Unknown | None = None
     lines: LineShare | None = None

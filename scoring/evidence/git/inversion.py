@@ -1,7 +1,7 @@
 """How much of some work another commit inverts, or does again, line by line."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scoring.evidence.git.followed_lines import Counts
@@ -156,10 +156,28 @@ def does_again(patch: Patch, inverted: Inversion) -> bool:
     return inverted.inverted > 0 and again >= HALF * inverted.inverted
 
 
-def lines_again(work: Patch, others: Iterable[Patch], counts: Counts) -> int:
-    """Count the lines of some work that other patches add, in files that ``counts`` accepts."""
-    lines = lines_by_file(work, counts, new=True)
-    return sum(_common(lines, lines_by_file(other, counts, new=True)) for other in others)
+def put_back(patches: Iterable[Patch], taken: Mapping[str, Counter[int]]) -> int | None:
+    """Count the lines that one of some patches takes and a later one adds again.
+
+    Args:
+        patches: what commits change, oldest first.
+        taken: keys of lines, by file.
+
+    Returns:
+        How many; None where a patch adds half of the lines that none has taken before, as it does
+        where they are moved.
+    """
+    half = HALF * _sum(taken.values()).total()
+    missing = 0
+    count = 0
+    for patch in patches:
+        added = _common(taken, lines_by_file(patch, _everything, new=True))
+        if added and added - missing >= half:
+            return None
+        count += min(added, missing)
+        removed = _common(taken, lines_by_file(patch, _everything, new=False))
+        missing = max(missing - added, 0) + removed
+    return count
 
 
 def has_content_of(patch: Patch, work: Patch) -> bool:
@@ -169,7 +187,7 @@ def has_content_of(patch: Patch, work: Patch) -> bool:
     return bool(work) and len(again) >= HALF * len(work)
 
 
-def _common(files: dict[str, Counter[int]], others: dict[str, Counter[int]]) -> int:
+def _common(files: Mapping[str, Counter[int]], others: dict[str, Counter[int]]) -> int:
     """Count the lines of some files that others have, each file compared with its best match."""
     count = 0
     for path, lines in files.items():

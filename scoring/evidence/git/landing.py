@@ -3,7 +3,6 @@
 The methods are in ``docs/EVIDENCE.md``, "Landing".
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
@@ -360,27 +359,15 @@ class Landings:
 
         commits_to_compare = chain.from_iterable(same_subject.values())
         self._ask_changes(self._own_pair(commit) for commit in commits_to_compare)
-        return {sha: self._with_common_files(sha, commits) for sha, commits in same_subject.items()}
+        return {sha: self._with_common_file(sha, commits) for sha, commits in same_subject.items()}
 
-    def _with_common_files(self, sha: str, commits: Sequence[str]) -> Landing | None:
-        """Return the landing of a commit in one that changes a file of it."""
+    def _with_common_file(self, sha: str, commits: Iterable[str]) -> Landing | None:
+        """Return the landing of a commit in the first one that changes a file of it."""
         paths = {change.path for change in self._files(sha)}
-        common_files = Counter[str]()
         for commit in commits:
-            for change in self._files(commit):
-                if change.path in paths:
-                    common_files[commit] += 1
-        if not common_files:
-            return None
-
-        landed = next(iter(common_files))
-        return self._landing(
-            sha,
-            facts.SUBJECT,
-            commit=landed,
-            whole=False,
-            common_files=common_files[landed],
-        )
+            if any(change.path in paths for change in self._files(commit)):
+                return self._landing(sha, facts.SUBJECT, commit=commit, whole=False)
+        return None
 
     def _not_contained(self, sha: str, trunk_commits: Iterable[str]) -> list[str]:
         """Return the trunk commits that a commit does not contain, which came without it."""

@@ -124,25 +124,19 @@ class LineHistory:
                     return patch
         return self.patch(merge, parents[0])
 
-    def text_added(self, commit: str, parent: str) -> dict[str, list[bytes]]:
-        """Return the text of the lines that a commit adds, by file. It is asked of git each time.
+    def text_added(self, pair: CommitPair) -> dict[str, list[bytes]]:
+        """Return the text of the lines added from the second to the first commit, by file.
+
+        It is asked of git each time. Nothing is added from a commit to no commit.
 
         Raises:
             GitError: git cannot compare the commits.
         """
-        return self._text(commit, parent)
-
-    def text_removed(self, commit: str, parent: str) -> dict[str, list[bytes]]:
-        """Return the text of the lines that a commit removes, by the path after it.
-
-        Raises:
-            GitError: git cannot compare the commits.
-        """
-        return self._text(parent, commit) if parent else {}
-
-    def _text(self, commit: str, parent: str) -> dict[str, list[bytes]]:
-        question = as_lines([CommitPair(commit, parent).as_line])
-        output = self.repository.lines("diff-tree", "--stdin", *_OPTIONS_WITH_LINES, stdin=question)
+        if not pair.commit:
+            return {}
+        output = self.repository.lines(
+            "diff-tree", "--stdin", *_OPTIONS_WITH_LINES, stdin=as_lines([pair.as_line])
+        )
         return read_added_text(output)
 
     def _chunk(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:

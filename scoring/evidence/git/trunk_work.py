@@ -16,14 +16,14 @@ from scoring.evidence.git.fates import fates
 from scoring.evidence.git.followed_lines import Counts, Fate, FollowedWork
 from scoring.evidence.git.graph import CommitGraph
 from scoring.evidence.git.line_history import LineHistory, may_change
-from scoring.evidence.git.undoing import LandedWork, UndoneWork
-from scoring.evidence.git.undone import Undone
+from scoring.evidence.git.undoing import UndoneWork
+from scoring.evidence.git.undone import LandedWork, Undone
 from scoring.evidence.git.walk import Commit
 from scoring.frozen import Frozen
 from scoring.store import Store
 
 DAY = 86_400
-_STAMP = b"what undid work, 4"
+_STAMP = b"what undid work, 5"
 
 
 class TrunkWork(Frozen, frozen=True):

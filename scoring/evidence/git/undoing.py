@@ -4,10 +4,10 @@ The rules are in :mod:`scoring.evidence.git.undone`, their table and figures in
 ``docs/VALIDITY.md``, "Taken back".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,7 +16,15 @@ from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.fates import fates
 from scoring.evidence.git.followed_lines import Counts, Fate, FollowedWork
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.inversion import Inversion, does_again, has_content_of, lines_again
+from scoring.evidence.git.inversion import (
+    HALF,
+    WHOLE,
+    Inversion,
+    does_again,
+    has_content_of,
+    inversion,
+    put_back,
+)
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.patches import Patch
 from scoring.evidence.git.revert_words import WORDS, TakenBackIndex, says_so
@@ -27,6 +35,7 @@ from scoring.evidence.git.undone import (
     CameBack,
     Candidate,
     Judged,
+    LandedWork,
     PartlyReverted,
     TakenBack,
     Undone,
@@ -39,22 +48,6 @@ from scoring.evidence.git.walk import Commit
 
 _MOST_RETURNS = 10  # how often work that came back may be taken back again
 _MOST_NAMING = 50  # commits that name one work, which are compared with it
-
-
-class LandedWork(NamedTuple):
-    """Some work on the trunk.
-
-    Attributes:
-        commit: the commit of the trunk that has all of it.
-        also: another SHA by which messages may name it, as of the commit before a squash; or "".
-        until: the commit of the mainline that ends its horizon, or the tip.
-        fate: where its lines went up to there; None where that is not known.
-    """
-
-    commit: str
-    also: str
-    until: str
-    fate: Fate | None
 
 
 class UndoneWork:
@@ -93,10 +86,15 @@ class UndoneWork:
         return self._find(works, _MOST_RETURNS)
 
     def _find(self, works: Sequence[LandedWork], returns: int) -> list[Undone]:
-        patches = self._history.patches([self._pair(work.commit) for work in works])
+        patches = list(self._history.patches([self._pair(work.commit) for work in works]))
+        suspects = self._suspects(works, patches)
         answers = []
         for work, patch in zip(works, patches, strict=True):
-            answers.append(STANDS if patch is None else self._undone(work, patch))
+            if patch is None:
+                answers.append(STANDS)
+            else:
+                candidates = self._candidates(work, suspects[work.commit])
+                answers.append(self._undone(work, patch, candidates))
 
         came_back = [undone.came_back.back_in for undone in answers if undone.came_back]
         if came_back and returns:
@@ -119,14 +117,13 @@ class UndoneWork:
     def is_named_since(self, commit: str, also: str, since: str) -> bool:
         """Return whether a commit newer than another one says that it takes some work back."""
         position = self._graph.position
-        naming = self._naming(LandedWork(commit, also, commit, None))
-        return any(position[other] < position[since] for other in naming)
+        return any(position[other] < position[since] for other in self._naming(commit, also))
 
     # One work
 
-    def _undone(self, work: LandedWork, patch: Patch) -> Undone:
+    def _undone(self, work: LandedWork, patch: Patch, candidates: Iterable[Candidate]) -> Undone:
         partly: PartlyReverted | None = None
-        for candidate in self._candidates(work, patch):
+        for candidate in candidates:
             judged = self._judge(work, patch, candidate)
             if judged.rule is None:
                 partly = _partly(candidate, judged) or partly
@@ -142,14 +139,17 @@ class UndoneWork:
         return replace(STANDS, partly_reverted=partly) if partly else STANDS
 
     def _taken_back(self, work: LandedWork, candidate: Candidate, judged: Judged) -> TakenBack:
-        lines = judged.code.took
-        whole = judged.code.added
-        if work.fate is not None and candidate.commit in work.fate.taken_by:
-            lines = work.fate.taken_by[candidate.commit]
+        undone = judged.code
+        if not undone.lines:
+            undone = judged.all_text
+        lines = undone.took
+        whole = undone.added
+        if work.fate and candidate.taken and candidate.taken >= HALF * work.fate.added:
+            lines = candidate.taken
             whole = work.fate.added
         elif not whole:
-            lines = judged.code.back
-            whole = judged.code.removed
+            lines = undone.back
+            whole = undone.removed
         seconds = self._time(candidate.commit) - self._time(work.commit)
         return TakenBack(
             by=candidate.commit,
@@ -163,21 +163,9 @@ class UndoneWork:
     def _judge(self, work: LandedWork, patch: Patch, candidate: Candidate) -> Judged:
         undoes_run = partial(self._undoes_run, candidate, work.commit)
         judged = judge(patch, work.fate, candidate, self._counts, undoes_run)
-        if judged.rule in (None, "s"):
-            return judged
-        if self._moved_before(work.commit, candidate.commit, judged.code):
-            return judged._replace(rule=None)
         if judged.rule in ("b1", "b2") and not self._left_nothing(work, patch, candidate, judged):
             return judged._replace(rule=None)
         return judged
-
-    def _moved_before(self, work: str, taker: str, code: Inversion) -> bool:
-        """Return whether a commit in between added half of the lines that the taker took."""
-        between = self._between(work, taker)
-        return any(
-            patch is not None and does_again(patch, code)
-            for patch in self._history.patches(between)
-        )
 
     def _left_nothing(
         self, work: LandedWork, patch: Patch, candidate: Candidate, judged: Judged
@@ -186,10 +174,11 @@ class UndoneWork:
 
         Where git cannot say, something may have come.
         """
+        pair = self._pair(work.commit)
         try:
-            added = self._history.text_added(*self._pair(work.commit)).values()
-            removed = self._history.text_removed(*self._pair(work.commit)).values()
-            in_place = self._history.text_added(*self._pair(candidate.commit)).values()
+            added = self._history.text_added(pair).values()
+            removed = self._history.text_added(CommitPair(pair.base, pair.commit)).values()
+            in_place = self._history.text_added(self._pair(candidate.commit)).values()
         except GitError:
             return False
         old = identifiers(chain.from_iterable(removed))
@@ -220,9 +209,9 @@ class UndoneWork:
         """Return the first commit after a taker, within the horizon, that undoes the undoing."""
         end = self._time(taker) + self._horizon
         later = []
-        for commit in reversed(self._graph.trunk[: self._index_on_trunk(taker)]):
-            if self._time(commit) <= end and len(self._graph.parents[commit]) < 2:
-                later.append(self._pair(commit))
+        for pair in self._oldest_first(self._graph.trunk[: self._index_on_trunk(taker)]):
+            if self._time(pair.commit) <= end:
+                later.append(pair)
         for (commit, _), patch in zip(later, self._history.patches(later), strict=True):
             if patch is None:
                 continue
@@ -235,39 +224,65 @@ class UndoneWork:
 
     # Candidates
 
-    def _candidates(self, work: LandedWork, patch: Patch) -> list[Candidate]:
-        """Return the commits that may have taken some work back, oldest first."""
-        fate = work.fate
-        commits: dict[str, bool] = {}
-        for commit in self._naming(work):
-            commits[commit] = True
-        if fate is not None and self._is_large_enough(patch):
-            for commit, count in fate.taken_by.items():
-                if count * 2 >= fate.added:
-                    commits.setdefault(commit, False)
-            if not fate.added:
-                for commit in self._restoring(work, patch):
-                    commits.setdefault(commit, False)
+    def _candidates(self, work: LandedWork, suspects: Iterable[str]) -> list[Candidate]:
+        """Return the commits that may have taken some work back, oldest first.
 
-        ordered = sorted(commits, key=self._graph.position.__getitem__, reverse=True)
+        ``suspects`` are those of them that need not name it.
+        """
+        naming = self._naming(work.commit, work.also)
+        position = self._graph.position
         candidates = []
-        for commit in ordered:
-            candidate = self._candidate(work, patch, commit, names_work=commits[commit])
+        for commit in sorted({*naming, *suspects}, key=position.__getitem__, reverse=True):
+            candidate = self._candidate(work, commit, names_work=commit in naming)
             if candidate is not None:
                 candidates.append(candidate)
         return candidates
 
-    def _is_large_enough(self, patch: Patch) -> bool:
-        """Return whether work changed enough lines of code to be judged without words."""
-        count = 0
-        for file in patch:
-            if self._counts(file.path):
-                count += len(list(file.added())) + len(list(file.removed()))
-        return count >= LEAST_LINES
+    def _suspects(
+        self, works: Sequence[LandedWork], patches: Sequence[Patch | None]
+    ) -> Mapping[str, set[str]]:
+        """Return, by work, the commits that may have taken it back whatever they say.
 
-    def _candidate(
-        self, work: LandedWork, patch: Patch, commit: str, *, names_work: bool
-    ) -> Candidate | None:
+        These are the last ones that took its lines, and those that contain it and restore the
+        content of one of its files. The trunk is read once for all work, and only for work of
+        which nearly all lines are gone at the end of its horizon.
+        """
+        suspects = defaultdict[str, set[str]](set)
+        works_with = defaultdict[tuple[str, str], list[str]](list)
+        later: dict[CommitPair, None] = {}
+        for work, patch in zip(works, patches, strict=True):
+            if patch is None or work.fate is None or not self._is_gone(patch, work.fate):
+                continue
+            suspects[work.commit].update(self._last_takers(work.fate))
+            later |= dict.fromkeys(self._between(work.commit, work.until, last=True))
+            for file in patch:
+                works_with[file.old_path, file.old_blob].append(work.commit)
+
+        for (commit, _), patch in zip(later, self._history.patches(list(later)), strict=True):
+            for file in patch or ():
+                for work_commit in works_with.get((file.path, file.new_blob), ()):
+                    if commit != work_commit and self._graph.contains(commit, work_commit):
+                        suspects[work_commit].add(commit)
+        return suspects
+
+    def _is_gone(self, patch: Patch, fate: Fate) -> bool:
+        """Return whether nearly all lines are gone of work that is judged without words."""
+        if len(fate.taken) < WHOLE * fate.added:
+            return False
+        return inversion(patch, [], self._counts).lines >= LEAST_LINES
+
+    def _last_takers(self, fate: Fate) -> list[str]:
+        """Return the commits that took lines of some work, after which nearly all were gone."""
+        position = self._graph.position
+        gone = 0
+        takers = []
+        for commit in sorted(fate.taken_by, key=position.__getitem__, reverse=True):
+            gone += fate.taken_by[commit]
+            if gone >= WHOLE * fate.added:
+                takers.append(commit)
+        return takers
+
+    def _candidate(self, work: LandedWork, commit: str, *, names_work: bool) -> Candidate | None:
         """Return a commit as a candidate, or None where git cannot say what it changes."""
         parents = self._graph.parents[commit]
         if len(parents) > 1:
@@ -285,34 +300,21 @@ class UndoneWork:
             says_so=says_so(self._text(commit)),
             within_horizon=self._graph.introduced[commit] >= end,
             taken=work.fate.taken_by.get(commit, 0) if work.fate else 0,
-            returned=partial(self._returned, work, patch, commit),
+            put_back=partial(self._put_back, work.commit, commit),
         )
 
-    def _returned(self, work: LandedWork, patch: Patch, taker: str) -> int:
-        """Count the lines of some work that commits between it and a taker add again."""
-        between = self._history.patches(self._between(work.commit, taker))
-        return lines_again(patch, filter(None, between), self._counts)
+    def _put_back(self, work: str, taker: str, code: Inversion) -> int | None:
+        """Count what commits between some work and a taker had taken and put back."""
+        between = self._history.patches(self._between(work, taker))
+        return put_back(filter(None, between), code.taken)
 
-    def _naming(self, work: LandedWork) -> list[str]:
+    def _naming(self, work: str, also: str) -> list[str]:
         """Return the newer commits of the trunk that say they take some work back, or its merge."""
-        names = [work.commit, *self._graph.brought_by(work.commit), work.also]
+        names = [work, *self._graph.brought_by(work), also]
         texts = {name: self._text(name) for name in names}
         position = self._graph.position
-        newer = []
-        for commit in self._index.naming(names, texts):
-            if position[commit] < position[work.commit]:
-                newer.append(commit)
+        newer = [c for c in self._index.naming(names, texts) if position[c] < position[work]]
         return newer[-_MOST_NAMING:]
-
-    def _restoring(self, work: LandedWork, patch: Patch) -> list[str]:
-        """Return the commits within the horizon that restore a file's content before some work."""
-        blobs = {(file.old_path, file.old_blob) for file in patch}
-        pairs = self._between(work.commit, work.until, last=True)
-        restoring = []
-        for (commit, _), later in zip(pairs, self._history.patches(pairs), strict=True):
-            if later and any((file.path, file.new_blob) in blobs for file in later):
-                restoring.append(commit)
-        return restoring
 
     # The trunk
 
@@ -329,12 +331,12 @@ class UndoneWork:
         first = self._index_on_trunk(newer)
         if not last:
             first += 1
-        commits = self._graph.trunk[first : self._index_on_trunk(older)]
-        pairs = []
-        for commit in reversed(commits):
-            if len(self._graph.parents[commit]) < 2:
-                pairs.append(self._pair(commit))
-        return pairs
+        return self._oldest_first(self._graph.trunk[first : self._index_on_trunk(older)])
+
+    def _oldest_first(self, newest_first: Sequence[str]) -> list[CommitPair]:
+        """Return some commits, merges aside, each with its parent."""
+        parents = self._graph.parents
+        return [self._pair(commit) for commit in reversed(newest_first) if len(parents[commit]) < 2]
 
     def _pair(self, commit: str) -> CommitPair:
         return CommitPair(commit, self._graph.first_parent(commit))
@@ -359,10 +361,10 @@ class UndoneWork:
 
 
 def _partly(candidate: Candidate, judged: Judged) -> PartlyReverted | None:
-    inversion = judged.all_text
-    if not candidate.names_work or not inversion.inverted:
+    undone = judged.all_text
+    if not candidate.names_work or not undone.inverted:
         return None
-    return PartlyReverted(candidate.commit, inversion.inverted, inversion.lines)
+    return PartlyReverted(candidate.commit, undone.inverted, undone.lines)
 
 
 def _after_return(undone: Undone, again: Mapping[str, Undone]) -> Undone:

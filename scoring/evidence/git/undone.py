@@ -35,13 +35,30 @@ _SIDE_FILES = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]{3,}")
 
 
+class LandedWork(NamedTuple):
+    """Some work on the trunk.
+
+    Attributes:
+        commit: the commit of the trunk that has all of it.
+        also: another SHA by which messages may name it, as of the commit before a squash; or "".
+        until: the commit of the mainline that ends its horizon, or the tip.
+        fate: where its lines went up to there; None where that is not known.
+    """
+
+    commit: str
+    also: str
+    until: str
+    fate: Fate | None
+
+
 class TakenBack(Frozen, frozen=True):
     """The commit that took landed work back.
 
     Attributes:
         by: its SHA.
-        lines: how many lines of code it took, or restored where the work only removed lines.
-        of: how many lines of code the work added, or removed.
+        lines: how many lines of code it took, or restored where the work only removed lines; of
+            work without code, lines of text.
+        of: how many of these the work added, or removed.
         seconds: from the work's commit to this one.
         said: whether its message says that it undoes something.
         subject: its subject.
@@ -76,10 +93,6 @@ class CameBack(Frozen, frozen=True):
     by: str
     back_in: str
 
-    def as_dict(self) -> PlainData:
-        """Return plain data."""
-        return {"by": self.by, "back_in": self.back_in}
-
 
 class PartlyReverted(Frozen, frozen=True):
     """Work of which a commit says that it reverts it, and reverts ``lines`` of its ``of`` lines."""
@@ -87,10 +100,6 @@ class PartlyReverted(Frozen, frozen=True):
     by: str
     lines: int
     of: int
-
-    def as_dict(self) -> PlainData:
-        """Return plain data."""
-        return {"by": self.by, "lines": self.lines, "of": self.of}
 
 
 class Undone(Frozen, frozen=True):
@@ -126,7 +135,8 @@ class Candidate(NamedTuple):
         says_so: whether its message says, in any words, that it undoes something.
         within_horizon: whether it is near enough in time to be judged by its lines alone.
         taken: how many lines of code of the work it took, by their fate.
-        returned: counts further ones, which another commit had taken and a third one had put back.
+        put_back: counts, of the lines that an inversion took, those that a commit in between had
+            taken and another one had put back; None where one had moved them.
     """
 
     commit: str
@@ -135,7 +145,7 @@ class Candidate(NamedTuple):
     says_so: bool
     within_horizon: bool
     taken: int
-    returned: Callable[[], int]
+    put_back: Callable[[Inversion], int | None]
 
     @property
     def said(self) -> bool:
@@ -181,8 +191,10 @@ def judge(
     all_text = inversion(work, candidate.patch)
     if candidate.names_work and _inverts_half(work, all_text, candidate.patch):
         return Judged("s", all_text, code)
-    is_taken = candidate.within_horizon and _is_taken(fate, candidate, all_text, code)
-    if not is_taken or not _undoes_every_file(work, candidate.patch, all_text):
+    is_whole = code.is_whole and all_text.share >= HALF and code.lines >= LEAST_LINES
+    if not is_whole or not _undoes_every_file(work, candidate.patch, all_text):
+        return Judged(None, all_text, code)
+    if fate is None or not candidate.within_horizon or not _is_taken(fate, candidate, code):
         return Judged(None, all_text, code)
 
     rule: Rule | None = None
@@ -212,19 +224,17 @@ def _restores(path: str, blob: str, patch: Patch) -> bool:
     return any(file.old_path == path and file.new_blob == blob for file in patch)
 
 
-def _is_taken(
-    fate: Fate | None, candidate: Candidate, all_text: Inversion, code: Inversion
-) -> bool:
-    """Return whether nearly all of some work is undone: what rules *a* to *b3* have in common."""
-    if fate is None or code.lines < LEAST_LINES:
+def _is_taken(fate: Fate, candidate: Candidate, code: Inversion) -> bool:
+    """Return whether nearly all lines that some work added went by a candidate, not before it."""
+    put_back = candidate.put_back(code)
+    if put_back is None:
         return False
-    if not code.is_whole or all_text.share < HALF:
-        return False
-
-    taken = candidate.taken
-    if taken < WHOLE * fate.added and taken >= HALF * fate.added:
-        taken += candidate.returned()
-    return taken >= WHOLE * fate.added
+    if candidate.taken >= WHOLE * fate.added:
+        return True
+    share = candidate.taken / fate.added
+    if code.took:
+        share += put_back / code.took
+    return share >= WHOLE
 
 
 def _undoes_every_file(work: Patch, other: Patch, all_text: Inversion) -> bool:

@@ -12,8 +12,8 @@ from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.fates import fates
 from scoring.evidence.git.followed_lines import FollowedWork
 from scoring.evidence.git.line_history import LineHistory
-from scoring.evidence.git.undoing import LandedWork, UndoneWork
-from scoring.evidence.git.undone import PartlyReverted, Undone
+from scoring.evidence.git.undoing import UndoneWork
+from scoring.evidence.git.undone import LandedWork, PartlyReverted, Undone
 from scoring.evidence.scopes import is_code
 
 HOUR = 3_600
@@ -110,6 +110,40 @@ def came_back_by_content_alone(folder: Path) -> Scene:
         {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, "feat: alpha again"
     )
     return Scene(repo, work, by, back)
+
+
+def came_back_in_another_file(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    by = takes_back(repo, "drop it for now")
+    repo.commit({"notes.md": "more\n"}, "docs: more")
+    back = repo.commit({"lib/first.py": functions("alpha")}, "feat: lib")
+    return Scene(repo, work, by, back)
+
+
+def came_back_for_more_than_half(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    by = repo.commit({"alpha.py": None}, "drop it for now")
+    return Scene(repo, work, by, repo.commit({"alpha.py": part("alpha", 0, 10)}, "feat: some"))
+
+
+def undone_and_done_again(times: int) -> Callable[[Path], Scene]:
+    """Return a history in which work is undone and done again in turn, without a word."""
+
+    def build(folder: Path) -> Scene:
+        repo, work = with_work(folder)
+        by = back = None
+        for n in range(times):
+            if n % 2:
+                changed: Files = {"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}
+                back = repo.commit(changed, "go on")
+            elif by is None or times % 2:
+                by = takes_back(repo, "go back")
+            else:
+                takes_back(repo, "go back")
+        return Scene(repo, work, by, back)
+
+    return build
 
 
 def with_unrelated_work(folder: Path) -> Scene:
@@ -212,12 +246,70 @@ def changed_and_changed_back(folder: Path) -> Scene:
     return Scene(repo, work, repo.commit({"alpha.py": None}, "not that either"))
 
 
+def rewritten_and_written_back(folder: Path) -> Scene:
+    """A commit replaces all of the work, is reverted without a word, and then the work is."""
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"alpha.py": functions("beta")}, "feat: beta instead")
+    repo.commit({"alpha.py": functions("alpha")}, "alpha was better")
+    return Scene(repo, work, repo.commit({"alpha.py": None}, "neither of them"))
+
+
+def mostly_changed_and_changed_back(folder: Path) -> Scene:
+    """As before, but twelve of sixteen lines change, and another commit changes the file too."""
+    repo = start(folder)
+    other = functions("old")
+    work = repo.commit({"b.py": other + functions("alpha")}, "feat: alpha")
+    changed = other + functions("beta", 6) + part("alpha", 12, 16)
+    repo.commit({"b.py": changed}, "feat: beta")
+    repo.commit({"b.py": other + functions("alpha")}, "alpha was better")
+    repo.commit({"b.py": functions("first") + other + functions("alpha")}, "feat: first")
+    return Scene(repo, work, repo.commit({"b.py": functions("first") + other}, "no alpha"))
+
+
+def two_reverts_in_one_commit(folder: Path) -> Scene:
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    other = repo.commit({"beta.py": functions("beta", 12)}, "feat: beta")
+    message = f"Back to where we were\n\nThis reverts commit {other}.\nThis reverts commit {work}."
+    return Scene(repo, work, repo.commit({"alpha.py": None, "beta.py": None}, message))
+
+
+def older_of_two_reverted_first(folder: Path) -> Scene:
+    """Two commits change one file; the older one is reverted before the newer one."""
+    repo = start(folder)
+    both = functions("alpha") + functions("beta")
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"alpha.py": both}, "feat: beta")
+    by = repo.commit({"alpha.py": functions("beta")}, "only beta")
+    repo.commit({"alpha.py": None}, "no beta")
+    return Scene(repo, work, by)
+
+
+def there_again_a_month_later(folder: Path) -> Scene:
+    repo, work = with_work(folder)
+    by = takes_back(repo, "drop it for now")
+    repo.clock += 30 * DAY
+    repo.commit({"alpha.py": functions("alpha"), "a.py": "x = 2\ny = 2\n"}, "feat: alpha")
+    return Scene(repo, work, by)
+
+
 def moved_with_a_gap(folder: Path) -> Scene:
     """The work is taken out, and a commit in between had put a copy elsewhere before."""
     repo = start(folder)
     work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
     repo.commit({"lib/alpha.py": functions("alpha")}, "chore: a copy in lib")
     repo.commit({"alpha.py": None}, "chore: use the one in lib")
+    return Scene(repo, work)
+
+
+def rewritten_and_a_copy_removed(folder: Path) -> Scene:
+    """The work is rewritten in its own file; a copy of the first version comes and goes."""
+    repo = start(folder)
+    work = repo.commit({"alpha.py": functions("alpha")}, "feat: alpha")
+    repo.commit({"alpha.py": functions("better")}, "feat: better")
+    repo.commit({"lib/alpha.py": functions("alpha")}, "feat: the old one, in lib")
+    repo.commit({"lib/alpha.py": None}, "feat: not in lib")
     return Scene(repo, work)
 
 
@@ -352,6 +444,12 @@ REVERTED = {
     "plain-removal-that-is-exact": plain_removal,
     "removed-lines-are-back": removal_of_removal,
     "changed-and-changed-back-before": changed_and_changed_back,
+    "rewritten-and-written-back-before": rewritten_and_written_back,
+    "mostly-changed-and-changed-back-before": mostly_changed_and_changed_back,
+    "two-reverts-in-one-commit": two_reverts_in_one_commit,
+    "older-of-two-first": older_of_two_reverted_first,
+    "undone-a-third-time-without-words": undone_and_done_again(5),
+    "there-again-a-month-later": there_again_a_month_later,
     "sixty-percent": partly(12),
     "ninety-five-percent": partly(19),
 }
@@ -361,6 +459,7 @@ TAKEN_BACK = {
     "stale-merge": stale_merge,
 }
 STANDS = {
+    "rewritten-and-a-copy-removed": rewritten_and_a_copy_removed,
     "moved-with-a-gap": moved_with_a_gap,
     "replaced-in-a-merge": replaced_in_a_merge,
     "in-two-commits": in_two_commits,
@@ -384,6 +483,9 @@ STANDS = {
 CAME_BACK = {
     "revert-of-a-revert": reverted_and_reverted(2),
     "by-content-alone": came_back_by_content_alone,
+    "in-another-file": came_back_in_another_file,
+    "for-more-than-half": came_back_for_more_than_half,
+    "twice": undone_and_done_again(4),
 }
 
 
@@ -426,6 +528,15 @@ def test_is_partly_reverted(tmp_path: Path) -> None:
     found = undone(scene.repo, scene.work)
     assert found.state == "landed"
     assert found.partly_reverted == PartlyReverted(by=scene.by or "", lines=6, of=20)
+
+
+def test_counts_lines_of_text_where_the_work_has_no_code(tmp_path: Path) -> None:
+    repo = start(tmp_path)
+    work = repo.commit({"notes.md": "first line\nsecond line\n"}, "docs: notes")
+    repo.revert(work)
+    found = undone(repo, work)
+    assert found.taken_back is not None
+    assert (found.taken_back.lines, found.taken_back.of) == (2, 2)
 
 
 def test_lost_in_a_merge(tmp_path: Path) -> None:
