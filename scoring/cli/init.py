@@ -222,6 +222,8 @@ def _untracked(paths: Sequence[Path], top_level: Path) -> list[str]:
     for path in paths:
         with contextlib.suppress(ValueError):
             names.append(str(path.absolute().resolve().relative_to(real_top)))
+    if not names:  # git would list all files
+        return []
     answer = GitRepository(real_top).ask("ls-files", *options, "--", *names)
     return [os.fsdecode(name) for name in answer.stdout.split(b"\0") if name]
 

@@ -10,8 +10,19 @@ from helpers.places import Place
 def test_without_an_agent_it_says_that_there_is_no_hook(place: Place, da_score: DaScore) -> None:
     shown = da_score("init", "--yes", "--no-cache").out
     assert "Wrote no hook, since no session of an agent was found here: " in shown
+    assert "For you alone" not in shown
     assert "hook" not in da_score("init", "--yes", "--force", "--no-hook", "--no-cache").out
     assert (place.path / ".agents").is_dir()
+
+
+def test_settings_for_one_person_are_not_to_be_committed(place: Place, da_score: DaScore) -> None:
+    place.iteration(1)
+    place.session("mine", place.turn(1))
+    shown = da_score("init", "--yes", "--no-cache").out
+    assert "For you alone: .claude/settings.local.json (do not commit;" in shown
+    advised = [line for line in shown.splitlines() if "(commit, or add" in line]
+    assert advised
+    assert "settings.local.json" not in "".join(advised)
 
 
 def test_it_warns_of_broken_entries_as_other_commands_do(place: Place, da_score: DaScore) -> None:
