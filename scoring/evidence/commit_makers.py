@@ -33,7 +33,7 @@ from scoring.evidence.session_commits import (
 )
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import Session, commits_shown
+from scoring.evidence.transcripts.streams import Session, commits_shown, own_events
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
@@ -178,12 +178,8 @@ def _put_committers_first(agents: AgentCommits, commit_times: SessionTimes) -> N
 def _edits_of(session: Session) -> list[tuple[str, int]]:
     """Return the paths that a session edited, with the time of each edit in nanoseconds."""
     edits = []
-    for file in session.files:
-        lines = file.of(session.key[1])
-        for edit in file.events.of(Edit):
-            index = file.at(edit.line)
-            if index in lines:
-                edits.append((file.events.texts[edit.path], file.times[index]))
+    for file, index, edit in own_events(session, Edit):
+        edits.append((file.events.texts[edit.path], file.times[index]))
     return edits
 
 

@@ -12,9 +12,9 @@ from scoring.evidence.attribution.makers import DAY, HeldCommit, amended, amends
 from scoring.evidence.attribution.written import is_inside
 from scoring.evidence.git.checkpoints import CheckpointSession
 from scoring.evidence.git.commit_history import WrittenCommit
-from scoring.evidence.transcripts.events import CommitMade, Edit, key_of
+from scoring.evidence.transcripts.events import Edit, FileRemoved, key_of
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import File, Session, SessionCommit
+from scoring.evidence.transcripts.streams import File, Session, SessionCommit, own_events
 from scoring.text import trim
 
 _CHECKPOINT_FOLLOWS_WITHIN = 60 * NS
@@ -95,7 +95,6 @@ def find_amended(
     lost = {commit.made for commit in made.lost}
     for lost_commit, sha in amended(made.by_session, lost, in_git).items():
         agents.same[lost_commit.sha] = sha
-    made.lost = [commit for commit in made.lost if commit.made.sha not in agents.same]
 
 
 def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
@@ -103,7 +102,9 @@ def find_by_subject(made: SessionCommits, agents: AgentCommits) -> None:
 
     That is so where one session alone made a commit of the subject within a day.
     """
-    lost_by_subject = _by_subject(made.lost)
+    lost_by_subject = _by_subject(
+        commit for commit in made.lost if commit.made.sha not in agents.same
+    )
     if not lost_by_subject:
         return
 
@@ -185,30 +186,17 @@ def add_lost_commits(made: SessionCommits, agents: AgentCommits) -> None:
 
 def _edited_before(session: Session, made: SessionCommit) -> bool:
     """Tell whether a session edited a file of this repository since its commit before this one."""
-    return any(_edited_in_file(file, made) for file in session.files)
-
-
-def _edited_in_file(file: File, made: SessionCommit) -> bool:
-    if made.line not in file.ids:
-        return False
-    index = file.ids.index(made.line)
-    if not file.here[index]:
-        return False
-
-    line = file.numbers[index]
-    last_commit = -1
-    for commit in file.events.of(CommitMade):
-        if commit.line < line:
-            last_commit = max(last_commit, commit.line)
-
-    last_edit = -1
-    for edit in file.events.of(Edit):
+    times = [commit.time for commit in session.made if commit.time < made.time]
+    commit_before = max(times, default=0)
+    edits: list[tuple[File, int, Edit | FileRemoved]] = [*own_events(session, Edit)]
+    edits += own_events(session, FileRemoved)
+    for file, index, edit in edits:
         folder = file.events.spans[edit.span].cwd
         path = file.events.texts[edit.path]
-        if edit.line < line and is_inside(folder, path, lambda _: False):
-            last_edit = max(last_edit, edit.line)
-
-    return last_edit > last_commit and bool(file.here[file.at(last_edit)])
+        is_between = commit_before < file.times[index] <= made.time
+        if is_between and file.here[index] and is_inside(folder, path, lambda _: False):
+            return True
+    return False
 
 
 def add_checkpoints(

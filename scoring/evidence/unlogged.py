@@ -1,6 +1,7 @@
 """The commits of agents that no entry names: ``docs/EVIDENCE.md``, "Attribution"."""
 
 import datetime
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from scoring.evidence.agent_commits import AgentCommits
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.makers import DAY
+from scoring.evidence.attribution.written import SAME_PATCH
 from scoring.evidence.commit_makers import commits_of_agents
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
@@ -74,7 +76,7 @@ def unlogged_commits(
     names = [name for name in reversed(agents.makers) if name not in named]
     names.sort(key=lambda name: agents.commits[name].time or 0)
     landings = history.landings(name for name in names if name not in agents.known_from)
-    twins = _twins_in_log(names, agents, landings, named)
+    twins = _twins_in_log(names, agents, landings, named, history)
     names = [name for name in names if name not in twins]
 
     highest = max((record.iteration for record in records), default=0)
@@ -96,7 +98,7 @@ def unlogged_commits(
     became = {}
     for digits in commits_shown(sessions):
         name = shas_shown.get(digits, digits)
-        name = twins.get(name) or agents.same.get(name) or agents.same.get(digits) or name
+        name = twins.get(name) or agents.same.get(digits) or agents.same.get(name) or name
         if name in agents.commits or digits in shas_shown:
             became[digits] = name
     return CommitsWithoutEntry(unlogged, became)
@@ -107,8 +109,11 @@ def _twins_in_log(
     agents: AgentCommits,
     landings: Mapping[str, Landing],
     named: Collection[str],
+    history: AttributedHistory,
 ) -> dict[str, str]:
-    """Return the commits that did not land and share subject and day with a commit of the log.
+    """Return the commits that did not land and of which a commit of the log has the lines.
+
+    It has their subject, is at most a day apart, and adds at least 0.9 of the lines that they add.
 
     Returns:
         The commit of the log by the name of the other one, or "" where several sessions made such.
@@ -118,16 +123,23 @@ def _twins_in_log(
         if sha in named:
             in_log.setdefault(commit.subject, []).append(commit)
 
-    twins: dict[str, str] = {}
-    sessions: dict[str, set[str]] = {}
+    pairs: list[tuple[str, str]] = []
     for name in names:
         if name not in landings or landings[name].landed:
             continue
         commit = agents.commits[name]
         for other in in_log.get(commit.subject, ()):
             if abs((commit.time or 0) - (other.time or 0)) * NS <= DAY:
-                twins[name] = other.sha
-                sessions.setdefault(other.sha, set()).update(agents.makers[name].session_ids)
+                pairs.append((name, other.sha))
+
+    added = history.lines_added({sha for pair in pairs for sha in pair}) if pairs else {}
+    twins: dict[str, str] = {}
+    sessions: dict[str, set[str]] = {}
+    for name, sha in pairs:
+        lines = Counter(added.get(name, {}))
+        if (lines & Counter(added.get(sha, {}))).total() >= SAME_PATCH * lines.total() > 0:
+            twins[name] = sha
+            sessions.setdefault(sha, set()).update(agents.makers[name].session_ids)
 
     return {name: sha if len(sessions[sha]) == 1 else "" for name, sha in twins.items()}
 

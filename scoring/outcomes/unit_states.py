@@ -233,7 +233,7 @@ def _state(unit: Unit, is_young: bool, moving: Collection[str]) -> State:
 
     if landing and landing.found_by == NOT_LANDED:
         return "lost"
-    has_none = unit.lines_there == 0 and not unit.may_be_there
+    has_none = bool(unit.written) and unit.lines_there == 0 and not unit.may_be_there
     if unit.is_known_by_lines and unit.is_whole and has_none:
         return "lost"
     return "unclear"

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.collecting import STOPPED
 from scoring.evidence.git.checkpoint_files import BRANCH
+from scoring.evidence.transcripts.facts import NS
 from scoring.outcomes.unit import Unit
 from scoring.text import counted, printable, short
 from scoring.views.landing_text import taken_back_text
@@ -17,7 +18,10 @@ from scoring.views.work_rows import WorkRow, day_of, in_state
 MOST_SHOWN = 5  # units
 
 LEAST_STOPS = 3
-"""How many interrupts and refused calls make a unit worth a look."""
+"""How many interrupts and refused calls make a unit worth a look, with words that correct."""
+
+LEAST_SECONDS = 3600
+"""How long work lasted that deserves a look because it was undone: a trial ends sooner."""
 
 ReasonKind: TypeAlias = Literal[
     "taken_back", "reverted", "tests_failed", "defective", "lost", "corrected"
@@ -61,16 +65,30 @@ class _Ranked(NamedTuple):
 def look_at(rows: Sequence[WorkRow]) -> list[dict[str, Any]]:
     """Return the units that are worth a look as data, worst and dearest first."""
     passed_at = _last_passes(rows)
+    unit_of = {row.unit.commit: row.unit for row in rows if row.unit.commit}
+    landed_at = _last_landings(rows)
 
     ranked = []
     for row in rows:
-        reason = _reason(row, passed_at)
+        reason = _reason(row, passed_at, unit_of, landed_at)
         if reason is not None:
             rank = _WORST_FIRST.index(reason.kind)
             ranked.append(_Ranked(rank, -(row.cost or 0), row.unit.unit, row, reason))
 
     ranked.sort(key=lambda entry: (entry.rank, entry.negative_cost, entry.unit))
     return [_payload(entry.row, entry.reason) for entry in ranked[:MOST_SHOWN]]
+
+
+def _was_still_in_work(unit: Unit, commit: str, unit_of: Mapping[str, Unit]) -> bool:
+    """Return whether a commit that undid or fixed a unit was part of the same work.
+
+    One session led to both, or they are less than an hour apart.
+    """
+    later = unit_of.get(commit)
+    if later is None:
+        return False
+    seconds = ((later.ended or 0) - (unit.ended or 0)) // NS
+    return seconds < LEAST_SECONDS or not unit.lines.keys().isdisjoint(later.lines)
 
 
 def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
@@ -82,6 +100,15 @@ def _last_passes(rows: Iterable[WorkRow]) -> dict[object, int]:
     return passed_at
 
 
+def _last_landings(rows: Iterable[WorkRow]) -> dict[object, int]:
+    """Return for each session when its last unit that landed ended."""
+    landed_at: dict[object, int] = {}
+    for row in rows:
+        if row.unit.state == "landed":
+            landed_at.update(dict.fromkeys(row.unit.lines, row.unit.ended or 0))
+    return landed_at
+
+
 def failing_tests(rows: Sequence[WorkRow]) -> list[WorkRow]:
     """Return the landed or open work that failed its last test run and that no later run mended."""
     passed_at = _last_passes(rows)
@@ -90,13 +117,14 @@ def failing_tests(rows: Sequence[WorkRow]) -> list[WorkRow]:
         for row in rows
         if row.unit.state in ("landed", "open")
         and row.unit.last_passed is False
-        and not _passed_later(row.unit, passed_at)
+        and not _happened_later(row.unit, passed_at)
     ]
 
 
-def _passed_later(unit: Unit, passed_at: Mapping[object, int]) -> bool:
+def _happened_later(unit: Unit, times: Mapping[object, int]) -> bool:
+    """Return whether something happened in a session of a unit after the unit ended."""
     ended = unit.ended or 0
-    return any(passed_at.get(session, 0) > ended for session in unit.lines)
+    return any(times.get(session, 0) > ended for session in unit.lines)
 
 
 def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
@@ -119,18 +147,25 @@ def _payload(row: WorkRow, reason: Reason) -> dict[str, Any]:
     }
 
 
-def _reason(row: WorkRow, passed_at: Mapping[object, int]) -> Reason | None:
+def _reason(
+    row: WorkRow,
+    passed_at: Mapping[object, int],
+    unit_of: Mapping[str, Unit],
+    landed_at: Mapping[object, int],
+) -> Reason | None:
     """Return the worst reason to look at a unit, or None if none can be opened.
 
     Args:
         row: the unit.
         passed_at: for each session when its last unit with passing tests ended.
+        unit_of: the unit of each commit.
+        landed_at: for each session when its last unit that landed ended.
     """
     reasons = (
-        _undone(row),
+        _undone(row, unit_of),
         _tests_failed(row.unit, passed_at),
-        _defective(row.unit),
-        _lost(row),
+        _defective(row.unit, unit_of),
+        _lost(row, landed_at),
         _corrected(row.unit),
     )
     for reason in reasons:
@@ -139,40 +174,53 @@ def _reason(row: WorkRow, passed_at: Mapping[object, int]) -> Reason | None:
     return None
 
 
-def _undone(row: WorkRow) -> Reason | None:
-    """Return that landed work was reverted, or taken back, with the state as the kind."""
+def _undone(row: WorkRow, unit_of: Mapping[str, Unit]) -> Reason | None:
+    """Return that landed work was reverted, or taken back, with the state as the kind.
+
+    What its own session took back, or what lasted less than an hour, was a trial.
+    """
     state = row.unit.state
     undone = row.unit.landing.undone if row.unit.landing else None
     if state not in ("reverted", "taken_back") or not undone or not undone.taken_back:
         return None
     taken = undone.taken_back
+    if taken.seconds < LEAST_SECONDS or _was_still_in_work(row.unit, taken.by, unit_of):
+        return None
     return Reason("reverted" if taken.said else state, taken_back_text(taken), taken.by)
 
 
 def _tests_failed(unit: Unit, passed_at: Mapping[object, int]) -> Reason | None:
     """Return that the last tests failed, unless a later run of the same session passed."""
     is_failing = unit.state == "landed" and unit.last_passed is False
-    if not is_failing or _passed_later(unit, passed_at):
+    if not is_failing or _happened_later(unit, passed_at):
         return None
     text = "landed, and the last test run before it failed"
     return Reason("tests_failed", text, _sightings(unit).get("tests", ""))
 
 
-def _defective(unit: Unit) -> Reason | None:
+def _defective(unit: Unit, unit_of: Mapping[str, Unit]) -> Reason | None:
+    """Return that a fix changed the work soon. What its own session fixes was still in work."""
     outcome = unit.outcome
     if outcome is None:
         return None
     if outcome.main_fix:
         sha, fixed_lines = outcome.main_fix
+        if _was_still_in_work(unit, sha, unit_of):
+            return None
         share = f"{fixed_lines} of its {outcome.lines_added} lines of code"
         return Reason("defective", f"{share} were changed by the fix {short(sha)}", sha)
     return None
 
 
-def _lost(row: WorkRow) -> Reason | None:
-    """Return that code came to nothing at a cost. Data and notes may well be meant to."""
+def _lost(row: WorkRow, landed_at: Mapping[object, int]) -> Reason | None:
+    """Return that code came to nothing at a cost. Data and notes may well be meant to.
+
+    What its own session landed later took the place of an attempt.
+    """
     unit = row.unit
     if unit.state != "lost" or not row.cost or not unit.wrote_code:
+        return None
+    if _happened_later(unit, landed_at):
         return None
 
     text = f"lost, cost {cost_text(row.cost)}"
@@ -184,8 +232,10 @@ def _lost(row: WorkRow) -> Reason | None:
 
 
 def _corrected(unit: Unit) -> Reason | None:
+    """Return that a person stopped the agent again and again, and said what was wrong."""
     stops = sum(observed.corrections.stops for observed in unit.observed)
-    if stops < LEAST_STOPS:
+    has_words = any(observed.corrections.words for observed in unit.observed)
+    if stops < LEAST_STOPS or not has_words:
         return None
 
     sightings = _sightings(unit)

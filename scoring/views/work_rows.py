@@ -261,9 +261,11 @@ def _add(tokens: dict[str, int | None], kind: str, count: int) -> None:
 def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
     """Return the counts and costs of some work, for JSON.
 
-    Talk is not a unit that could land, so ``units`` leaves it out; ``cost`` includes it.
+    Talk is not a unit that could land, so ``units`` leaves it out; ``cost`` includes it. Sessions
+    of landed work of which the split is not known are not talk.
     """
-    states = Counter(row.unit.state for row in rows)
+    states = Counter(row.unit.state for row in rows if not row.unit.of_landed)
+    split_not_known = [row for row in rows if row.unit.of_landed]
     judged = [row.unit.defective for row in rows if row.unit.defective is not None]
     to_nothing = [row for row in rows if row.unit.state in CAME_TO_NOTHING]
     landed_priced = [row for row in in_state(rows, "landed") if row.cost is not None]
@@ -284,7 +286,8 @@ def work_summary(rows: Sequence[WorkRow]) -> dict[str, Any]:
         "unpriced": dict(sorted(unpriced.items())),
         "cost_lost": total_cost(in_state(rows, "lost")),
         "cost_talk": total_cost([row for row in in_state(rows, "talk") if not row.unit.of_landed]),
-        "cost_split_not_known": total_cost([row for row in rows if row.unit.of_landed]),
+        "split_not_known": len(split_not_known),
+        "cost_split_not_known": total_cost(split_not_known),
         "came_to_nothing": {
             "units": len(to_nothing),
             "lost": states["lost"],

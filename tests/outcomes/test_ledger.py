@@ -356,15 +356,62 @@ def test_what_one_fix_mainly_changed_is_worth_a_look(
     ]
 
 
-@cases("corrections, looked_at", {"twice": (2, []), "three times": (3, ["corrected"])})
+@cases(
+    "who, second, looked_at",
+    {
+        "by hand": ("", DAY, ["defective"]),
+        "by its session": ("s1", DAY, []),
+        "by another one": ("s2", DAY, ["defective"]),
+        "by another one within an hour": ("s2", 2000, []),
+    },
+)
+def test_what_its_own_session_fixed_or_another_soon_is_not_looked_at(
+    history: History, work: Work, who: str, second: int, looked_at: list[str]
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
+    session.commits(200, 2, mark, "Add it")
+    fix = history.commit(second, "fix: a crash", files={"src/a.py": HALF})
+    if who:
+        fixing = session if who == "s1" else history.session(who)
+        fixing.commits(second, 4, fix, "fix: a crash")
+    history.commit(30 * DAY, "Later")
+    assert [one["reason"] for one in work()["look_at"]] == looked_at
+
+
+@cases(
+    "seconds, looked_at",
+    {"two hours later": (7200, ["reverted"]), "half an hour later": (1800, [])},
+)
+def test_what_was_reverted_within_an_hour_is_not_looked_at(
+    history: History, work: Work, seconds: int, looked_at: list[str]
+) -> None:
+    committed(history)
+    history.commit(200 + seconds, 'Revert "Add it"', files={"src/a.py": ""})
+    history.commit(30 * DAY, "Later")
+    found = work()
+    assert state_of(found, "commit") == "reverted"
+    assert [one["reason"] for one in found["look_at"]] == looked_at
+
+
+@cases(
+    "corrections, words, looked_at",
+    {
+        "twice": (2, "No, that is wrong", []),
+        "three times": (3, "No, that is wrong", ["corrected"]),
+        "without a word that corrects": (3, "Now the sails", []),
+    },
+)
 def test_what_was_corrected_three_times_is_worth_a_look(
-    history: History, work: Work, corrections: int, looked_at: list[str]
+    history: History, work: Work, corrections: int, words: str, looked_at: list[str]
 ) -> None:
     session = history.session("s1")
     writes(session, 50, 1, "src/a.py")
     for n in range(corrections):
         session.edit(60 + 10 * n, 2 << n, "src/a.py")
         session.interrupt(65 + 10 * n)
+        session.prompt(66 + 10 * n, f"{words} {n}")
     mark = history.commit(200, "Add it", files={"src/a.py": TEXT})
     session.commits(200, 64, mark, "Add it")
     history.entry(mark, "Add it", "s1")
@@ -441,6 +488,32 @@ def test_what_deserves_no_look_is_not_shown_and_yet_counted(row: WorkRow) -> Non
     (line,) = look_at_page([row])
     assert isinstance(line, Line)
     assert line.parts == "1 unit lost: da-score query \"from work where state = 'lost'\""
+
+
+@pytest.mark.parametrize("lands_more", [True, False])
+def test_an_attempt_after_which_its_session_landed_work_is_not_looked_at(
+    history: History, work: Work, lands_more: bool
+) -> None:
+    session = history.session("s1")
+    writes(session, 100, 1, "src/a.py")
+    session.run(200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed")
+    if lands_more:
+        text = TEXT.replace("made", "again")
+        writes(session, 300, 4, "src/b.py", text)
+        mark = history.commit(400, "Add more", files={"src/b.py": text})
+        session.commits(400, 8, mark, "Add more")
+    history.commit(30 * DAY, "Later")
+    found = work()
+    assert state_of(found, "commit") == "lost"
+    assert [row["reason"] for row in found["look_at"]] == ([] if lands_more else ["lost"])
+
+
+def test_a_commit_for_which_nothing_was_written_is_not_lost(history: History, work: Work) -> None:
+    session = history.session("s1")
+    session.edit(100, 1, "src/a.py")
+    session.run(200, 2, "git commit -am x", "[main aaaaaaaaa] Try it\n 1 file changed")
+    history.commit(30 * DAY, "Later")
+    assert state_of(work(), "commit") != "lost"
 
 
 def test_what_came_to_nothing_without_a_transcript_is_not_looked_at(

@@ -74,6 +74,46 @@ class TestQuietCommits:
         history.commit(30 * DAY, "Later")
         assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
 
+    @cases(
+        "lines, kind",
+        {
+            "it is shown in the same line": (
+                [("git commit -qm x; git log --oneline -2", "@")],
+                "commit",
+            ),
+            "it is shown next": ([("git commit -qm x", ""), ("git log -1", "commit @")], "commit"),
+            "a tool names it": ([("mcp__git__git_commit", "done, hash @")], "commit"),
+            "it is shown without a commit": ([("git log --oneline -2", "@ Add it")], "rest"),
+        },
+    )
+    def test_one_that_is_shown_is_that_of_the_call_also_without_lines(
+        self, history: History, da_score: DaScore, lines: list[tuple[str, str]], kind: str
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        mark = history.commit(200, "Add it", files={"src/b.py": "one = 1\n"})
+        for number, (command, printed) in enumerate(lines):
+            shown = printed.replace("@", f"@sha:{mark}@")
+            if command.startswith("mcp"):
+                use = {"type": "tool_use", "id": "c1", "name": command, "input": {"message": "x"}}
+                session.turn(200, 2, use)
+                session.result(200.5, "c1", shown)
+            else:
+                session.run(200 + number, 2 << number, command, shown)
+        history.commit(30 * DAY, "Later")
+        first = units(history, da_score)[0]
+        assert first["kind"] == kind
+
+    def test_a_commit_that_is_shown_and_was_made_before_is_not_that_of_the_call(
+        self, history: History, da_score: DaScore
+    ) -> None:
+        session = history.session("s1")
+        writes(session, 100, 1, "src/a.py")
+        mark = history.commit(150, "Before", files={"src/b.py": "one = 1\n"})
+        session.run(200, 2, "git commit -qm x; git log --oneline -2", f"@sha:{mark}@ Before")
+        history.commit(30 * DAY, "Later")
+        assert [unit["kind"] for unit in units(history, da_score)] == ["rest"]
+
 
 def recorded(history: History, number: int, second: int, session: Session, *paths: str) -> str:
     """Record a checkpoint of a session's lines so far, which touched some files."""
@@ -234,6 +274,8 @@ def test_a_session_that_landed_work_lists_is_not_talk(
     assert [unit["subject"] for unit in work["units"] if unit["kind"] == "talk"] == [subject]
     known = work["summary"]["cost_split_not_known"] or 0
     assert (known > 0) is not commits_too
+    assert work["summary"]["split_not_known"] == int(not commits_too)
+    assert work["summary"]["talk"] == int(commits_too)
 
 
 @pytest.mark.parametrize("is_here", [True, False])

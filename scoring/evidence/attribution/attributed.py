@@ -9,18 +9,13 @@ from typing import NamedTuple, Self, TypeAlias, Unpack
 from msgspec.structs import replace
 
 from scoring.errors import DaScoreError
-from scoring.evidence.attribution.attribution import (
-    NO_TRANSCRIPT,
-    NOT_READ,
-    Attribution,
-    Share,
-    attribute,
-)
+from scoring.evidence.attribution.attribution import Attribution, attribute
 from scoring.evidence.attribution.checkpoint_transcripts import (
     ReadTranscript,
     checkpoint_transcripts,
     files_of,
 )
+from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, NOT_READ, Share
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
 from scoring.evidence.attribution.observing_iterations import (
     AttributedFacts,
@@ -175,6 +170,7 @@ class AttributedScan(Scan):
             totals,
             work.in_repository,
             entries,
+            self._reviewers(),
         )
         self.work = AllWork(files, given.owners, entries, given.trees, work.in_repository)
         self._report_unread(given.shares, asked, read)
@@ -257,6 +253,15 @@ class AttributedScan(Scan):
             if file.checkpoint:
                 session_ids[file.checkpoint].add(file.owner)
         return session_ids
+
+    def _reviewers(self) -> set[str]:
+        """Return the ids of the sessions that were started to review others."""
+        return {
+            session.session_id
+            for checkpoint in self.checkpoints.values()
+            for session in checkpoint.sessions
+            if session.reviews
+        }
 
     def facts(
         self,

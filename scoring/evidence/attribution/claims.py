@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
-from scoring.evidence.attribution.attribution import Share
+from scoring.evidence.attribution.iteration_shares import Share
 from scoring.evidence.attribution.sightings import Sighting, Sightings
 from scoring.evidence.transcripts.events import ChatText, CommitMade, Edit, Event, TestRun
 from scoring.evidence.transcripts.facts import ClaimResult, ClaimSeen

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from scoring.evidence.attribution.attribution import Share
+from scoring.evidence.attribution.iteration_shares import Share
 from scoring.evidence.attribution.sightings import Kind, Sighting, Sightings
 from scoring.evidence.transcripts.events import (
     AgentStarted,
@@ -29,6 +29,7 @@ _PROMPT_KINDS: dict[PromptKind, Kind] = {
     PromptKind.SAYS_WRONG: "words",
     PromptKind.REPORT: "report",
     PromptKind.FOREIGN: "foreign",
+    PromptKind.GOES_ON: "goes_on",
 }
 
 _CORRECTED: dict[Kind, str] = {
@@ -158,12 +159,16 @@ class _Collector:
             if index < 0 or not file.fresh[index]:
                 continue
             began = index if run.called_at is None else file.at(run.called_at, index)
+            if run.follows_commit:
+                began = _first_after_commit(file, index, began, self._parts)
+            if began < 0:
+                continue
             part = self._parts[file.ids[began]]
             if part < 0:
                 continue
 
             sighting = Sighting(
-                time=file.times[index],
+                time=file.times[max(began, index)],
                 session=session,
                 file=file,
                 number=run.line,
@@ -176,7 +181,7 @@ class _Collector:
                 agent=file.agent(run.span),
                 began=file.times[began],
             )
-            end_part = self._parts[file.ids[index]]
+            end_part = self._parts[file.ids[max(began, index)]]
             if self._iteration_of.get(part) != self._iteration_of.get(end_part):
                 sighting = _without_result(sighting, run.called_at)
 
@@ -211,6 +216,24 @@ class _Collector:
                 if index >= 0 and self._parts[file.ids[index]] != part:
                     continue
             self._add(file, stop, "interrupt", idle=stop.idle)
+
+
+def _first_after_commit(file: File, ended: int, called: int, parts: Sequence[int]) -> int:
+    """Return the index of the line at which a run begins that follows a commit in its line.
+
+    Where the commit ends a part, the run belongs to what follows; -1 where nothing does.
+
+    Args:
+        file: the transcript.
+        ended: the index of the line with the result.
+        called: the index of the line with the call.
+        parts: the part of each line; -1: none.
+    """
+    following = ended + 1
+    if following >= len(file.ids):
+        return -1
+    is_cut = parts[file.ids[following]] != parts[file.ids[ended]]
+    return following if is_cut else called
 
 
 def _without_result(run: Sighting, called_at: int | None) -> Sighting:

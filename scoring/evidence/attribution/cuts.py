@@ -4,12 +4,12 @@ from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from scoring.evidence.attribution.changed_files import ChangedFiles
 from scoring.evidence.attribution.makers import DAY, known_commits
 from scoring.evidence.attribution.session_trees import (
     A_SECOND,
     OTHER_COMMIT,
     Asked,
-    ChangedFiles,
     Cut,
     Listed,
     SessionPart,
@@ -241,6 +241,8 @@ def _start(asked: Sequence[Asked], tree: Tree, cut: Cut) -> int | None:
             return start if cut.made else None
         start = max(start, at)
 
+    if start and start >= cut.at:
+        return 0 if cut.made else None  # a line that shows the commit was begun before
     if start:
         tree.cuts.append(Cut(start, OTHER_COMMIT))
     return start

@@ -119,22 +119,29 @@ def amended(
             if len(names) == 1:
                 became[commit] = names[0]
 
+    name_of: dict[SessionCommit, Name] = {}
+    for name, commit_in_git in held.items():
+        for _, shown in commit_in_git.shown:
+            name_of.setdefault(shown, name)
+
     counts = Counter(became.values())
     became = {commit: name for commit, name in became.items() if counts[name] == 1}
     for commit, former in amends(made, lost).items():
-        if former in became:
+        if former in became and commit in lost:
             became[commit] = became[former]
+        elif commit in name_of and commit.folder == former.folder:
+            became.setdefault(former, name_of[commit])
     return became
 
 
 def amends(
     made: Mapping[str, Sequence[SessionCommit]], lost: Collection[SessionCommit]
 ) -> dict[SessionCommit, SessionCommit]:
-    """Return the commits that amend the one before in their session, where git has neither."""
+    """Return the commits that replace the one before in their session, which git does not have."""
     amended_by = {}
     for commits in made.values():
         for former, commit in pairwise(sorted(commits)):
-            if commit.amends and commit in lost and former in lost:
+            if commit.amends and former in lost:
                 amended_by[commit] = former
     return amended_by
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from scoring.evidence.attribution.artifact_writes import Writes
-from scoring.evidence.attribution.attribution import Attribution, Share
+from scoring.evidence.attribution.attribution import Attribution
 from scoring.evidence.attribution.claims import Spoken, claims_seen, spoken_in
 from scoring.evidence.attribution.collecting import (
     LinePlace,
@@ -17,6 +17,7 @@ from scoring.evidence.attribution.collecting import (
     places_seen,
     sightings_of,
 )
+from scoring.evidence.attribution.iteration_shares import Share
 from scoring.evidence.attribution.session_trees import Asked
 from scoring.evidence.attribution.sightings import Sightings, together
 from scoring.evidence.attribution.written import (

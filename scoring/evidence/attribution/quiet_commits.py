@@ -12,10 +12,11 @@ from scoring.evidence.attribution.written import (
     lines_left_by_file,
 )
 from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import Session, SessionCommit
+from scoring.evidence.transcripts.streams import Session, SessionCommit, own_events
 from scoring.text import trim
 
 
@@ -31,7 +32,8 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
     """Add to sessions the commits that their commands made and did not print.
 
     Such a commit has an author time between the call and its result, in whole seconds, and at
-    least 0.9 of the lines that it adds, and three of them, are lines that the session wrote.
+    least 0.9 of the lines that it adds, and three of them, are lines that the session wrote. Or
+    the call, or the next command, shows its SHA, and it was committed in that time.
     """
     made: list[SessionCommit] = []
     quiet: list[tuple[Session, SessionCommit]] = []
@@ -41,6 +43,7 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
     if not quiet:
         return
 
+    made += _add_shown(quiet, git)
     calls = _with_commits(quiet, git, {commit.sha for commit in made})
     added = git.lines_added({sha for call in calls for sha in call.shas})
     commits = git.commits
@@ -56,6 +59,22 @@ def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> No
 
     for session, _ in quiet:
         session.made.sort()
+
+
+def _add_shown(
+    quiet: Iterable[tuple[Session, SessionCommit]], git: AttributedHistory
+) -> list[SessionCommit]:
+    """Add to sessions the commits that are shown after calls and were committed in them."""
+    shas = git.resolved({digits for _, call in quiet for digits in call.shown})
+    commits = git.written(shas.values())
+    added = []
+    for session, call in quiet:
+        for sha in dict.fromkeys(shas[digits] for digits in call.shown if digits in shas):
+            committed = commits[sha].committed if sha in commits else None
+            if committed is not None and call.begun // NS <= committed <= call.time // NS:
+                added.append(_commit_of(call, commits[sha]))
+                session.made.append(added[-1])
+    return added
 
 
 def _with_commits(
@@ -77,15 +96,12 @@ def _with_commits(
 def _written_until(session: Session, time: int) -> WrittenLines:
     """Return the lines that a session wrote up to a time and that were left then."""
     changes: dict[tuple[int, int], tuple[WrittenFile, Sequence[int]]] = {}
-    for file in session.files:
-        lines = file.of(session.key[1])
-        for event in file.events.of(LinesWritten):
-            index = file.at(event.line)
-            if index in lines and file.times[index] <= time:
-                path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
-                changes[file.ids[index], event.path] = (path, event.hashes)
+    for file, index, event in own_events(session, LinesWritten):
+        if file.times[index] <= time:
+            path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
+            changes[file.ids[index], event.path] = (path, event.hashes)
     return lines_left_by_file(changes.values())
 
 
-def _commit_of(call: SessionCommit, commit: Commit) -> SessionCommit:
+def _commit_of(call: SessionCommit, commit: Commit | WrittenCommit) -> SessionCommit:
     return call._replace(sha=commit.sha[:15], subject=key_of(trim(commit.subject)))

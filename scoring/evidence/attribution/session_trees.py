@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.attribution.written import is_inside
-from scoring.evidence.transcripts.events import AgentStarted, Edit
+from scoring.evidence.transcripts.events import AgentStarted, Edit, FileRemoved
 from scoring.evidence.transcripts.facts import NS, NS_MAX, IterationWindow
 from scoring.evidence.transcripts.streams import File, Session, SessionCommit, SessionKey
 
@@ -179,95 +179,11 @@ Listed: TypeAlias = Sequence[Sequence[Tree]]
 """For each iteration, the trees of the sessions in the checkpoints that its commit names."""
 
 
-class _Change(NamedTuple):
-    """A change of a file by the commit of an iteration: the end of its second, and the index."""
-
-    time: int
-    iteration: int
-
-
-class ChangedFiles:
-    """Which iterations of a log changed a file when, and which took a session's edits."""
-
-    def __init__(self, asked: Sequence[Asked]) -> None:
-        self._asked = asked
-        self._changes: dict[str, list[_Change]] = {}
-        for index, question in enumerate(asked):
-            if question.authored is None:
-                continue
-            for name in question.files:
-                change = _Change(question.authored + A_SECOND, index)
-                self._changes.setdefault(name, []).append(change)
-        for changes in self._changes.values():
-            changes.sort()
-
-    def pending(self, index: int, part: SessionPart) -> set[str]:
-        """Return the files edited in a part that no commit took before that of an iteration."""
-        pending = set()
-        for name in part.tree.edited:
-            edited = part.last_edit(name)
-            if edited is None:
-                continue
-            takers = {change.iteration for change in self._between(name, edited, index)[:2]}
-            if takers <= {index}:
-                pending.add(name)
-        return pending
-
-    def _between(self, name: str, since: int, index: int) -> Sequence[_Change]:
-        """Return the changes of a file from a time until the commit of an iteration."""
-        changes = self._changes[name]
-        end = self._asked[index].authored or 0
-        return changes[bisect_left(changes, (since, -1)) : bisect_left(changes, (end, -1))]
-
-    def untaken(self, index: int, part: SessionPart) -> SessionPart:
-        """Return a part from the last other commit on that took edits before an iteration's."""
-        tree = part.tree
-        start = part.start
-        for name, edits in tree.edited.items():
-            first = bisect_left(edits, part.start)
-            if first == len(edits) or edits[first] >= part.end:
-                continue
-            for change in self._between(name, tree.times[edits[first]], index):
-                if change.iteration != index:
-                    start = max(start, bisect_right(tree.times, change.time))
-        return part._replace(start=min(start, part.end))
-
-    def took_from(self, index: int, part: SessionPart) -> bool:
-        """Return whether an iteration's commit took an edit of a part, which may end at another.
-
-        Where a part ends at a commit that names the same checkpoint, both took its edits.
-        """
-        question = self._asked[index]
-        checkpoints = self._asked[part.place].checkpoints if part.place >= 0 else ()
-        is_own = part.place in (index, NO_ITERATION)
-        if is_own or not set(question.checkpoints).isdisjoint(checkpoints):
-            return any(part.last_edit(name) is not None for name in question.files)
-        return not self.pending(index, part).isdisjoint(question.files)
-
-    def name_of(self, path: str, folder: str) -> str:
-        """Return the changed file that an edited path is, or "" where it is not one of them.
-
-        Args:
-            path: the path.
-            folder: the folder of the line.
-        """
-        below_folder = path.removeprefix(f"{folder}/")
-        if below_folder in self._changes:
-            return below_folder
-
-        parts = path.split("/")
-        for first in range(len(parts) - 1):
-            name = "/".join(parts[first:])
-            if name in self._changes:
-                return name
-        return ""
-
-
 def trees_of(
     files: Sequence[File],
     sessions: Mapping[SessionKey, Session],
     recorded: Collection[str],
-    changed: ChangedFiles,
+    name_of: Callable[[str, str], str],
     in_repository: Callable[[str], bool],
 ) -> dict[SessionKey, Tree]:
     """Return the tree of each session that has lines.
@@ -276,14 +192,14 @@ def trees_of(
         files: the transcripts.
         sessions: the sessions by their keys.
         recorded: the ids of the sessions that checkpoints list, which have trees of their own.
-        changed: the files that commits changed.
+        name_of: returns the changed file that an edited path is, by the path and its folder.
         in_repository: returns whether a folder is in the repository.
     """
     tree_of = _trees_by_session(sessions, recorded)
     trees = list(dict.fromkeys(tree_of.values()))
     for tree in trees:
         _fill(tree, [sessions[key] for key in tree.sessions])
-    _note_edits(files, tree_of, changed, in_repository)
+    _note_edits(files, tree_of, name_of, in_repository)
     for tree in trees:
         tree.edits = sorted(set(tree.edits))
         tree.edited = {name: sorted(set(edits)) for name, edits in tree.edited.items()}
@@ -336,7 +252,7 @@ def _fill(tree: Tree, sessions: Sequence[Session]) -> None:
 def _note_edits(
     files: Iterable[File],
     tree_of: Mapping[SessionKey, Tree],
-    changed: ChangedFiles,
+    name_of: Callable[[str, str], str],
     in_repository: Callable[[str], bool],
 ) -> None:
     """Note in trees where files of the repository were edited, and where sub-agents started."""
@@ -344,16 +260,18 @@ def _note_edits(
     for file in files:
         spans = file.events.spans
         texts = file.events.texts
-        for event in file.events.of(Edit):
+        events: list[Edit | FileRemoved] = file.events.of(Edit)
+        for event in [*events, *file.events.of(FileRemoved)]:
             folder = spans[event.span].cwd
             path = texts[event.path]
             if (folder, path) not in names:
                 name = None
                 if not folder or is_inside(folder, path, in_repository):
-                    name = changed.name_of(path, folder)
+                    name = name_of(path, folder)
                 names[folder, path] = name
             name = names[folder, path]
-            if name is not None:
+            # What no commit changed may be a file of a build, which is deleted at any time.
+            if name or (name == "" and isinstance(event, Edit)):
                 _note_edit(file, event.line, name, tree_of)
         for started in file.events.of(AgentStarted):
             _note_edit(file, started.line, "", tree_of)

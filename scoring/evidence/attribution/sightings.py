@@ -28,6 +28,7 @@ Kind: TypeAlias = Literal[
     "words",
     "report",
     "foreign",
+    "goes_on",
 ]
 
 _TEST_VERIFIERS = frozenset(
@@ -96,13 +97,18 @@ class _Corrections:
         self._responses: set[int] = set()
 
     def note(self, sighting: Sighting) -> None:
-        """Note an interruption, a rejection, words, or a call."""
+        """Note an interruption, a rejection, words, a call, or that the agent is to go on."""
         session = sighting.session
         stopped_by = self._stopped_by.get(session)
         if sighting.kind == "call":
             self._words.pop(session, None)
             if stopped_by is not None and sighting.time > stopped_by.time:
                 del self._stopped_by[session]
+            return
+        if sighting.kind == "goes_on":
+            if stopped_by is not None and stopped_by.kind == "interrupt":
+                self.sightings.remove(self._stopped_by.pop(session))
+                self.stops -= 1
             return
 
         self.sightings.append(sighting)
@@ -133,8 +139,9 @@ class _Corrections:
         if words is not None:
             self.sightings.remove(words)
             self.by_words -= stopped_by is None
-        self.stops += stopped_by is None or stopped_by.kind != "rejection"
-        self._stopped_by[sighting.session] = sighting
+        if stopped_by is None or stopped_by.kind != "rejection":
+            self.stops += 1
+            self._stopped_by[sighting.session] = sighting
 
 
 @dataclass
@@ -200,7 +207,7 @@ class Sightings:
         the agent took its own work back.
         """
         corrections = _Corrections()
-        for sighting in self._of("interrupt", "rejection", "words", "call"):
+        for sighting in self._of("interrupt", "rejection", "words", "call", "goes_on"):
             corrections.note(sighting)
 
         resets = self._resets()

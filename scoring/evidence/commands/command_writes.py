@@ -1,18 +1,14 @@
 """Where the commands of a line run one after the other, and which files they may write."""
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from scoring.evidence.commands.file_writes import possible_targets
+from scoring.evidence.commands.file_writes import EXPANDED, possible_targets
 from scoring.evidence.commands.programs import is_option
 from scoring.evidence.commands.run_folders import TEMPORARY_FOLDERS
 from scoring.evidence.commands.shell import commands_of
 from scoring.evidence.commands.shell_command import ShellCommand
-
-_EXPANDED = re.compile(r"[$`*?\[{]")
-"""What a shell replaces in a path."""
 
 _UNKNOWN_FOLDERS = ("-", "$", "~")
 """How the argument of ``cd`` begins when the folder is not known."""
@@ -67,7 +63,7 @@ def maybe_written(commands: Sequence[ShellCommand], folder: str, line: str) -> I
         for path in _possible_paths(placed, line, is_lost=is_lost):
             if path.startswith(TEMPORARY_FOLDERS) and not starts_in_temporary:
                 continue
-            yield path if _EXPANDED.search(path) else f"{_UNKNOWN}/{path}"
+            yield path if EXPANDED.search(path) else f"{_UNKNOWN}/{path}"
 
         if _leaves_folder_unknown(placed.command):
             is_lost = True
@@ -85,7 +81,7 @@ def _possible_paths(placed: PlacedCommand, line: str, *, is_lost: bool) -> Itera
         redirected += inner.writes
     redirections_are_unsure = is_lost or bool(evaluated)
     for path in redirected:
-        if redirections_are_unsure or _EXPANDED.search(path):
+        if redirections_are_unsure or EXPANDED.search(path):
             yield posixpath.join(_UNKNOWN, path) if is_lost else path
 
     folder = _UNKNOWN if is_lost else placed.folder

@@ -29,6 +29,9 @@ _COPIES_FOLDERS = re.compile(r"-[a-zA-Z]*[rRas]|--recursive|--archive|--symbolic
 _MOVES_FOLDERS = ("mv", "git mv", "rsync")
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$")
 
+EXPANDED = re.compile(r"[$`*?\[{]")
+"""What a shell replaces in a path."""
+
 _QUOTES = re.compile(r"[\"'`>\\]")
 _WORD_BREAKS = re.compile(r"[\"'`>\\\s;|&()<=,]")
 _FILE_NAME = re.compile(r"[\w.{}$*?%/~#+-]{1,200}\.\w{1,5}")
@@ -93,6 +96,11 @@ def _read_rewrites() -> dict[str, RewriteRule]:
     return rules
 
 
+def _read_removers() -> dict[str, OptionRule]:
+    rows = rows_by_program(_TABLE["removers"])
+    return {name: OptionRule(**patterns_of(row, ("unless",))) for name, row in rows.items()}
+
+
 def _read_writers() -> dict[str, WriterRule]:
     rules: dict[str, WriterRule] = {}
     for name, row in rows_by_program(_TABLE["writers"]).items():
@@ -117,9 +125,10 @@ def _read_code_rules() -> dict[str, CodeRule]:
 
 _REWRITES = _read_rewrites()
 _WRITERS = _read_writers()
+_REMOVERS = _read_removers()
 _CODE = _read_code_rules()
 _CODE_THAT_WRITES = re.compile(_TABLE["code"]["writes"])
-_NAMES = ProgramNames(_REWRITES, _WRITERS)
+_NAMES = ProgramNames(_REWRITES, _WRITERS, _REMOVERS)
 
 _MOST_FINDS = 3
 """How many commands ``find`` within each other are looked into; deeper ones may write anything."""
@@ -141,6 +150,19 @@ def rewritten_path(words: Sequence[str]) -> str:
     if rule.here or not call.operands:
         return "."
     return call.operands[-1]
+
+
+def removed_paths(words: Sequence[str]) -> list[str]:
+    """Return the paths that a simple command deletes, or moves from and to, in plain words.
+
+    Args:
+        words: the words of the command, at least one.
+    """
+    call = _NAMES.call(words, _REMOVERS)
+    rule = _REMOVERS.get(call.name)
+    if rule is None or not rule.applies(call.options):
+        return []
+    return [path for path in call.operands if not EXPANDED.search(path)]
 
 
 def is_given_code(program: str, arguments: Sequence[str]) -> bool:

@@ -28,6 +28,18 @@ _MESSAGE_OPTIONS = frozenset({"-m", "-am", "--message"})
 
 _SHOW_TEXT = frozenset({"cat", "head", "tail", "sed", "awk", "grep", "rg", "echo", "printf"})
 
+_SHOW_COMMITS = frozenset({"log", "show", "rev-parse", "reflog"})
+_SHOWN_SHA = re.compile(r"^(?:commit )?([0-9a-f]{7,40})(?=[ :\r\n]|\Z)", re.MULTILINE)
+_ANY_SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
+_SHOWN_LIMIT = 20
+"""How many commits of one output are kept, the first ones."""
+
+_COMMIT_TOOL = re.compile(r"(?:.*[^a-z])?git_?commit", re.IGNORECASE)
+"""The name of a tool that makes a commit, as a server of tools has it."""
+
+_PART_BEFORE = re.compile(r"(?:HEAD|@)(?:\^|~1?)")
+"""The revision before the last commit."""
+
 _OTHER_TOOLS = {
     "jj": frozenset({"commit", "ci", "describe", "desc", "new", "squash", "split"}),
     "gt": frozenset({"create", "c", "modify", "m", "commit"}),
@@ -76,6 +88,7 @@ class CommitRequest(NamedTuple):
         subject: the subject that it gives the commit; "" where no plain word says it.
         is_last: whether it is the last command of the line.
         with_texts: whether another command of the line shows texts.
+        by_other_tool: whether another tool than git makes it, with an output of its own.
     """
 
     folder: str | None
@@ -85,6 +98,7 @@ class CommitRequest(NamedTuple):
     subject: str = ""
     is_last: bool = True
     with_texts: bool = False
+    by_other_tool: bool = False
 
 
 class Reset(NamedTuple):
@@ -125,8 +139,37 @@ def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
     for index, shell_command in enumerate(commands):
         program, subcommand, *_ = (*shell_command.words, "", "")
         if subcommand in _OTHER_TOOLS.get(base_name(program), ()):
-            requests.append(CommitRequest(folder_of(commands, index, ("-R", "--cwd"))))
+            folder = folder_of(commands, index, ("-R", "--cwd"))
+            requests.append(CommitRequest(folder, by_other_tool=True))
     return requests
+
+
+def is_commit_tool(name: str) -> bool:
+    """Return whether a tool that is not a shell makes a commit, by its name."""
+    return _COMMIT_TOOL.fullmatch(name) is not None
+
+
+def undoes_last_commit(commands: Sequence[ShellCommand]) -> bool:
+    """Return whether a line ends by taking the last commit back and keeping the changes."""
+    undoes = False
+    for command in _git_commands(commands):
+        if command.subcommand == "commit":
+            undoes = False
+        elif command.subcommand == "reset" and "--hard" not in command.arguments:
+            revisions = [word for word in command.arguments if not is_option(word)]
+            undoes = len(revisions) == 1 and _PART_BEFORE.fullmatch(revisions[0]) is not None
+    return undoes
+
+
+def shows_commits(commands: Sequence[ShellCommand]) -> bool:
+    """Return whether a line shows which commits there are."""
+    return any(command.subcommand in _SHOW_COMMITS for command in _git_commands(commands))
+
+
+def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
+    """Return the first SHAs that begin lines of an output, or are anywhere in it."""
+    form = _ANY_SHA if anywhere else _SHOWN_SHA
+    return tuple(match.group().split()[-1] for match in islice(form.finditer(output), _SHOWN_LIMIT))
 
 
 def _commit_request(commands: Sequence[ShellCommand], command: _GitCommand) -> CommitRequest:
@@ -143,7 +186,7 @@ def _commit_request(commands: Sequence[ShellCommand], command: _GitCommand) -> C
     continues = command.subcommand != "merge" or "--continue" in arguments
     return CommitRequest(
         folder,
-        amends="--amend" in arguments,
+        amends="--amend" in arguments or undoes_last_commit(commands[: command.position]),
         prints=continues and not is_quiet,
         makes_one=command.subcommand == "commit",
         subject=_subject(arguments) if command.subcommand == "commit" else "",

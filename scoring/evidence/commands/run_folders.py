@@ -117,7 +117,7 @@ def is_elsewhere(start: str, folder: str, session_folders: Collection[str]) -> b
         folder: the folder that its command runs in, from there.
         session_folders: the folders of the session, work trees that it adds among them.
     """
-    path = posixpath.normpath(posixpath.join(start, _expand_home(folder, session_folders)))
+    path = posixpath.normpath(posixpath.join(start, expand_home(folder, session_folders)))
     if not path.startswith("/"):
         return path.startswith("..") or _is_thrown_away(path)
 
@@ -139,7 +139,7 @@ def is_private_or_temporary(path: str) -> bool:
     )
 
 
-def _expand_home(folder: str, session_folders: Collection[str]) -> str:
+def expand_home(folder: str, session_folders: Collection[str]) -> str:
     """Put the home folder of a session in place of ``~``, as far as its folders show one."""
     if not folder.startswith("~"):
         return folder

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from scoring.evidence.commands.exit_status import ExitProof, commands_required_by, exit_proof
+from scoring.evidence.commands.git_commands import commit_requests
 from scoring.evidence.commands.run_folders import folder_of, script_of
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.shown_output import ShownOutput, readers_of, shown_output
@@ -47,6 +48,7 @@ class TestCommand(NamedTuple):
         shown: what the output of the line says about its test runs.
         other_code: whether its last test run tests other code than the work, or an earlier one.
         is_wrapped: whether another program starts the last one.
+        follows_commit: whether the line commits before its first test command.
     """
 
     tool: str
@@ -62,6 +64,7 @@ class TestCommand(NamedTuple):
     shown: ShownOutput = _ANY_OUTPUT
     other_code: Literal["", "earlier", "last"] = ""
     is_wrapped: bool = False
+    follows_commit: bool = False
 
 
 def find_test_command(
@@ -111,6 +114,7 @@ def find_test_command(
         shown=shown_output(commands, tools, line),
         other_code=_run_of_other_code(commands, folders, stashed=stashed),
         is_wrapped=bool(last.starters),
+        follows_commit=bool(commit_requests(commands[:first_index])),
     )
 
 

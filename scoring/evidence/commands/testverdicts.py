@@ -9,13 +9,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from scoring.evidence.commands.shown_output import FILTERS, PRINTED_WORD, leaves_failures
+from scoring.evidence.commands.summary_forms import SummaryForm, any_form_in
 from scoring.evidence.commands.testcommands import OWN_COMMANDS, TestCommand
-from scoring.evidence.commands.tool_table import (
-    SummaryForm,
-    TestTool,
-    ToolTable,
-    any_form_in,
-)
+from scoring.evidence.commands.tool_table import TestTool, ToolTable
 
 _COMPARED_LINE_LIMIT = 100
 """How many lines of an output are compared with what other commands print, the last ones."""
@@ -94,6 +90,8 @@ def verdict_of(
 
     by_status = _by_status(shown, command, tools, None if ended_early else failed)
     is_contradictory = failure is not None and success is not None
+    if failure and command.repeats_failed and _last_summary_passes(shown, tools):
+        is_contradictory = True
     may_be_of_others = command.hooks != "" or command.repeats_failed
     if command.other_code or command.hooks == "before" or (is_contradictory and may_be_of_others):
         return by_status
@@ -187,6 +185,20 @@ def _summary(output: _Output, tools: Iterable[TestTool], *, passed: bool) -> Tes
             verdict = counted
             most_numbers = numbers
     return verdict
+
+
+def _last_summary_passes(output: _Output, tools: Iterable[TestTool]) -> bool:
+    """Return whether the last summary of an output is that of a run that passed."""
+    last_passing = -1
+    last_failing = -1
+    for tool in tools:
+        for form in tool.passing:
+            for line in islice(form.lines_in(output.text), 1):
+                last_passing = max(last_passing, line.start)
+        for form in tool.failing:
+            for line in islice(form.lines_in(output.text), 1):
+                last_failing = max(last_failing, line.start)
+    return last_passing > last_failing
 
 
 def _has_summary(output: _Output, tool: TestTool, *, passed: bool) -> bool:

@@ -55,6 +55,9 @@ _TOKEN_KEYS = (
     "api_call_count",
 )
 
+_REVIEW = "agent_review"
+"""What the metadata of a session says that reviews the work of others."""
+
 Metadata = Mapping[str, Any]
 
 
@@ -84,6 +87,7 @@ class CheckpointSession(NamedTuple):
         blobs: the object ids of the transcript's parts, in order.
         size: bytes of the parts that are in this clone.
         missing: whether a part is not in this clone.
+        reviews: whether it was started to review the work of the others.
     """
 
     session_id: str = ""
@@ -96,6 +100,7 @@ class CheckpointSession(NamedTuple):
     blobs: tuple[str, ...] = ()
     size: int = 0
     missing: bool = False
+    reviews: bool = False
 
 
 class Checkpoint(NamedTuple):
@@ -312,6 +317,7 @@ def _session(
         blobs=blobs,
         size=sum(sizes.get(oid, 0) for oid in blobs),
         missing=any(oid not in sizes for oid in blobs),
+        reviews=metadata.get("kind") == _REVIEW,
     )
 
 

@@ -8,11 +8,13 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from scoring.errors import GitError, Warn, silent
 from scoring.evidence.git.changes import CommitPair, compare
+from scoring.evidence.git.checkpoint_files import sizes_in_clone
 from scoring.evidence.git.isolated import git_version, isolated_repository, merged_trees
 from scoring.evidence.git.patches import FilePatch, Patch, read_added_text, read_patches
 from scoring.evidence.git.repository import GitRepository
@@ -40,7 +42,22 @@ _OPTIONS = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
+_MOST_PARTLY_READ = 100  # pairs of which a partial clone lacks some files
+_MOST_UNREADABLE = 5  # pairs of which it lacks all, after which no other is tried
+_OPTIONS_WITHOUT_RENAMES = tuple(option for option in _OPTIONS if option != "-M")
 _OPTIONS_WITH_LINES = (*_OPTIONS, "--patch", "--unified=0")
+
+
+class ReadablePatch(NamedTuple):
+    """What changes, as far as this clone has the files.
+
+    Attributes:
+        patch: the changes of the files that could be read.
+        is_whole: whether these are all.
+    """
+
+    patch: Patch
+    is_whole: bool
 
 
 class LineHistory:
@@ -63,6 +80,8 @@ class LineHistory:
         self._has_reported = False
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
+        self._partly_read = 0
+        self._unreadable = 0
 
     def patches(self, pairs: Sequence[CommitPair]) -> Iterator[Patch | None]:
         """Yield what changes from the second to the first commit of each pair, in their order.
@@ -72,6 +91,36 @@ class LineHistory:
         """
         for first in range(0, len(pairs), _CHUNK):
             yield from self._chunk(pairs[first : first + _CHUNK])
+
+    def readable_patches(self, pairs: Sequence[CommitPair]) -> Iterator[ReadablePatch | None]:
+        """Yield the same, without the files that this clone lacks, as it may lack large ones."""
+        for pair, patch in zip(pairs, self.patches(pairs), strict=True):
+            if patch is not None:
+                yield ReadablePatch(patch, is_whole=True)
+            else:
+                yield self._without_missing_files(pair)
+
+    def _without_missing_files(self, pair: CommitPair) -> ReadablePatch | None:
+        """Return what changes in the files that are here, or None where none of them is."""
+        if self._partly_read >= _MOST_PARTLY_READ or self._unreadable >= _MOST_UNREADABLE:
+            return None
+        self._partly_read += 1
+        listed = next(self._read([pair], _OPTIONS_WITHOUT_RENAMES))
+        if listed is None:
+            self._unreadable += 1
+            return None
+
+        roots = [sha for sha in pair if sha]
+        blobs = {blob for file in listed for blob in (file.old_blob, file.new_blob)}
+        here = sizes_in_clone(self.repository, roots, blobs).keys() | {"0" * len(pair.commit)}
+        missing = [file.path for file in listed if not here >= {file.old_blob, file.new_blob}]
+        if len(missing) in (0, len(listed)):
+            self._unreadable += 1
+            return None
+
+        others = [f":(top,exclude,literal){path}" for path in missing]
+        patch = next(self._read([pair], (*_OPTIONS_WITH_LINES, "--", *others)))
+        return None if patch is None else ReadablePatch(patch, is_whole=False)
 
     def patch(self, commit: str, parent: str) -> Patch | None:
         """Return what changes from a parent to a commit, or None where git cannot say.

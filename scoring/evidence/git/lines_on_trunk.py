@@ -64,7 +64,7 @@ class TrunkLines:
         *,
         removed: bool = False,
     ) -> None:
-        """Read lines. A commit that git cannot compare is left out.
+        """Read lines. A commit that git cannot compare, or a file that it lacks, is left out.
 
         Args:
             history: the lines of the repository.
@@ -76,21 +76,23 @@ class TrunkLines:
         self._count = lines_removed if removed else lines_added
         self._files: dict[str, str] = {}  # by path, one path for all it was moved to
         self._wanted: set[int] = set()
+        self.is_whole = True
         self.own = self._read(history, own)
         self.sides = self._read(history, sides)
 
         self._commits_with: dict[FileLine, dict[str, int]] = {}
         self._files_with: dict[int, set[str]] = {}
-        self.is_whole = self._read_trunk(history, trunk)
+        self._read_trunk(history, trunk)
 
     def _read(self, history: LineHistory, pairs: Sequence[CommitPair]) -> dict[str, LinesOf]:
         """Return the lines of some commits, and want them. Past a limit no more are wanted."""
         lines_of: dict[str, LinesOf] = {}
-        for pair, patch in zip(pairs, history.patches(pairs), strict=True):
-            if patch is None:
+        for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
+            if readable is None:
                 continue
-            self._note_moves(patch)
-            lines = self._count(patch)
+            self.is_whole = self.is_whole and readable.is_whole
+            self._note_moves(readable.patch)
+            lines = self._count(readable.patch)
             keys = {key for _, key in lines}
             is_cut = len(self._wanted | keys) > MOST_LINES
             if not is_cut:
@@ -98,20 +100,20 @@ class TrunkLines:
             lines_of[pair.commit] = LinesOf(lines, is_cut)
         return lines_of
 
-    def _read_trunk(self, history: LineHistory, pairs: Sequence[CommitPair]) -> bool:
-        """Read the wanted lines of the trunk, and return whether all of it could be read."""
+    def _read_trunk(self, history: LineHistory, pairs: Sequence[CommitPair]) -> None:
+        """Read the wanted lines of the trunk."""
         if not self._wanted:
-            return True
+            return
 
-        is_whole = True
         lines_of: dict[str, Counter[FileLine]] = {}
-        for pair, patch in zip(pairs, history.patches(pairs), strict=True):
-            if patch is None:
-                is_whole = False
+        for pair, readable in zip(pairs, history.readable_patches(pairs), strict=True):
+            if readable is None or not readable.is_whole:
+                self.is_whole = False
+            if readable is None:
                 continue
-            self._note_moves(patch)
+            self._note_moves(readable.patch)
             wanted = Counter[FileLine]()
-            for line, count in self._count(patch).items():
+            for line, count in self._count(readable.patch).items():
                 if line[1] in self._wanted:
                     wanted[line] = count
             lines_of[pair.commit] = wanted
@@ -122,7 +124,6 @@ class TrunkLines:
                 commits = self._commits_with.setdefault((file, key), {})
                 commits[commit] = commits.get(commit, 0) + count
                 self._files_with.setdefault(key, set()).add(file)
-        return is_whole
 
     def count(self, own: LinesOf | None, counts: Callable[[str], bool]) -> CountedLines | None:
         """Return which of some lines the commits of the trunk have that ``counts`` accepts.

@@ -12,11 +12,13 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.commands.objective_flags import LOOP_STATE, command_flags, reads_loop_state
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import Count, RawField, keys_of, member, text_in, value_of
 from scoring.evidence.harnesses.harness import MODEL_LIMIT, Harness, Home, Hook
 from scoring.evidence.harnesses.json_reader import NO_TIME, JsonReader
+from scoring.evidence.harnesses.tool_calls import repository_of
 from scoring.evidence.transcripts.edits import Hashes, lines_added, path_in
 from scoring.evidence.transcripts.events import (
     BilledApart,
@@ -414,6 +416,8 @@ class ClaudeReader(JsonReader):
             flags = command_flags(command)
         elif name in EDIT_TOOLS:
             key = self._note_edit(item)
+        elif is_commit_tool(name):
+            key = seen.commit(item.id, repository_of(value_of(item.input)) or self._folder)
         else:
             file = (_input_of(item).file_path or "") if name == "Read" else ""
             if file and item.id:

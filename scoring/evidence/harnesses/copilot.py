@@ -38,6 +38,7 @@ _SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
 
 _SKILL = "<skill-context"
 _REFUSED_CODES = ("rejected", "denied")
+_DENIED_BY_HOOK = re.compile(r"(?i)denied by (?:\w+ )?hook\b")
 _DENIED_BY_USER = "denied-interactively-by-user"
 
 _ENDED = re.compile(
@@ -217,7 +218,8 @@ class CopilotReader(EventReader):
     def _take_result(self, call: str, data: PlainData) -> None:
         """Note how a call ended."""
         error = text_in(data, "error", "message")
-        if text_in(data, "error", "code") in _REFUSED_CODES:
+        is_refused = text_in(data, "error", "code") in _REFUSED_CODES
+        if is_refused and not _DENIED_BY_HOOK.search(error):
             self._refuse(call, error)
             return
 

@@ -206,6 +206,10 @@ class EventReader(JsonReader):
         """Note a call of a tool that edits files. See :meth:`Observations.edit`."""
         self._note_call(self.seen.edit(_id_of(call), paths, self.folder, lines, whole))
 
+    def commit(self, call: object, folder: str) -> None:
+        """Note a call of a tool that makes a commit. See :meth:`Observations.commit`."""
+        self._note_call(self.seen.commit(_id_of(call), folder or self.folder))
+
     def call(self, call: object, question: bool = False, agent: bool = False) -> None:
         """Note a call of any other tool. See :meth:`Observations.call`."""
         self._note_call(self.seen.call(_id_of(call), question, agent))

@@ -7,12 +7,14 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
+from scoring.evidence.commands.git_commands import is_commit_tool
 from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import items_in, member, text_in
 from scoring.evidence.transcripts.edits import Hashes, lines_added, lines_patched, paths_patched
 
 _COMMANDS = ("command", "cmd")
 _FOLDERS = ("cwd", "workdir", "dir_path", "directory")
+_REPOSITORIES = ("repo_path", "repoPath", "path", "cwd", "directory")
 _PATHS = ("file_path", "path", "filePath", "notebook_path")
 _WHOLE = ("content", "contents", "file_text")
 _OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "before")
@@ -72,8 +74,15 @@ def note_call(
         reader.edit(call, paths_patched(patch), lines_patched(patch))
     elif tool in tools.edits:
         _note_edit(reader, call, given)
+    elif is_commit_tool(tool):
+        reader.commit(call, repository_of(given))
     else:
         reader.call(call, question=tool in tools.questions, agent=tool in tools.agents)
+
+
+def repository_of(given: object) -> str:
+    """Return the folder of the repository among the arguments of a tool of git, or ""."""
+    return text_in(_first_of(given, _REPOSITORIES))
 
 
 def _note_edit(reader: EventReader, call: object, given: object) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.command_writes import folder_after, maybe_written, with_folders
-from scoring.evidence.commands.file_writes import rewritten_path
+from scoring.evidence.commands.file_writes import removed_paths, rewritten_path
 from scoring.evidence.commands.shell import is_cut
 from scoring.evidence.commands.shell_command import ShellCommand
 from scoring.evidence.commands.verifier_programs import program_names
@@ -37,10 +37,14 @@ def note_writes(
     if is_cut(text, commands) or max(len(targets), len(possible)) > PATHS_OF_A_CALL:
         possible = ["$"]
     unseen = []
+    removed = []
     for command, folder in placed:
-        path = rewritten_path(command.words) if command.words else ""
+        if not command.words:
+            continue
+        path = rewritten_path(command.words)
         if path:
             unseen.append(posixpath.join(folder, path))
+        removed += [posixpath.join(folder, path) for path in removed_paths(command.words)]
 
     opened.edits = [(path, False) for path in paths.path_numbers(targets)]
     opened.possible_edits = paths.path_numbers(possible)
@@ -48,6 +52,7 @@ def note_writes(
         documents = lines_of_documents(text, targets)
         opened.written = paths.changes(documents, "", whole=">>" not in text)
     opened.unseen_edits = paths.path_numbers(unseen)
+    opened.removed = paths.path_numbers(removed[:PATHS_OF_A_CALL])
 
 
 def resets_in(

@@ -170,6 +170,7 @@ class TestRun(Event, frozen=True):
         passed_tests: how many tests passed; None where the output does not say so.
         failed_tests: how many tests failed; None where the output does not say so.
         called_at: the number of the line of the call; None where the call is in another file.
+        follows_commit: whether the command line commits before it runs tests.
     """
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -181,6 +182,7 @@ class TestRun(Event, frozen=True):
     passed_tests: int | None
     failed_tests: int | None
     called_at: int | None
+    follows_commit: bool = False
 
 
 class CommitMade(Event, frozen=True):
@@ -198,6 +200,7 @@ class CommitMade(Event, frozen=True):
             the first one of any repository.
         folder: the index in ``texts`` of the absolute path of the folder in which it was made;
             None where that is not known.
+        shown: the digits of the commits that this call or the next command shows, without a SHA.
     """
 
     call: int
@@ -207,6 +210,7 @@ class CommitMade(Event, frozen=True):
     amends: bool
     other_repository: bool
     folder: int | None = None
+    shown: tuple[str, ...] = ()
 
 
 class Edit(Event, frozen=True):
@@ -246,6 +250,16 @@ class PossibleEdit(Event, frozen=True):
 
 class UnseenEdit(Event, frozen=True):
     """A file or a folder in which a command changed files without saying how.
+
+    Attributes:
+        path: the index of the path in ``texts``.
+    """
+
+    path: int
+
+
+class FileRemoved(Event, frozen=True):
+    """A file that a command deletes, or that it moves from or to.
 
     Attributes:
         path: the index of the path in ``texts``.
@@ -304,6 +318,8 @@ class PromptKind(IntEnum):
     """What a program or a reviewer said, which the person hands on."""
     FOREIGN = 2
     """It is in another language than English, so that is not known."""
+    GOES_ON = 3
+    """After an interruption: to go on, or the prompt before it again."""
 
 
 class Prompt(Event, frozen=True):
@@ -353,6 +369,7 @@ OBSERVED: tuple[type[Event], ...] = (
     LinesWritten,
     PossibleEdit,
     UnseenEdit,
+    FileRemoved,
     UserBreak,
     WorkReset,
     Prompt,

@@ -12,17 +12,11 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
-from scoring.evidence.commands import git_commands
 from scoring.evidence.commands.claim_texts import claims_tests_pass
-from scoring.evidence.commands.command_writes import (
-    work_trees_added,
-)
+from scoring.evidence.commands.command_writes import work_trees_added
+from scoring.evidence.commands.git_commands import MAY_COMMIT, CommitRequest
 from scoring.evidence.commands.shell import commands_of
-from scoring.evidence.commands.tested_code import leaves_stash
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.commands.testverdicts import TestVerdict
 from scoring.evidence.transcripts.command_effects import note_writes, program_keys, resets_in
 from scoring.evidence.transcripts.edits import with_slashes
 from scoring.evidence.transcripts.events import (
@@ -40,6 +34,8 @@ from scoring.evidence.transcripts.events import (
     UserBreak,
     key_of,
 )
+from scoring.evidence.transcripts.observed_commits import ObservedCommits
+from scoring.evidence.transcripts.observed_runs import ObservedRuns
 from scoring.evidence.transcripts.open_calls import (
     EventPlace,
     OpenCall,
@@ -50,12 +46,7 @@ from scoring.evidence.transcripts.open_calls import (
     with_repository,
 )
 from scoring.evidence.transcripts.path_texts import NO_LINES, AddedLines, PathTexts
-from scoring.evidence.transcripts.prompts import asks, said_in
-
-_SHA_DIGITS = 15
-"""How many digits of the name of a commit are kept."""
-
-_NOTHING_TO_STASH = "No local changes to save"
+from scoring.evidence.transcripts.prompts import asks, goes_on, said_in
 
 _PROMPT_KINDS = {
     "wrong": PromptKind.SAYS_WRONG,
@@ -81,7 +72,6 @@ class Observations:
         Args:
             tools: the test tools; None: those of the table alone.
         """
-        self._tools = tools or TestTools()
         self._paths = PathTexts()
         self.files = self._paths.files
         self.refused_calls: set[int] = set()
@@ -90,8 +80,8 @@ class Observations:
         self._line = -1
         self._lines: list[TranscriptLine] = []
         self._events: dict[type[Event], list[Any]] = {kind: [] for kind in OBSERVED}
-        self._runs: list[tuple[TestRun, OpenCall | None]] = []
-        self._commits: list[tuple[CommitMade, OpenCall | None]] = []
+        self._runs = ObservedRuns(tools or TestTools(), self._paths)
+        self._commits = ObservedCommits(self._paths)
         self._work_trees: set[str] = set()
 
         self._open_calls: dict[int, OpenCall] = {}
@@ -101,9 +91,10 @@ class Observations:
 
         self._response: str | None = None
         self._question_declined = False
-        self._is_stashed = False  # whether an earlier call left the work in a stash
         self._idle = False  # whether the agent has done nothing since the last prompt
         self._has_worked = False  # whether it called a tool before
+        self._last_prompt = 0  # the key of its text
+        self._is_stopped = False  # whether the user stopped the agent since it was last active
 
     # Lines and texts.
 
@@ -146,12 +137,17 @@ class Observations:
     def prompt(self, text: str) -> None:
         """Note what a person says of the work before. The text is not kept."""
         self._idle = True
+        is_again = self._last_prompt == key_of(text)
+        self._last_prompt = key_of(text)
         if not self._has_worked:
             return
 
         words = said_in(text)
         if words:
             self._note(Prompt, kind=_PROMPT_KINDS[words])
+        elif self._is_stopped and (is_again or goes_on(text)):
+            self._note(Prompt, kind=PromptKind.GOES_ON)
+        self._is_stopped = False
 
     def taken_back(self, since: int) -> None:
         """Note that the user took back the prompts from a line on."""
@@ -164,6 +160,7 @@ class Observations:
         """
         if not self._question_declined:
             self._note(UserBreak, kind=BreakKind.INTERRUPTION, idle=self._idle)
+            self._is_stopped = True
         self._question_declined = False
 
     def compacted(self) -> None:
@@ -189,6 +186,22 @@ class Observations:
         opened.does_one_thing = True
         return opened.key
 
+    def commit(self, call: str | None, folder: str) -> int:
+        """Note a call of a tool that makes a commit.
+
+        Args:
+            call: the id of the call.
+            folder: where the repository is; "": not known.
+
+        Returns:
+            The key of the call.
+        """
+        opened = self._open(call)
+        opened.does_one_thing = True
+        opened.folder = with_slashes(folder)
+        opened.commits = [CommitRequest("" if folder else None, by_other_tool=True)]
+        return opened.key
+
     def edit(
         self,
         call: str | None,
@@ -211,7 +224,7 @@ class Observations:
         """
         opened = self._open(call)
         opened.does_one_thing = True
-        self._is_stashed = False  # what is done after it is the work now
+        self._runs.note_edit()
         opened.edits = [(path, True) for path in self._paths.path_numbers(paths, folder)]
         opened.written = self._paths.changes(lines, folder, whole=whole)
         return opened.key
@@ -241,10 +254,7 @@ class Observations:
         commands = commands_of(text)
         opened.does_one_thing = len(commands) == 1
         opened.folder = folder
-        if self._tools.may_run(text):
-            opened.run = self._tools.run_of(commands, text, stashed=self._is_stashed)
-        if "stash" in text:
-            opened.leaves_stash = leaves_stash(commands)
+        self._runs.note_command(opened, commands, text)
 
         note_writes(opened, commands, text, self._paths)
         if patched:
@@ -255,9 +265,9 @@ class Observations:
             for command in commands:
                 for path in work_trees_added(command.words):
                     self._work_trees.add(posixpath.join(folder, path))
-        if git_commands.MAY_COMMIT.search(text):
-            opened.commits = git_commands.commit_requests(commands)
+        if MAY_COMMIT.search(text):
             opened.resets = resets_in(commands, folder, self._paths)
+        self._commits.note_command(opened, commands, text)
 
         opened.programs = program_keys(commands)
         return opened.key
@@ -285,19 +295,15 @@ class Observations:
             return key
 
         opened.ended = True
-        is_needed = opened.run or opened.commits or opened.leaves_stash
+        is_needed = opened.run or opened.asks_git or opened.leaves_stash
         text = output() if is_needed else ""
-        if opened.run:
-            verdict = self._tools.verdict(opened.run, text, failed)
-            if verdict:
-                self._note_run(opened, verdict)
-        if opened.commits:
-            self._note_commits(opened, text, failed)
-        if opened.leaves_stash is not None and not failed:
-            self._is_stashed = opened.leaves_stash and _NOTHING_TO_STASH not in text
+        place = EventPlace(self._span, self._line)
+        self._runs.note_result(opened, place, text, failed)
+        if opened.asks_git:
+            self._commits.note_result(opened, place, text, failed)
 
         undone = failed is True and opened.does_one_thing
-        keep_effects(self._events, opened, EventPlace(self._span, self._line), undone=undone)
+        keep_effects(self._events, opened, place, undone=undone)
         if undone:
             self._paths.take_back(opened.written)
         opened.forget_effects()
@@ -309,12 +315,8 @@ class Observations:
     def printed(self, call: str | None, text: str) -> None:
         """Note what a call printed that still runs: tests that have failed will not pass."""
         opened = self._open_calls.get(_call_key(call))
-        if opened is None or opened.run is None:
-            return
-
-        verdict = self._tools.verdict(opened.run, text, None)
-        if verdict and verdict.passed is False:
-            opened.has_failed = True
+        if opened is not None:
+            self._runs.note_printed(opened, text)
 
     def commits(self, call: str | None) -> bool:
         """Return whether a call makes commits."""
@@ -355,8 +357,8 @@ class Observations:
         """
         observed = {kind: list(noted) for kind, noted in self._events.items()}
         texts = dict(self._paths.texts)
-        runs = list(self._runs)
-        commits = list(self._commits)
+        runs = list(self._runs.noted)
+        commits = list(self._commits.noted)
         for opened in (*self._open_calls.values(), *self._calls_without_id):
             if opened.ended or (opened.key and opened.key in self.refused_calls):
                 continue
@@ -393,6 +395,7 @@ class Observations:
         """Begin a call. One that was written before counts as it was the first time."""
         self._has_worked = True
         self._idle = False
+        self._is_stopped = False
         opened = OpenCall(self._span, self._line, _call_key(call), self._response)
         if not call:
             self._calls_without_id.append(opened)
@@ -410,81 +413,9 @@ class Observations:
         if failed and key:
             self._failed_before_call.add(key)
 
-        verdict = self._tools.verdict(None, text, None)
-        if verdict and verdict.passed is not None:
-            run = TestRun(
-                self._span,
-                self._line,
-                call=key,
-                ended=True,
-                command=None,
-                passed=verdict.passed,
-                passed_tests=verdict.passed_tests,
-                failed_tests=verdict.failed_tests,
-                called_at=None,
-            )
-            self._runs.append((run, None))
-        self._note_unrequested_commits(key, text)
-
-    def _note_run(self, opened: OpenCall, verdict: TestVerdict) -> None:
-        assert opened.run is not None
-        if opened.run.folder is None:
-            verdict = TestVerdict()  # it is not known which code was tested
-        run = TestRun(
-            self._span,
-            self._line,
-            call=opened.key,
-            ended=True,
-            command=self._paths.number(opened.run.label),
-            passed=verdict.passed,
-            passed_tests=verdict.passed_tests,
-            failed_tests=verdict.failed_tests,
-            called_at=opened.line,
-        )
-        self._runs.append((run, opened))
-
-    def _note_commits(self, opened: OpenCall, text: str, failed: bool | None) -> None:
-        """Note the commits that a call made, or that it may have made some and printed none."""
-        lines = git_commands.commits_printed(opened.commits, text)
-        for line, request in zip(lines, opened.requests(len(lines)), strict=True):
-            commit = CommitMade(
-                self._span,
-                self._line,
-                call=opened.key,
-                sha=line.sha[:_SHA_DIGITS],
-                subject=key_of(line.subject),
-                called_at=opened.line,
-                amends=request.amends,
-                other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
-                folder=self._folder_number(opened, request),
-            )
-            self._commits.append((commit, opened))
-        if not lines and not failed:
-            commit = commit_without_sha(opened, self._span, self._line)
-            folder = self._folder_number(opened, opened.requests(1)[0])
-            self._commits.append((msgspec.structs.replace(commit, folder=folder), opened))
-
-    def _folder_number(self, opened: OpenCall, request: git_commands.CommitRequest) -> int | None:
-        """Return the number of the folder in which commits were made, where that is known."""
-        if request.folder is None:
-            return None
-        folder = posixpath.normpath(posixpath.join(opened.folder, request.folder))
-        return self._paths.number(folder) if folder.startswith("/") else None
-
-    def _note_unrequested_commits(self, key: int, text: str) -> None:
-        """Note the commits in a result without its call, which is in another file, or follows."""
-        for line in git_commands.commit_lines(text):
-            commit = CommitMade(
-                self._span,
-                self._line,
-                call=key,
-                sha=line.sha[:_SHA_DIGITS],
-                subject=key_of(line.subject),
-                called_at=None,
-                amends=False,
-                other_repository=line.branch.endswith(git_commands.ROOT_COMMIT),
-            )
-            self._commits.append((commit, None))
+        place = EventPlace(self._span, self._line)
+        self._runs.note_unrequested(place, key, text)
+        self._commits.note_unrequested(place, key, text)
 
 
 def _call_key(call: str | None) -> int:

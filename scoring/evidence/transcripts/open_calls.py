@@ -14,6 +14,7 @@ from scoring.evidence.transcripts.events import (
     CommitMade,
     Edit,
     Event,
+    FileRemoved,
     LinesWritten,
     PossibleEdit,
     ProgramRun,
@@ -41,12 +42,15 @@ class OpenCall:
         has_failed: whether tests in it failed, while it still runs.
         folder: the folder in which its commands start.
         commits: the commands that make commits.
+        shows_commit: the index of the commit without a SHA that it may show; None without one.
+        undoes_commit: whether it takes the last commit back and keeps the changes.
         leaves_stash: whether the work is in a stash after it; None: as before.
         ended: whether its result was seen, or the call itself was seen before.
         edits: for each file that it writes, its number and whether by a tool.
         written: for each such file, its number and what changes of its lines.
         possible_edits: the numbers of the files that it may write.
         unseen_edits: the numbers of the files that it changes in an unknown way.
+        removed: the numbers of the files that it deletes or moves.
         resets: what it takes back: how, and the number of the path.
         programs: the keys of the programs that it runs.
     """
@@ -62,14 +66,22 @@ class OpenCall:
     has_failed: bool = False
     folder: str = ""
     commits: Sequence[CommitRequest] = ()
+    shows_commit: int | None = None
+    undoes_commit: bool = False
     leaves_stash: bool | None = None
     ended: bool = False
     edits: list[tuple[int, bool]] = field(default_factory=list)
     written: list[FileChange] = field(default_factory=list)
     possible_edits: list[int] = field(default_factory=list)
     unseen_edits: list[int] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
     resets: list[tuple[ResetKind, int | None]] = field(default_factory=list)
     programs: list[int] = field(default_factory=list)
+
+    @property
+    def asks_git(self) -> bool:
+        """Whether it makes commits, takes one back, or may show one without a SHA."""
+        return bool(self.commits) or self.undoes_commit or self.shows_commit is not None
 
     def requests(self, count: int) -> list[CommitRequest]:
         """Return the command that made each of ``count`` commits, as far as that is known."""
@@ -95,6 +107,7 @@ class OpenCall:
         self.written = []
         self.possible_edits = []
         self.unseen_edits = []
+        self.removed = []
         self.resets = []
         self.programs = []
 
@@ -131,6 +144,8 @@ def keep_effects(
         events[PossibleEdit].append(PossibleEdit(ended.span, ended.line, path))
     for path in opened.unseen_edits:
         events[UnseenEdit].append(UnseenEdit(ended.span, ended.line, path))
+    for path in opened.removed:
+        events[FileRemoved].append(FileRemoved(ended.span, ended.line, path))
     for kind, reset_path in opened.resets:
         events[WorkReset].append(WorkReset(opened.span, opened.line, kind, reset_path))
     if opened.starts_agent:
@@ -139,6 +154,7 @@ def keep_effects(
 
 def run_without_result(opened: OpenCall, label: int) -> TestRun:
     """Return the run of tests of a call without a result, by the number of its label."""
+    assert opened.run is not None
     return TestRun(
         opened.span,
         opened.line,
@@ -149,6 +165,7 @@ def run_without_result(opened: OpenCall, label: int) -> TestRun:
         passed_tests=None,
         failed_tests=None,
         called_at=opened.line,
+        follows_commit=opened.run.follows_commit,
     )
 
 

@@ -113,6 +113,11 @@ def said_in(prompt: str) -> PromptWords:
     return "report" if has_output else ""
 
 
+def goes_on(prompt: str) -> bool:
+    """Return whether all that a prompt says is that the agent is to go on."""
+    return _forms()["goes_on"].match(_plain_text(prompt)) is not None
+
+
 def asks(reason: str) -> bool:
     """Return whether the reason of a refusal is a question that calls nothing wrong."""
     return "?" in reason and said_in(reason) != "wrong"

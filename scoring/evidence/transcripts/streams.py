@@ -14,7 +14,13 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.counter import CountedHarness
-from scoring.evidence.transcripts.events import AgentStarted, ChatText, CommitMade, TranscriptEvents
+from scoring.evidence.transcripts.events import (
+    AgentStarted,
+    ChatText,
+    CommitMade,
+    EventKind,
+    TranscriptEvents,
+)
 from scoring.evidence.transcripts.facts import NS_MAX
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
 
@@ -34,6 +40,7 @@ class SessionCommit(NamedTuple):
         amends: whether it amends another commit.
         folder: the absolute path of the folder in which git ran; "" where it is not known.
         is_outside: whether that is known to be outside the folders of the session.
+        shown: the digits of the commits that the call or the next command shows, without a SHA.
     """
 
     time: int
@@ -44,6 +51,7 @@ class SessionCommit(NamedTuple):
     amends: bool = False
     folder: str = ""
     is_outside: bool = False
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -305,7 +313,7 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     call_times: dict[int, int] = {}
     made: dict[tuple[int, str], SessionCommit] = {}
     results: list[tuple[int, SessionCommit]] = []
-    for file, index, event in _commit_events(session):
+    for file, index, event in own_events(session, CommitMade):
         if not event.sha:
             calls[event.call] = event
             call_times[event.call] = file.times[index]
@@ -322,6 +330,7 @@ def _commits_of(session: Session) -> list[SessionCommit]:
             amends=event.amends,
             folder="" if event.folder is None else file.events.texts[event.folder],
             is_outside=event.other_repository,
+            shown=event.shown,
         )
         if event.called_at is None:
             results.append((event.call, commit))
@@ -337,11 +346,11 @@ def _commits_of(session: Session) -> list[SessionCommit]:
     return list((late | made).values())
 
 
-def _commit_events(session: Session) -> Iterator[tuple[File, int, CommitMade]]:
-    """Yield the commits in a session's own lines, each with its file and the index of its line."""
+def own_events(session: Session, kind: type[EventKind]) -> Iterator[tuple[File, int, EventKind]]:
+    """Yield the events of a kind in a session's own lines, each with its file and line's index."""
     for file in session.files:
         lines = file.of(session.key[1])
-        for event in file.events.of(CommitMade):
+        for event in file.events.of(kind):
             index = file.at(event.line)
             if index in lines:
                 yield file, index, event

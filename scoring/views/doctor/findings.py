@@ -6,7 +6,12 @@ from typing import Literal
 
 from rubric import EVIDENCE_ATTRIBUTED, newest_version
 from rubric.model import STRICT
-from scoring.evidence.attribution.attribution import NO_TRANSCRIPT, NO_WINDOW, NOT_COVERED, OVERLAP
+from scoring.evidence.attribution.iteration_shares import (
+    NO_TRANSCRIPT,
+    NO_WINDOW,
+    NOT_COVERED,
+    OVERLAP,
+)
 from scoring.evidence.git.checkpoint_files import REFS
 from scoring.evidence.git.facts import MERGE_GIT
 from scoring.log.find import commands_that_make_a_log

@@ -25,24 +25,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from helpers.harness_lines import cases
+from helpers.harness_lines import START, cases, stamp
 from helpers.histories import History, Session
 from helpers.random_histories import random_history
 
 from rubric import released_rubric
 from scoring.evidence.attribution import attributed
-from scoring.evidence.attribution.attribution import (
-    NO_TRANSCRIPT,
-    PARTLY_HERE,
-    STORED_BEFORE,
-    Attribution,
-    attribute,
-)
+from scoring.evidence.attribution.attribution import Attribution, attribute
+from scoring.evidence.attribution.iteration_shares import NO_TRANSCRIPT, PARTLY_HERE, STORED_BEFORE
 from scoring.evidence.transcripts.events import Response
 from scoring.score import score_log
 from scoring.scored import ScoredIteration
 
 DAY = 86_400
+LINES = "".join(f"the {number}th mast of the ship\n" for number in range(12))
 
 
 class Found(NamedTuple):
@@ -272,29 +268,30 @@ class TestByCommit:
         assert brief(read(made)[1]) == ("commit", {"s1"}, 3 if subject == "other work" else 15)
 
     @pytest.mark.parametrize(
-        ("late", "twice", "method"),
+        ("late", "twice", "content", "method"),
         [
-            pytest.param(0, False, "commit", id="one session made a commit of its subject"),
-            pytest.param(0, True, "session", id="two sessions did"),
-            pytest.param(DAY + 60, False, "session", id="more than a day before"),
-            pytest.param(DAY - 60, False, "commit", id="almost a day before"),
+            pytest.param(60, False, LINES, "commit", id="one session made a commit of its lines"),
+            pytest.param(60, True, LINES, "session", id="two sessions did"),
+            pytest.param(60, False, "other lines\n", "session", id="it has other lines"),
+            pytest.param(DAY + 60, False, LINES, "session", id="more than a day before"),
+            pytest.param(DAY - 60, False, LINES, "commit", id="almost a day before"),
         ],
     )
-    def test_rebased(self, made: History, read: Read, late: int, twice: bool, method: str) -> None:
+    def test_rebased(
+        self, made: History, read: Read, late: int, twice: bool, content: str, method: str
+    ) -> None:
         session = made.session("s1", branch="side")
         session.turn(10, 1)
-        old = made.commit(20, "work", branch="side")
+        old = made.commit(20, "work", branch="side", files={"a.py": LINES})
         session.commits(19.2, 2, old, "work")
         if twice:
-            again = made.commit(21, "work", branch="third", files={"other.py": "x"})
+            again = made.commit(21, "work", branch="third", files={"a.py": LINES})
             made.session("s2", branch="third").commits(21.2, 4, again, "work")
-        by_hand = made.commit(30, "by hand")
-        files = {"rebased.py": "with more in it"}  # so that nothing says as what the old one landed
         new = made.commit(
             20 + late,
             "work",
-            parent=by_hand,
-            files=files,
+            branch="again",
+            files={"a.py": f"{content}with more in it\n"},  # so that the patches differ
             committed=made.git.of(old).committed + 2 * DAY,
         )
         made.entry(new, "work", "s1")
@@ -611,6 +608,27 @@ class TestTheTable:
         assert brief(got[2]) == ("shared" if edited else "commit", {"s1"}, 16)
         assert (got[2].shared_with, got[2].tests[0]) == ((1, 1) if edited else (None, 0))
 
+    @pytest.mark.parametrize("calls", [1, 2])
+    def test_commits_of_one_call_share_what_was_done_for_both(
+        self, made: History, read: Read, calls: int
+    ) -> None:
+        session = made.session("s1")
+        session.edit(10, 1, "src/a.py")
+        one = made.commit(20, "a", files={"src/a.py": "x\n"})
+        two = made.commit(21, "b", files={"src/a.py": "y\n"})
+        printed = [
+            f"[main @sha:{mark}@] {name}\n 1 file" for mark, name in ((one, "a"), (two, "b"))
+        ]
+        if calls == 1:
+            session.run(20.2, 2, "git commit -m a; git commit -am b", "\n".join(printed))
+        else:
+            session.run(20.2, 2, "git commit -m a", printed[0])
+            session.run(21.2, 4, "git commit -am b", printed[1])
+        made.entry(one, "a")
+        made.entry(two, "b")
+        got = read(made)
+        assert [got[number].shared_with for number in (1, 2)] == [None, 1 if calls == 1 else None]
+
     def test_a_commit_that_was_rebased_is_cut_where_it_was_made_first_too(
         self, made: History, read: Read
     ) -> None:
@@ -791,6 +809,21 @@ class TestTheTable:
         made.entry(made.commit(20, "work", checkpoint), "work")
         assert read(made)[1].output == (2 if known else 3)
 
+    def test_a_start_that_is_stated_after_a_line_with_the_commit_does_not_count(
+        self, made: History, read: Read
+    ) -> None:
+        session = made.session("s1", stored=False)
+        session.turn(10, 1)
+        mark = made.commit(20, "work", "250000000002", committed=START + 100)
+        session.commits(20.2, 2, mark, "work")
+        known = len(session.lines)
+        made.checkpoint(1, ({"session": "s1"}, session.lines))
+        session.turn(30, 4)
+        about = {"session": "s1", "checkpoint_transcript_start": known}
+        made.checkpoint(2, (about, session.lines))
+        made.entry(mark, "work")
+        assert read(made)[1].output == 1 + 2
+
     @cases(
         "path, kept",
         {
@@ -832,6 +865,113 @@ class TestTheTable:
         got = read(made)
         assert got[1].tests[:3] == ((1, 1, False) if ends < 20 else (1, 0, None))
         assert got[2].tests[:3] == (0, 0, None)
+
+    @cases(
+        "command, first, second",
+        {
+            "after the commit": ("git commit -am a; pytest -q", (0, 0, None), (1, 1, False)),
+            "before it": ("pytest -q; git commit -am a", (1, 1, False), (0, 0, None)),
+        },
+    )
+    def test_a_run_in_the_line_of_a_commit_is_of_the_commit_that_it_comes_before(
+        self,
+        made: History,
+        read: Read,
+        command: str,
+        first: tuple[int, int, bool | None],
+        second: tuple[int, int, bool | None],
+    ) -> None:
+        session = made.session("s1")
+        one, two = made.commit(20, "a"), made.commit(30, "b")
+        printed = f"[main @sha:{one}@] a\n 1 file changed, 1 insertion(+)\n1 failed in 9s"
+        session.run(20.2, 1, command, printed, failed=True)
+        session.turn(25, 2)
+        session.commits(30.2, 4, two, "b")
+        made.entry(one, "a")
+        made.entry(two, "b")
+        got = read(made)
+        assert got[1].tests[:3] == first
+        assert got[2].tests[:3] == second
+
+    @cases(
+        "command, votes",
+        {
+            "a file of the commit": ("git rm -q src/a.py", True),
+            "by moving it": ("git mv src/a.py b.py", True),
+            "another file": ("rm build.log", False),
+        },
+    )
+    def test_who_deletes_a_file_of_a_commit_that_names_its_checkpoint_votes(
+        self, made: History, read: Read, command: str, votes: bool
+    ) -> None:
+        session = made.session("s1", stored=False)
+        other = made.session("s2", stored=False)
+        session.run(10, 1, command, "")
+        other.edit(11, 8, "src/a.py")
+        checkpoint = made.checkpoint(
+            1, ({"session": "s1"}, session.lines), ({"session": "s2"}, other.lines)
+        )
+        made.entry(made.commit(20, "work", checkpoint, files={"src/a.py": "x\n"}), "work")
+        assert ("s1" in read(made)[1].sessions) is votes
+
+    @cases(
+        "kind, edits, output",
+        {
+            "states that it reviews": ("agent_review", False, 1 + 2),
+            "does not": ("", False, 1),
+            "edits another file": ("agent_review", True, 1),
+        },
+    )
+    def test_a_listed_session_that_reviewed_the_work_is_part_of_it(
+        self, made: History, read: Read, kind: str, edits: bool, output: int
+    ) -> None:
+        session = made.session("s1", stored=False)
+        reviewer = made.session("s2", stored=False)
+        made.entry(made.commit(40, "other", files={"src/b.py": "y\n"}), "other")
+        session.edit(10, 1, "src/a.py")
+        reviewer.run(15, 2, "git diff", "")
+        if edits:
+            reviewer.edit(16, 4, "src/b.py")
+        checkpoint = made.checkpoint(
+            1,
+            ({"session": "s1"}, session.lines),
+            ({"session": "s2", "kind": kind}, reviewer.lines),
+        )
+        mark = made.commit(20, "work", checkpoint, files={"src/a.py": "x\n"})
+        made.entry(mark, "work")
+        assert read(made)[2].output == output
+
+    @pytest.mark.parametrize("commits_itself", [True, False])
+    def test_a_parent_votes_unless_its_lines_lead_to_a_commit_of_its_own(
+        self, made: History, read: Read, commits_itself: bool
+    ) -> None:
+        parent, agent = (made.session(name, harness="codex", stored=False) for name in ("s1", "a1"))
+        parent.open_codex(2)
+        agent.open_codex(3, source={"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}})
+        parent.run(5, 1, "ls", "a.py")
+        made.entry(mark := made.commit(20, "a", "250000000001"), "a")
+        agent.commits(20.2, 2, mark, "a")
+        if commits_itself:
+            made.entry(mark := made.commit(30, "b", "250000000001"), "b")
+            parent.commits(30.2, 4, mark, "b")
+        made.checkpoint(1, ({"session": "s1"}, parent.lines), ({"session": "a1"}, agent.lines))
+        assert read(made)[1].sessions == ({"a1"} if commits_itself else {"a1", "s1"})
+
+    @pytest.mark.parametrize("committed", [30, 120], ids=["before the edit", "amended with it"])
+    def test_a_commit_shares_no_edit_that_another_one_was_amended_with(
+        self, made: History, read: Read, committed: int
+    ) -> None:
+        session = made.session("s1", stored=False)
+        session.edit(40, 1, "src/a.py")
+        about = {"session": "s1", "created_at": stamp(50)}
+        first = made.checkpoint(1, (about, session.lines))
+        second = made.checkpoint(2, ({"session": "s1", "created_at": stamp(200)}, session.lines))
+        mark = made.commit(
+            30, "work", first, files={"src/a.py": "x\n"}, committed=START + committed
+        )
+        made.entry(mark, "work")
+        made.entry(made.commit(200, "later", second, files={"src/a.py": "y\n"}), "later")
+        assert read(made)[2].sessions == ({"s1"} if committed == 30 else set())
 
     def test_a_transcript_in_a_form_that_is_not_read_is_named(
         self, made: History, read: Read

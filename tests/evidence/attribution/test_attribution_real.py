@@ -15,12 +15,8 @@ import pytest
 
 from rubric import released_rubric
 from scoring.evidence.attribution import attributed
-from scoring.evidence.attribution.attribution import (
-    OTHER_WORK,
-    PARTLY_HERE,
-    STORED_BEFORE,
-    attribute,
-)
+from scoring.evidence.attribution.attribution import attribute
+from scoring.evidence.attribution.iteration_shares import OTHER_WORK, PARTLY_HERE, STORED_BEFORE
 from scoring.evidence.rules import ATTRIBUTED, Sources
 from scoring.evidence.transcripts import counting
 from scoring.evidence.transcripts.counting import count_lines

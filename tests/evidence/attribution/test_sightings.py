@@ -21,7 +21,7 @@ PROMPTS = {
     "report": "error: the mast is gone",
     "foreign": "Das ist nicht richtig",
 }
-PROMPTS |= {"other": "Now the sails"}
+PROMPTS |= {"other": "Now the sails", "continue": "Ok, please continue."}
 
 Steps = Callable[[Session], object]
 
@@ -117,6 +117,20 @@ def play(session: Session, script: str) -> None:
             (1, 0, 0),
         ),
         "but one that the agent has begun with is": ("ls, other, ls, interrupt", (1, 0, 1)),
+        "an interruption after which the agent is to go on is none": (
+            "ls, interrupt, continue",
+            (1, 0, 0),
+        ),
+        "nor one after which the same is asked again": (
+            "ls, other, ls, interrupt, other",
+            (1, 0, 0),
+        ),
+        "of two, one that is followed by other words counts": (
+            "ls, interrupt, continue, ls, interrupt, other",
+            (2, 0, 1),
+        ),
+        "to go on later takes back nothing": ("ls, interrupt, other, ls, continue", (1, 0, 1)),
+        "nor after a refusal": ("Bash a, refuse a, interrupt, continue", (1, 1, 1)),
         "a report is none": ("ls, report", (0, 0, 0, 0, 0, 1)),
         "another language is not judged": ("ls, foreign", (0, 0, 0, 0, None)),
         "unless some words are in English": ("ls, foreign, wrong", (0, 0, 1, 0, 1)),

@@ -354,3 +354,18 @@ def test_the_page_has_the_table() -> None:
     found = re.search(r"<!-- tools -->\n(.*?)<!-- /tools -->", PAGE, re.S)
     assert found
     assert found[1].strip().splitlines()[2:] == [row_of_page(tool) for tool in TABLE["tool"]]
+
+
+@pytest.mark.parametrize(
+    ("printed", "passed"),
+    [
+        ("FAIL\ta\t0.3s\nFAIL\nok  \ta\t0.4s", None),
+        ("ok  \ta\t0.3s\nFAIL\ta\t0.4s\nFAIL", False),
+    ],
+    ids=["the second passes", "the second fails"],
+)
+def test_a_failure_before_the_same_tests_pass_again_decides_nothing(
+    printed: str, passed: bool | None
+) -> None:
+    line = "go test ./a | tail -2; go test ./a | tail -1"
+    assert verdict(line, printed).passed is passed

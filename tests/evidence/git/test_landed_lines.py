@@ -493,3 +493,18 @@ def test_a_warm_question_reads_no_patch(tmp_path: Path) -> None:
 
     assert patches_read() > 0
     assert patches_read() == 0
+
+
+class TestAFileThatThisCloneLacks:
+    @pytest.mark.parametrize("landed", [True, False], ids=["on-the-trunk", "nowhere"])
+    def test_lets_the_lines_of_the_others_decide(self, tmp_path: Path, landed: bool) -> None:
+        data = lines(1, 2, 3, of="data")
+        made = work(tmp_path, {"work.txt": lines(*TEN), "data.txt": data})
+        oid = made.repo.git("rev-parse", f"{made.sha}:data.txt").strip()
+        if landed:
+            files = {"work.txt": lines(*OTHER, *TEN), "data.txt": data}
+            made.repo.commit(files, "all of it", made.repo.clock + DAY)
+        later(made)
+        (made.repo.path / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+        found = verdict(asked(made.repo, made.sha)[0])
+        assert found == ((1, "lines") if landed else (None, "objects are missing"))

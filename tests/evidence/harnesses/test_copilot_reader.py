@@ -14,9 +14,11 @@ from scoring.evidence.harnesses.copilot import CopilotCli
 from scoring.evidence.transcripts.counting import count_lines, with_stated_totals
 from scoring.evidence.transcripts.events import (
     AgentStarted,
+    CallResult,
     Compaction,
     StatedTotals,
     TranscriptEvents,
+    UserBreak,
 )
 from scoring.evidence.transcripts.streams import File
 from scoring.evidence.transcripts.transcript_files import TranscriptFile
@@ -127,6 +129,25 @@ def test_a_session_says_what_happened_and_its_tokens_at_its_end(tmp_path: Path) 
     assert {(span.cwd, span.session, span.model, span.agent) for span in rows.spans} == {
         (FOLDER, "g1", "m", False)
     }
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "breaks", "failed"),
+    [
+        ("rejected", "The user rejected this tool call.", 1, []),
+        ("denied", "The user denied this tool call.", 1, []),
+        ("denied", "Denied by preToolUse hook: no secrets in commands", 0, [True]),
+        ("failure", "Denied by preToolUse hook: no secrets in commands", 0, [True]),
+    ],
+)
+def test_what_a_hook_denies_is_not_refused_by_a_person(
+    tmp_path: Path, code: str, message: str, breaks: int, failed: list[bool]
+) -> None:
+    error = {"error": {"message": message, "code": code}}
+    begun = start(1, "bash", "c1", command="ls")
+    rows = session(tmp_path, answer(1, 5), begun, end(2, "", "c1", False, **error))
+    assert len(rows.of(UserBreak)) == breaks
+    assert [result.failed for result in rows.of(CallResult)] == failed
 
 
 def test_without_an_end_tokens_are_unknown(tmp_path: Path) -> None:

@@ -260,6 +260,88 @@ class TestMade:
         commits = seen(*bash(command, f"{MADE_ONE}\n{MADE_ONE}")).of(CommitMade)
         assert [made.amends for made in commits] == amend
 
+    @cases(
+        "lines, amends",
+        {
+            "after a soft reset": (bash("git reset --soft HEAD~1"), True),
+            "after one that keeps the files": (bash("git reset HEAD^"), True),
+            "in the same line": (bash("git reset --soft HEAD~1 && ls"), True),
+            "after a hard reset": (bash("git reset --hard HEAD~1"), False),
+            "of the index": (bash("git reset HEAD a.py"), False),
+            "of more than one": (bash("git reset --soft HEAD~2"), False),
+            "that failed": (bash("git reset --soft HEAD~1", "fatal", is_error=True), False),
+            "with a commit since": (
+                [*bash("git reset --soft HEAD~1"), *bash("git commit -m w", name="toolu_0")],
+                False,
+            ),
+        },
+    )
+    def test_amends_the_one_that_was_taken_back(self, lines: list[Line], amends: bool) -> None:
+        events = seen(*lines, *bash("git commit -m x", MADE_ONE, name="toolu_2"))
+        assert events.of(CommitMade)[-1].amends is amends
+
+    LOG = "1a2b3c4 Say hello\n5a6b7c8 Before"
+
+    @cases(
+        "lines, shown",
+        {
+            "in the same line": (
+                bash("git commit -qm x; git log --oneline -2", LOG),
+                ("1a2b3c4", "5a6b7c8"),
+            ),
+            "after a hook": (
+                bash("git commit -qm x; git rev-parse HEAD", "ok\n1a2b3c4"),
+                ("1a2b3c4",),
+            ),
+            "with a colon": (bash("git commit -qm x; ./check", "1a2b3c4: ok"), ("1a2b3c4",)),
+            "in the next": (
+                [*bash("git commit -qm x"), *bash("git log -2", LOG, name="toolu_2")],
+                ("1a2b3c4", "5a6b7c8"),
+            ),
+            "later": (
+                [
+                    *bash("git commit -qm x"),
+                    *bash("ls", name="toolu_2"),
+                    *bash("git log -2", LOG, name="toolu_3"),
+                ],
+                (),
+            ),
+            "by another program": (
+                [*bash("git commit -qm x"), *bash("cat log", LOG, name="t2")],
+                (),
+            ),
+            "in a text": (bash("git commit -qm x; git log -1", "see 1a2b3c4 for it"), ()),
+        },
+    )
+    def test_without_a_sha_has_those_that_are_shown(
+        self, lines: list[Line], shown: tuple[str, ...]
+    ) -> None:
+        (made,) = seen(*lines).of(CommitMade)
+        assert (made.sha, made.shown) == ("", shown)
+
+    @pytest.mark.parametrize(
+        ("folder", "expected"),
+        [("~/app", "/home/me/app"), ("../app", "/home/me/app"), ("/srv/app", "/srv/app")],
+    )
+    def test_has_the_folder_in_which_git_ran(self, folder: str, expected: str) -> None:
+        lines = bash(f"cd {folder} && git commit -m x", MADE_ONE)
+        events = seen(*[line | {"cwd": "/home/me/work"} for line in lines])
+        (made,) = events.of(CommitMade)
+        assert made.folder is not None
+        assert events.texts[made.folder] == expected
+
+    @pytest.mark.parametrize("tool", ["mcp__git__git_commit", "mcp__gitCommit", "git_commit"])
+    def test_by_a_tool_has_what_it_shows(self, tool: str) -> None:
+        call = agent(use(tool, repo_path="/work/app", message="x"))
+        ended = user(result(content="Changes committed successfully with hash 1a2b3c4d5e"))
+        (made,) = seen(call, ended).of(CommitMade)
+        assert (made.sha, made.shown, made.other_repository) == ("", ("1a2b3c4d5e",), False)
+
+    @pytest.mark.parametrize("tool", ["mcp__git__git_log", "mcp__git__git_commit_message", "Read"])
+    def test_is_none_of_another_tool(self, tool: str) -> None:
+        call = agent(use(tool, repo_path="/work/app"))
+        assert seen(call, user(result(content="1a2b3c4d5e"))).of(CommitMade) == []
+
     def test_of_a_folder_that_no_word_names_is_elsewhere_where_it_is_the_first_of_a_repository(
         self,
     ) -> None:

@@ -5,7 +5,14 @@ from helpers import tables
 from helpers.harness_lines import cases
 from helpers.timing import is_linear
 
-from scoring.evidence.transcripts.prompts import HEAD_LIMIT, LONG_LIMIT, OWN_LIMIT, asks, said_in
+from scoring.evidence.transcripts.prompts import (
+    HEAD_LIMIT,
+    LONG_LIMIT,
+    OWN_LIMIT,
+    asks,
+    goes_on,
+    said_in,
+)
 
 OUTPUT = "src/boat.py:12:4: undefined name 'oar'\nerror: 1 problem"
 REVIEW = (
@@ -89,6 +96,23 @@ def test_in_another_language_is_not_known(prompt: str) -> None:
 @pytest.mark.parametrize(("reason", "expected"), tables.cases("prompts", "asks"))
 def test_asks(reason: str, expected: bool) -> None:
     assert asks(reason) is expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("continue", True),
+        ("Go on.", True),
+        ("ok, please continue from where you left off", True),
+        ("sorry, go ahead with that", True),
+        ("continue, but use tabs", False),
+        ("go on with the sails instead", False),
+        ("why did you continue", False),
+        ("", False),
+    ],
+)
+def test_goes_on(prompt: str, expected: bool) -> None:
+    assert goes_on(prompt) is expected
 
 
 @pytest.mark.parametrize(

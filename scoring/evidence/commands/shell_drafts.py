@@ -1,0 +1,167 @@
+"""A simple command of a shell while it is read, and what its words say."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from string import digits
+from typing import NamedTuple
+
+_TEXT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--run|--command")
+NEEDS_QUOTES = re.compile(r"[\s|&;()<>'\"`]")
+_TO_STANDARD_OUTPUT = re.compile(r"1?>|&>")
+
+_TERMINALS = frozenset({"/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})
+
+
+class Redirection(NamedTuple):
+    """A redirection: its operator, with the descriptor, and the index of the word that is its file.
+
+    A here-document has no such word, and an index that no command reaches.
+    """
+
+    operator: str
+    word_index: int
+
+
+NO_WORD = 1 << 62
+
+
+@dataclass(slots=True)
+class CommandDraft:
+    """A simple command while it is read: its words, redirections, and the pieces of its last word.
+
+    A redirection's file is among the words until the command is complete.
+    """
+
+    words: list[str] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+
+    def end_word(self) -> None:
+        """Make a word of the pieces, if there are any.
+
+        An empty piece makes an empty word.
+        """
+        if self.pieces:
+            self.words.append("".join(self.pieces))
+            self.pieces = []
+
+    def read_plain(self, run: str) -> None:
+        """Read blanks and words without special characters.
+
+        The last word may go on after it.
+        """
+        starts_in_word = not run[0].isspace()
+        ends_in_word = not run[-1].isspace()
+        words = run.split()
+
+        if self.pieces:
+            if starts_in_word:
+                self.pieces.append(words.pop(0))
+                if not words and ends_in_word:
+                    return
+            self.end_word()
+
+        if ends_in_word:
+            self.pieces = [words.pop()]
+        self.words += words
+
+    def redirect(self, operator: str) -> str:
+        """Note a redirection, and return the operator of a here-document, or "" for any other."""
+        has_descriptor = len(self.pieces) == 1 and self.pieces[0].isdecimal()
+        if has_descriptor and operator[0] != "&":
+            operator = self.pieces.pop() + operator
+        self.end_word()
+
+        document = ""
+        if "<<" in operator and not operator.endswith("<<<"):
+            document = operator.lstrip(digits)
+            self.redirections.append(Redirection(operator, NO_WORD))
+        elif operator[-1] not in f"{digits}-":
+            self.redirections.append(Redirection(operator, len(self.words)))
+        return document
+
+
+class RedirectedOutput(NamedTuple):
+    """Where the output of a command goes: see the fields of :class:`ShellCommand`."""
+
+    writes: list[str]
+    output_file: str
+    reads_input: bool
+
+
+class StrippedCommand(NamedTuple):
+    """A command without keywords, assignments and starters.
+
+    Attributes:
+        words: the words that are left.
+        status_hidden: whether a keyword hides its status.
+        starters: the programs that were taken off.
+    """
+
+    words: list[str]
+    status_hidden: bool
+    starters: tuple[str, ...]
+
+
+def take_redirections(draft: CommandDraft) -> RedirectedOutput:
+    """Take the files of redirections out of the words of a command."""
+    writes: list[str] = []
+    output_file = ""
+
+    for operator, word_index in reversed(draft.redirections):
+        if word_index >= len(draft.words):
+            continue
+
+        target = draft.words.pop(word_index)
+        if ">" in operator and not target.startswith("/dev/"):
+            writes.append(target)
+        if _TO_STANDARD_OUTPUT.match(operator) and target not in _TERMINALS and not output_file:
+            output_file = f">>{target}" if ">>" in operator else target
+
+    writes.reverse()
+    reads_input = any("<" in operator for operator, _ in draft.redirections)
+    return RedirectedOutput(writes, output_file, reads_input)
+
+
+def script_of_shell(words: Sequence[str]) -> list[str]:
+    """Return what a shell is given to run after its option ``-c``.
+
+    That is one word that had quotes, or the words that a list was joined from. Empty without it.
+    """
+    for index in range(1, len(words)):
+        word = words[index]
+        if not word.startswith(("-", "+")):
+            break
+
+        if _TEXT_OPTION.fullmatch(word):
+            script = list(words[index + 1 :])
+            if script and NEEDS_QUOTES.search(script[0]):
+                return script[:1]
+            return script
+    return []
+
+
+def files_of_tee(words: Sequence[str]) -> list[str]:
+    """Return the files that ``tee`` writes."""
+    return [word for word in words[1:] if not word.startswith(("-", "/dev/"))]
+
+
+def end_of_documents(text: str, position: int, operators: Iterable[str]) -> int:
+    """Return where the here-documents of some operators end that begin at a position."""
+    for operator in operators:
+        delimiter = operator.lstrip("<-").strip(" \t'\"").replace("\\", "")
+        strips_tabs = operator.startswith("<<-")
+
+        is_open = True
+        while is_open and position < len(text):
+            end = text.find("\n", position)
+            if end < 0:
+                end = len(text)
+            line = text[position:end].removesuffix("\r")
+            if strips_tabs:
+                line = line.lstrip("\t")
+            position = end + 1
+            is_open = line != delimiter
+
+    return min(position, len(text))

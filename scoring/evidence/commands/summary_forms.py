@@ -1,0 +1,57 @@
+"""The lines that test tools print about their runs: how a form of them is found in an output."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+_LINE_LIMIT = 1000
+"""How many characters of a line are read after those that a form matches."""
+
+
+class SummaryForm(NamedTuple):
+    """A line that a tool prints about a run.
+
+    Attributes:
+        text: what is in the line, which is looked for first.
+        pattern: matches the beginning of the line.
+        condition: when the line counts: "" always; "sole" where no other command of the line runs
+            the same program; "named" also where it names a test; "filtered" after a filter.
+    """
+
+    text: str
+    pattern: re.Pattern[str]
+    condition: str = ""
+
+    def lines_in(self, output: str) -> Iterator["OutputLine"]:
+        """Yield the lines of an output that have this form, the last one first.
+
+        No line is looked at twice, so the time is linear.
+        """
+        end = len(output)
+        hit = output.rfind(self.text, 0, end)
+        while hit >= 0:
+            start = output.rfind("\n", 0, hit) + 1
+            match = self.pattern.match(output, start)
+            if match:
+                limit = match.end() + _LINE_LIMIT
+                line_end = output.find("\n", match.end(), limit)
+                if line_end < 0:
+                    line_end = limit
+                yield OutputLine(start, output[start:line_end])
+
+            if start == 0:
+                return
+            end = start - 1
+            hit = output.rfind(self.text, 0, end)
+
+
+class OutputLine(NamedTuple):
+    """A line of an output: the index of its first character, and its text."""
+
+    start: int
+    text: str
+
+
+def any_form_in(forms: Iterable[SummaryForm], output: str) -> bool:
+    """Return whether an output has a line of one of some forms."""
+    return any(True for form in forms for _ in form.lines_in(output))
