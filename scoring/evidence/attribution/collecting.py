@@ -229,11 +229,11 @@ def _first_after_commit(file: File, ended: int, called: int, parts: Sequence[int
         called: the index of the line with the call.
         parts: the part of each line; -1: none.
     """
-    following = ended + 1
-    if following >= len(file.ids):
-        return -1
-    is_cut = parts[file.ids[following]] != parts[file.ids[ended]]
-    return following if is_cut else called
+    for following in range(ended + 1, len(file.ids)):
+        if file.times[following] > file.times[ended]:
+            is_cut = parts[file.ids[following]] != parts[file.ids[ended]]
+            return following if is_cut else called
+    return -1
 
 
 def _without_result(run: Sighting, called_at: int | None) -> Sighting:

@@ -885,6 +885,7 @@ class TestTheTable:
         one, two = made.commit(20, "a"), made.commit(30, "b")
         printed = f"[main @sha:{one}@] a\n 1 file changed, 1 insertion(+)\n1 failed in 9s"
         session.run(20.2, 1, command, printed, failed=True)
+        session.lines.append({**session.lines[-1], "uuid": "late", "type": "progress"})
         session.turn(25, 2)
         session.commits(30.2, 4, two, "b")
         made.entry(one, "a")
