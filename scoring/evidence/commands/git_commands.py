@@ -113,7 +113,7 @@ class Reset(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
-class _GitCommand(NamedTuple):
+class GitCommand(NamedTuple):
     """A command of git.
 
     Attributes:
@@ -132,7 +132,7 @@ class _GitCommand(NamedTuple):
 def commit_requests(commands: Sequence[ShellCommand]) -> list[CommitRequest]:
     """Return the commands of a line that make commits, in order."""
     requests: list[CommitRequest] = []
-    for command in _git_commands(commands):
+    for command in git_commands(commands):
         if command.subcommand in _MAKE_COMMITS:
             requests.append(_commit_request(commands, command))
 
@@ -152,7 +152,7 @@ def is_commit_tool(name: str) -> bool:
 def undoes_last_commit(commands: Sequence[ShellCommand]) -> bool:
     """Return whether a line ends by taking the last commit back and keeping the changes."""
     undoes = False
-    for command in _git_commands(commands):
+    for command in git_commands(commands):
         if command.subcommand == "commit":
             undoes = False
         elif command.subcommand == "reset" and "--hard" not in command.arguments:
@@ -163,7 +163,7 @@ def undoes_last_commit(commands: Sequence[ShellCommand]) -> bool:
 
 def shows_commits(commands: Sequence[ShellCommand]) -> bool:
     """Return whether a line shows which commits there are."""
-    return any(command.subcommand in _SHOW_COMMITS for command in _git_commands(commands))
+    return any(command.subcommand in _SHOW_COMMITS for command in git_commands(commands))
 
 
 def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def shas_shown(output: str, *, anywhere: bool = False) -> tuple[str, ...]:
     return tuple(match.group().split()[-1] for match in islice(form.finditer(output), _SHOWN_LIMIT))
 
 
-def _commit_request(commands: Sequence[ShellCommand], command: _GitCommand) -> CommitRequest:
+def _commit_request(commands: Sequence[ShellCommand], command: GitCommand) -> CommitRequest:
     shell_command = commands[command.position]
     up_to_subcommand = shell_command._replace(words=command.options)
     folder = folder_of(
@@ -265,14 +265,15 @@ def resets(commands: Sequence[ShellCommand]) -> list[Reset]:
     A command that only changes the index takes nothing back.
     """
     taken_back: list[Reset] = []
-    for command in _git_commands(commands):
+    for command in git_commands(commands):
         reset = _reset_of(command)
         if reset is not None:
             taken_back.append(reset)
     return taken_back
 
 
-def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[_GitCommand]:
+def git_commands(commands: Sequence[ShellCommand]) -> Iterator[GitCommand]:
+    """Yield the commands of git in a line, in order."""
     for index, command in enumerate(commands):
         words = command.words
         if not words or base_name(words[0]) not in ("git", "git.exe"):
@@ -280,7 +281,7 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[_GitCommand]:
 
         subcommand_index = git_subcommand_index(words)
         if subcommand_index < len(words):
-            yield _GitCommand(
+            yield GitCommand(
                 index,
                 words[:subcommand_index],
                 words[subcommand_index],
@@ -288,7 +289,7 @@ def _git_commands(commands: Sequence[ShellCommand]) -> Iterator[_GitCommand]:
             )
 
 
-def _reset_of(command: _GitCommand) -> Reset | None:
+def _reset_of(command: GitCommand) -> Reset | None:
     """Return what a command of git takes back.
 
     Return None where it takes nothing back.

@@ -6,9 +6,9 @@
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from scoring.evidence.commands.programs import git_subcommand_index, is_option
+from scoring.evidence.commands.git_commands import GitCommand, git_commands
+from scoring.evidence.commands.programs import is_option
 from scoring.evidence.commands.shell_command import ShellCommand
 
 _OLDER = re.compile(
@@ -27,33 +27,6 @@ _DETACH = frozenset({"--detach", "-d"})
 
 _WORDS_WITH_REVISION = 3
 """How many operands ``git worktree add PATH REVISION`` has."""
-
-
-class _GitCall(NamedTuple):
-    """A command of git in the folder of its line.
-
-    Attributes:
-        position: which command of the line it is.
-        subcommand: such as ``checkout``.
-        arguments: the words after that.
-    """
-
-    position: int
-    subcommand: str
-    arguments: tuple[str, ...]
-
-    @property
-    def operands(self) -> list[str]:
-        """The arguments before ``--`` that are neither options nor the name of a new branch."""
-        operands: list[str] = []
-        previous = ""
-        for word in self.arguments:
-            if word == "--":
-                break
-            if previous not in _NEW_BRANCH and (word == "-" or not is_option(word)):
-                operands.append(word)
-            previous = word
-        return operands
 
 
 def leaves_stash(commands: Sequence[ShellCommand]) -> bool | None:
@@ -95,18 +68,27 @@ def tests_other_code(
     return is_stashed or is_older or is_other_tree
 
 
-def _git_calls(commands: Sequence[ShellCommand]) -> Iterator[_GitCall]:
-    for index, command in enumerate(commands):
-        words = command.words
-        if words[:1] != ("git",):
-            continue
-
-        position = git_subcommand_index(words)
-        if position < len(words) and "-C" not in words[:position]:
-            yield _GitCall(index, words[position], words[position + 1 :])
+def _git_calls(commands: Sequence[ShellCommand]) -> Iterator[GitCommand]:
+    """Yield the commands of git in the folder of the line."""
+    for command in git_commands(commands):
+        if "-C" not in command.options:
+            yield command
 
 
-def _is_stashed_after(call: _GitCall, before: bool) -> bool:
+def _operands(call: GitCommand) -> list[str]:
+    """Return the arguments before ``--``, without options and the name of a new branch."""
+    operands: list[str] = []
+    previous = ""
+    for word in call.arguments:
+        if word == "--":
+            break
+        if previous not in _NEW_BRANCH and (word == "-" or not is_option(word)):
+            operands.append(word)
+        previous = word
+    return operands
+
+
+def _is_stashed_after(call: GitCommand, before: bool) -> bool:
     action = call.arguments[0] if call.arguments else "push"
     if action in _UNSTASH:
         return False
@@ -115,21 +97,22 @@ def _is_stashed_after(call: _GitCall, before: bool) -> bool:
     return True
 
 
-def _changes_branch(call: _GitCall) -> bool:
-    return call.subcommand in ("checkout", "switch") and bool(call.operands)
+def _changes_branch(call: GitCommand) -> bool:
+    return call.subcommand in ("checkout", "switch") and bool(_operands(call))
 
 
-def _is_older_after(call: _GitCall, before: bool, *, returns_later: bool) -> bool:
+def _is_older_after(call: GitCommand, before: bool, *, returns_later: bool) -> bool:
     """Return whether older code is checked out after a command.
 
     A branch counts as older where the line leaves it again.
     """
     if call.subcommand == "restore":
         return _restores_older(call.arguments)
-    if not call.operands:
+    operands = _operands(call)
+    if not operands:
         return before
 
-    revision = call.operands[0]
+    revision = operands[0]
     if revision in _PREVIOUS_BRANCH:
         return False
     if revision in _CURRENT_COMMIT:
@@ -147,9 +130,9 @@ def _restores_older(arguments: Sequence[str]) -> bool:
     return False
 
 
-def _adds_other_tree(call: _GitCall, folder: str) -> bool:
+def _adds_other_tree(call: GitCommand, folder: str) -> bool:
     """Return whether a command adds a work tree of another commit, which a folder is in."""
-    operands = call.operands
+    operands = _operands(call)
     if operands[:1] != ["add"]:
         return False
 
