@@ -191,8 +191,10 @@ def _share_series(
 
 def _are_of_one_call(previous: SessionPart, part: SessionPart) -> bool:
     """Return whether two parts end at commits that one call made."""
-    first = previous.cut.made if previous.cut else None
-    second = part.cut.made if part.cut else None
+    if previous.cut is None or part.cut is None:
+        return False
+    first = previous.cut.made
+    second = part.cut.made
     return first is not None and second is not None and first.line == second.line
 
 

@@ -120,7 +120,9 @@ class LineHistory:
 
         others = [f":(top,exclude,literal){path}" for path in missing]
         patch = next(self._read([pair], (*_OPTIONS_WITH_LINES, "--", *others)))
-        return None if patch is None else ReadablePatch(patch, is_whole=False)
+        if patch is None:
+            return None
+        return ReadablePatch(patch, is_whole=False)
 
     def patch(self, commit: str, parent: str) -> Patch | None:
         """Return what changes from a parent to a commit, or None where git cannot say.
