@@ -12,7 +12,9 @@ from uuid import UUID
 
 import pytest
 
-from scoring.evidence.attribution.attributed import ATTRIBUTED_TRANSCRIPTS
+from scoring.evidence.attribution.attributed import AttributedScan, attributed_scan
+from scoring.evidence.transcripts.counter import CountedHarness, LineClock
+from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     IterationWindow,
     ReadingOptions,
@@ -21,6 +23,7 @@ from scoring.evidence.transcripts.facts import (
     TranscriptSurvey,
 )
 from scoring.evidence.transcripts.scan import Scan
+from scoring.evidence.transcripts.tally import Tallies, Tally
 
 NS = 1_000_000_000
 START = 1_776_000_000
@@ -168,8 +171,58 @@ def read(
         if isinstance(places, TranscriptPlaces)
         else TranscriptPlaces(Path("/nowhere"), (places,))
     )
-    with Scan(ATTRIBUTED_TRANSCRIPTS, found, **reading).start() as scan:
-        return scan.facts(windows), scan.survey()
+    with attributed_scan(found, **reading).start() as scan:
+        return facts_in(scan, windows), scan.survey()
+
+
+def facts_in(scan: Scan, windows: Sequence[IterationWindow]) -> list[TranscriptFacts]:
+    """Return what is in each window of time, of work in the repository, each event once."""
+    if not isinstance(scan, AttributedScan):
+        return scan.facts(windows)
+
+    scan.facts(())
+    assert scan.work is not None
+    counted = []
+    for file in scan.work.files:
+        lines = zip(file.numbers, file.times, file.here, strict=True)
+        times = {line: time for line, time, here in lines if here}
+        counted.append((file.harness, file.events, times))
+    return tallies_of(counted, windows).facts()
+
+
+def tallies_of(
+    files: Sequence[tuple[CountedHarness, TranscriptEvents, Mapping[int, int]]],
+    windows: Sequence[IterationWindow],
+) -> Tallies:
+    """Count files, each with its events and the times of the lines that count."""
+    harnesses = {harness.name: harness for harness, _, _ in files}
+    tallies = Tallies(windows, list(harnesses))
+    for name, harness in harnesses.items():
+        tallies.of[name] = _TallyOfVerdicts(tallies.of[name]._bounds)
+        tallies.of[name].input_holds_cached = harness.input_holds_cached
+
+    for number, (harness, events, times) in enumerate(files):
+        harness.count(tallies.of[harness.name], number, events, _clock(times))
+    for tally in tallies.of.values():
+        tally.finish()
+    return tallies
+
+
+class _TallyOfVerdicts(Tally):
+    """Counts a call where it ended, so that a call without a verdict shows."""
+
+    def _count_call(self, copies: Sequence[Any]) -> int:
+        time: int = min(copies).time
+        for copy in copies:
+            self.flag(time, copy.shows)
+        return time
+
+    def _count_result(self, copies: Sequence[Any], _: dict[int, int]) -> None:
+        self.end(min(copies).time, 1, int(any(copy.failed for copy in copies)))
+
+
+def _clock(times: Mapping[int, int]) -> LineClock:
+    return LineClock(times.get, lambda response: times.get(response.line), times.get)
 
 
 def summary(facts: TranscriptFacts) -> tuple[int, ...]:

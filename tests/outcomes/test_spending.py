@@ -134,10 +134,13 @@ class TestTokensByModel:
         session = msgspec.json.encode({"sessionId": "s", "projectHash": "h", "messages": messages})
         reader.take([reader.decoder.decode(session)])
         tallies = Tallies([ALWAYS], ["gemini"])
-        counter = GeminiCli.counter(GeminiCli(), tallies.of["gemini"], lambda _: True, lambda _: [])
+        tally = tallies.of["gemini"]
+        tally.input_holds_cached = True
         events = reader.events()
-        counter.add(0, events, LineClock.by_time(events), True)
-        counter.finish()
+        times = {line.number: line.time for line in events.lines}
+        clock = LineClock(times.get, lambda response: times.get(response.line), times.get)
+        GeminiCli().count(tally, 0, events, clock)
+        tally.finish()
         named, unnamed = Spent("gemini-2.5-pro", 0, 1, 40, 7, 60, 0), Spent("", 0, 1, 40, 7, 60, 0)
         assert without_times(tallies.facts()[0].spent) == (unnamed, named)
 

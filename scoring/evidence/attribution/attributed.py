@@ -33,7 +33,6 @@ from scoring.evidence.harnesses import readers
 from scoring.evidence.harnesses.reading import transcript_rules
 from scoring.evidence.harnesses.unread import UNREAD
 from scoring.evidence.transcripts import counting, streams
-from scoring.evidence.transcripts.counter import ELSEWHERE, NO_FOLDER, InRepository
 from scoring.evidence.transcripts.events import TranscriptEvents
 from scoring.evidence.transcripts.facts import (
     CheckpointsFound,
@@ -45,8 +44,14 @@ from scoring.evidence.transcripts.facts import (
     TranscriptPlaces,
     TranscriptSurvey,
 )
-from scoring.evidence.transcripts.scan import NOTHING_USABLE, Scan, file_found
-from scoring.evidence.transcripts.work_trees import WorkTrees
+from scoring.evidence.transcripts.scan import (
+    ELSEWHERE,
+    NO_FOLDER,
+    NOTHING_USABLE,
+    Scan,
+    file_found,
+)
+from scoring.evidence.transcripts.work_trees import InRepository, WorkTrees
 
 ATTRIBUTED_TRANSCRIPTS = transcript_rules(
     "attributed-events", lambda: readers.HARNESSES, tools=TestTools, unread=UNREAD
@@ -386,7 +391,7 @@ def _files_found(files: Sequence[streams.File]) -> list[FileFound]:
         for file in parts:
             events.setdefault(file.harness.name, []).append(file.events)
         why = _why_left_out(parts)
-        files_found.append(file_found(path, events, dict.fromkeys(events, why)))
+        files_found.append(file_found(path, events, why))
     return files_found
 
 

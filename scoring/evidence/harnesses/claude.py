@@ -515,7 +515,6 @@ def _response_of(place: _LinePlace, line: _Line, message: _Message, usage: _Usag
         id=key_of(message.id) if message.id else 0,
         request=key_of(line.requestId) if message.id and line.requestId else 0,
         side_chain=line.isSidechain is True and bool(message.id),
-        copies=1,
         stated=TokensStated.ALL,
         output=usage.output_tokens or 0,
         input=usage.input_tokens or 0,

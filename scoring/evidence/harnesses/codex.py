@@ -38,7 +38,7 @@ from scoring.evidence.harnesses.codex_results import (
     was_refused,
 )
 from scoring.evidence.harnesses.codex_sessions import (
-    CodexCounter,
+    count_rollout,
     folders_of,
     introduction_of,
     joined_events,
@@ -568,7 +568,6 @@ class Codex(Harness):
     name = "codex"
     hook = Hook(".codex/hooks.json", "CODEX_HOME", "hooks.json", quiet=False)
     reader = CodexReader
-    counter = CodexCounter
     input_holds_cached = True
 
     def homes(self, environment: Mapping[str, str]) -> list[Home]:
@@ -594,6 +593,7 @@ class Codex(Harness):
         keys = keys_of(line)
         return "payload" in keys and "message" not in keys
 
+    count = staticmethod(count_rollout)
     folders = staticmethod(folders_of)
     joined = staticmethod(joined_events)
 

@@ -1,33 +1,25 @@
 """The sessions of Codex: a forked one begins with a replay of its parent, which counts once."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from scoring.evidence.harnesses.codex_counts import CountedTurn, TokenCount, settle
-from scoring.evidence.transcripts.counter import (
-    ELSEWHERE,
-    NO_FOLDER,
-    CountedHarness,
-    EventsOfSession,
-    InRepository,
-    LineClock,
-    TranscriptCounter,
-    times_of_lines,
-)
+from scoring.evidence.transcripts.counter import EventsOfSession, LineClock, count_calls
 from scoring.evidence.transcripts.events import (
     OBSERVED,
     Call,
     CallResult,
     Event,
     LineSpan,
+    Response,
     SpanOpening,
+    TokensStated,
     TranscriptEvents,
     key_of,
 )
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.tally import Tally, TurnTokens
+from scoring.evidence.transcripts.tally import Tally
 
 
 def introduction_of(spans: Sequence[LineSpan]) -> LineSpan:
@@ -224,129 +216,42 @@ def joined_events(
     return settle(joined)
 
 
-class _CountedFile(NamedTuple):
-    """A rollout, and which of its spans count.
+def count_rollout(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+    """Count a rollout. See :func:`~scoring.evidence.transcripts.counter.count_events`."""
+    session = introduction_of(events.spans).session
+    for numbers in events.covers:
+        tally.cover(file, session, clock.of_lines(numbers))
 
-    Attributes:
-        file: the number of the file.
-        events: its events.
-        clock: when they count.
-        counts: for each span, whether it counts.
-    """
+    models: list[int] = []
+    for span in events.spans:
+        models.append(tally.model(span.model) if span.model or not models else models[-1])
 
-    file: int
-    events: TranscriptEvents
-    clock: LineClock
-    counts: list[bool]
+    for turn in events.of(CountedTurn):
+        time = clock.of_line(turn.line)
+        if time is None:
+            continue
+        if turn.repeats:
+            tally.drop(time)
+            continue
 
+        response = Response(
+            turn.span,
+            turn.line,
+            stated=TokensStated.ALL,
+            output=turn.output,
+            input=turn.input,
+            cache_reads=turn.cache_reads,
+            cache_writes=turn.cache_writes,
+            service=turn.service,
+        )
+        tally.turn(
+            time,
+            response,
+            models[turn.span],
+            clock.quarter(turn.line),
+            states_writes=turn.states_writes,
+        )
 
-class CodexCounter(TranscriptCounter):
-    """Counts rollouts, those of forked sessions when their parents are known."""
-
-    def __init__(
-        self,
-        harness: CountedHarness,
-        tally: Tally,
-        in_repository: InRepository,
-        events_of: EventsOfSession,
-    ) -> None:
-        super().__init__(harness, tally, in_repository, events_of)
-        self._parents: dict[str, str] = {}
-        self._forks: list[_CountedFile] = []
-
-    def add(self, file: int, events: TranscriptEvents, clock: LineClock, whole: bool) -> str:
-        """Count a rollout, or keep that of a forked session until :meth:`finish`.
-
-        See :class:`~scoring.evidence.transcripts.counter.TranscriptCounter`.
-        """
-        own = introduction_of(events.spans)
-        if is_forked(own):
-            self._parents[own.session] = own.parent
-
-        counts = [
-            whole or (bool(folder) and self._in_repository(folder))
-            for folder in folders_of(events.spans)
-        ]
-        if not any(counts):
-            return ELSEWHERE if any(span.cwd for span in events.spans) else NO_FOLDER
-
-        if is_forked(own):
-            self._forks.append(_CountedFile(file, events, clock, counts))
-        else:
-            self._count(_CountedFile(file, events, clock, counts), _ReplayEnd(events))
-        return ""
-
-    def finish(self) -> None:
-        """Count the forked sessions, now that their parents are known."""
-        for fork in self._forks:
-            self._count(fork, _replay_end(fork.events, self._events_of))
-        self._forks = []
-        super().finish()
-
-    def _family(self, session: str) -> int:
-        """Return the key of the session from which this one descends, as far as it is known."""
-        visited = {session}
-        parent = self._parents.get(session)
-        while parent and parent not in visited:
-            session = parent
-            visited.add(session)
-            parent = self._parents.get(session)
-        return key_of(session)
-
-    def _count(self, file: _CountedFile, end: _ReplayEnd) -> None:
-        """Count what comes after a replay.
-
-        What comes before only sets the totals.
-        """
-        self._cover(file, end)
-        self._count_turns(file, end)
-        self._count_calls(file, end)
-
-    def _cover(self, file: _CountedFile, end: _ReplayEnd) -> None:
-        """Note the times of the lines that count."""
-        session = introduction_of(file.events.spans).session
-        for counts, numbers in zip(file.counts, _lines_after(file.events, end), strict=True):
-            times = times_of_lines(numbers, file.clock) if counts else []
-            if times:
-                self._tally.cover(file.file, session, times)
-
-    def _count_turns(self, file: _CountedFile, end: _ReplayEnd) -> None:
-        models: list[int] = []
-        for span in file.events.spans:
-            models.append(self._tally.model(span.model) if span.model or not models else models[-1])
-
-        for turn in file.events.of(CountedTurn):
-            time = file.clock.of_line(turn.line)
-            if time is None or not file.counts[turn.span]:
-                continue
-
-            if turn.repeats or not end.is_before(turn):
-                self._tally.drop(time)  # a replay repeats what the parent has counted
-            else:
-                tokens = TurnTokens(
-                    turn.output,
-                    turn.input,
-                    turn.cache_reads,
-                    turn.cache_writes,
-                    states_writes=turn.states_writes,
-                    service=turn.service,
-                    quarter=file.clock.quarter(turn.line),
-                )
-                self._tally.turn(time, tokens, models[turn.span])
-
-    def _count_calls(self, file: _CountedFile, end: _ReplayEnd) -> None:
-        family = self._family(introduction_of(file.events.spans).session)
-        for call in file.events.of(Call):
-            time = file.clock.of_line(call.line)
-            if time is not None and file.counts[call.span] and end.is_before(call):
-                self._tally.note_call(time, _key_in(family, call.id), call.shows)
-
-        for result in file.events.of(CallResult):
-            time = file.clock.of_line(result.line)
-            if time is not None and file.counts[result.span] and end.is_before(result):
-                self._tally.note_result(time, _key_in(family, result.id), result.failed)
-
-
-def _key_in(family: int, key: int) -> int:
-    """Return a key for a call that sessions of one family share, and no others."""
-    return (hash((family, key)) or 1) if key else 0
+    # The ids of calls are unique in their session only.
+    session_key = key_of(session)
+    count_calls(tally, events, clock, lambda key: hash((session_key, key)) if key else 0)

@@ -170,7 +170,7 @@ class EventReader(JsonReader):
                 as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
-        response = Response(*self._at, id=0, request=0, side_chain=self.where.agent, copies=1)
+        response = Response(*self._at, side_chain=self.where.agent)
         if output is not None:
             response = _with_tokens(response, output, given, reads or 0, writes or 0)
         self.counted[Response].append(response)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.fields import keys_of
 from scoring.evidence.harnesses.json_reader import JsonReader
-from scoring.evidence.transcripts.counter import EventsOfSession, TranscriptCounter
+from scoring.evidence.transcripts.counter import EventsOfSession, LineClock, count_events
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
+from scoring.evidence.transcripts.tally import Tally
 from scoring.files import expanded
 
 MODEL_LIMIT = 200
@@ -110,7 +111,6 @@ class Harness:
         keys: the keys that each of its lines, or documents, has.
         places: where it keeps transcripts: variables that may name a folder, the usual folder
             without them, and what is below it.
-        counter: what counts its transcripts.
         input_holds_cached: whether the input that it states includes what was read from the cache.
     """
 
@@ -120,7 +120,6 @@ class Harness:
     reader: Callable[[TestTools | None], JsonReader]
     keys: frozenset[str]
     places: Sequence[tuple[str, str, str]] = ()
-    counter: type[TranscriptCounter] = TranscriptCounter
     input_holds_cached = False
 
     @property
@@ -165,6 +164,10 @@ class Harness:
     def claims(self, line: bytes) -> bool:
         """Return whether a line, or a document, is one of its."""
         return keys_of(line) >= self.keys
+
+    def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+        """Count a transcript. See :func:`~scoring.evidence.transcripts.counter.count_events`."""
+        count_events(tally, file, events, clock)
 
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return for each span the folder in which the work was done, or "" where it names none."""

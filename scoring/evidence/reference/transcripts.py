@@ -6,7 +6,9 @@ Lines are decoded as Go's ``encoding/json`` does it (:mod:`scoring.evidence.refe
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import (
     BASH,
@@ -31,11 +33,21 @@ from scoring.evidence.reference.go_json import (
     whole_number,
 )
 from scoring.evidence.reference.named_folders import list_directly
-from scoring.evidence.transcripts.counter import LineClock, TranscriptCounter
-from scoring.evidence.transcripts.events import Event, LineSpan, TranscriptEvents
-from scoring.evidence.transcripts.facts import COVERED, timestamp_ns
-from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.tally import TurnTokens
+from scoring.evidence.transcripts.events import (
+    Event,
+    LineSpan,
+    Response,
+    TokensStated,
+    TranscriptEvents,
+)
+from scoring.evidence.transcripts.facts import (
+    COVERED,
+    IterationWindow,
+    TranscriptFacts,
+    timestamp_ns,
+)
+from scoring.evidence.transcripts.scan import Scan, file_found
+from scoring.evidence.transcripts.tally import Tallies, Tally
 from scoring.frozen import PlainData
 from scoring.text import wrap64
 
@@ -48,38 +60,20 @@ _CLAUDE_COUNTS = (
 _CODEX_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
-class LineTokens(NamedTuple):
-    """The tokens of a turn as the reference counts them, 64 bits signed.
+class LineContent(Event, frozen=True):
+    """What one line contributes. It has the time of the line in place of its number.
 
     Attributes:
-        input: tokens of input.
-        output: tokens of output.
-        cache_reads: tokens that were read from the cache.
-        cache_creations: tokens that were written to the cache.
-    """
-
-    input: int
-    output: int
-    cache_reads: int
-    cache_creations: int
-
-
-class LineContent(NamedTuple):
-    """What one line contributes.
-
-    Attributes:
-        time: when it was written, in nanoseconds since 1970.
         flags: what it shows, as bits.
         tool_calls: how many calls of tools ended in it.
         tool_errors: how many of them failed.
-        turn: the tokens of a turn.
+        turn: the tokens of a turn, 64 bits signed.
     """
 
-    time: int
     flags: int = 0
     tool_calls: int = 0
     tool_errors: int = 0
-    turn: LineTokens | None = None
+    turn: Response | None = None
 
 
 _LINE = object_of(type=text, timestamp=text, payload=any_value)
@@ -129,7 +123,7 @@ def read_exactly(line: bytes) -> LineContent | None:
         return shown
     if shown is None:
         return measured
-    return measured._replace(flags=shown.flags)
+    return replace(measured, flags=shown.flags)
 
 
 def _measured_content(value: Any) -> LineContent | None:
@@ -154,28 +148,36 @@ def _claude_content(time: int, line: PlainData) -> LineContent:
     results = [item for item in items if item.get("type") == "tool_result"]
     errors = [result for result in results if result.get("is_error") is True]
 
-    turn: LineTokens | None = None
+    turn: Response | None = None
     usage = message.get("usage")
     if usage is not None:
-        turn = LineTokens(*(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
-    return LineContent(time, tool_calls=len(results), tool_errors=len(errors), turn=turn)
+        turn = _turn(time, *(usage.get(name) or 0 for name in _CLAUDE_COUNTS))
+    return LineContent(0, time, tool_calls=len(results), tool_errors=len(errors), turn=turn)
 
 
 def _codex_content(time: int, line: PlainData) -> LineContent:
     payload = line.get("payload") or {}
     usage = (payload.get("info") or {}).get("last_token_usage")
     if payload.get("type") != "token_count" or usage is None:
-        return LineContent(time)
+        return LineContent(0, time)
 
     prompt_tokens = usage.get("input_tokens") or 0
     cached = usage.get("cached_input_tokens") or 0
-    turn = LineTokens(
-        input=prompt_tokens,
-        output=usage.get("output_tokens") or 0,
+    created = max(wrap64(prompt_tokens - cached), 0)  # what was not cached
+    turn = _turn(time, prompt_tokens, usage.get("output_tokens") or 0, cached, created)
+    return LineContent(0, time, turn=turn)
+
+
+def _turn(time: int, given: int, output: int, cached: int, created: int) -> Response:
+    return Response(
+        0,
+        time,
+        stated=TokensStated.ALL,
+        input=given,
+        output=output,
         cache_reads=cached,
-        cache_creations=max(wrap64(prompt_tokens - cached), 0),  # what was not cached was created
+        cache_writes=created,
     )
-    return LineContent(time, turn=turn)
 
 
 def _shown_content(value: Any) -> LineContent | None:
@@ -193,7 +195,7 @@ def _shown_content(value: Any) -> LineContent | None:
     for item in (line.get("message") or {}).get("content") or ():
         if item.get("type") == "tool_use":
             flags |= _flags_of_call(item.get("name"), item.get("input"))
-    return LineContent(time, flags)
+    return LineContent(0, time, flags)
 
 
 def _flags_of_call(tool: Any, arguments: Any) -> int:
@@ -214,59 +216,6 @@ def _argument(arguments: Any, name: str) -> str:
         return _ARGUMENTS[name](arguments, None).get(name) or ""
     except WrongTypeError:
         return ""
-
-
-# A line that shows only that it exists has no event. Events have the time of their line in place of
-# its number.
-
-
-class LineShows(Event, frozen=True):
-    """A line that shows more than that it is there.
-
-    Attributes:
-        flags: what it shows, as bits.
-    """
-
-    flags: int
-
-
-class CallsEnded(Event, frozen=True):
-    """A line that says how calls of tools ended.
-
-    Attributes:
-        calls: how many calls.
-        errors: how many of them failed.
-    """
-
-    calls: int
-    errors: int
-
-
-class ReferenceTurn(Event, frozen=True):
-    """The tokens of a response, as the reference counts them.
-
-    Attributes:
-        output: tokens of output.
-        input: tokens of input.
-        cache_reads: tokens that were read from the cache.
-        cache_creations: tokens that were written to the cache.
-    """
-
-    output: int
-    input: int
-    cache_reads: int
-    cache_creations: int
-
-
-def _turn_event(time: int, tokens: LineTokens) -> ReferenceTurn:
-    return ReferenceTurn(
-        0,
-        time,
-        output=tokens.output,
-        input=tokens.input,
-        cache_reads=tokens.cache_reads,
-        cache_creations=tokens.cache_creations,
-    )
 
 
 class ReferenceReader(JsonReader):
@@ -299,48 +248,17 @@ class ReferenceReader(JsonReader):
         if not self._lines:
             return TranscriptEvents()
 
-        covers = [line.time for line in self._lines if line.flags & COVERED]
-        events = TranscriptEvents(spans=[LineSpan()], covers=[sorted(covers)])
-
-        shows: list[LineShows] = []
-        ended: list[CallsEnded] = []
-        turns: list[ReferenceTurn] = []
+        covers: list[int] = []
+        more: list[LineContent] = []
         for line in self._lines:
-            flags = line.flags & ~COVERED
-            if flags:
-                shows.append(LineShows(0, line.time, flags))
-            if line.tool_calls:
-                ended.append(CallsEnded(0, line.time, line.tool_calls, line.tool_errors))
-            if line.turn:
-                turns.append(_turn_event(line.time, line.turn))
-        events.put(LineShows, shows)
-        events.put(CallsEnded, ended)
-        events.put(ReferenceTurn, turns)
+            if line.flags & COVERED:
+                covers.append(line.line)
+            if line.flags & ~COVERED or line.tool_calls or line.turn:
+                more.append(line)
+
+        events = TranscriptEvents(spans=[LineSpan()], covers=[sorted(covers)])
+        events.put(LineContent, more)
         return events
-
-
-class ReferenceCounter(TranscriptCounter):
-    """Counts every line, as often as it is written."""
-
-    def add(
-        self,
-        file: int,
-        events: TranscriptEvents,
-        clock: LineClock,  # noqa: ARG002 - events have their times
-        whole: bool,  # noqa: ARG002 - everything counts whole
-    ) -> str:
-        """Count a transcript."""
-        tally = self._tally
-        for times in events.covers:
-            tally.cover(file, "", times)
-        for line in events.of(LineShows):
-            tally.flag(line.line, line.flags)
-        for ended in events.of(CallsEnded):
-            tally.end(ended.line, ended.calls, ended.errors)
-        for turn in events.of(ReferenceTurn):
-            tokens = TurnTokens(turn.output, turn.input, turn.cache_reads, turn.cache_creations)
-            tally.turn(turn.line, tokens)
-        return ""
 
 
 class Reference(Harness):
@@ -348,7 +266,6 @@ class Reference(Harness):
 
     name = ""
     reader = ReferenceReader
-    counter = ReferenceCounter
 
     def claims(self, line: bytes) -> bool:  # noqa: ARG002 - whatever it is
         """Claim it."""
@@ -360,4 +277,42 @@ REFERENCE_TRANSCRIPTS = transcript_rules(
 )
 """Plain ``*.jsonl`` files directly inside folders that are named by hand."""
 
-reference_scan = partial(Scan, REFERENCE_TRANSCRIPTS)
+
+class ReferenceScan(Scan):
+    """One reading of the transcripts in some folders, which counts every line as often as it is."""
+
+    def facts(
+        self, windows: Sequence[IterationWindow], whole: bool = True
+    ) -> list[TranscriptFacts]:
+        """Return what is in each window, when everything has been read. Call it once.
+
+        Args:
+            windows: the windows.
+            whole: whether kept transcripts that touch no window are read too.
+        """
+        self.start()
+        tallies = Tallies(windows, [Reference.name])
+        for number, (transcript, events_by_harness) in enumerate(
+            self._read(None if whole else windows)
+        ):
+            for events in events_by_harness.values():
+                _count(tallies.of[Reference.name], number, events)
+            parts = {name: [events] for name, events in events_by_harness.items()}
+            self._files.append(file_found(transcript.path, parts, ""))
+
+        self._counted = tallies.everything()
+        return tallies.facts()
+
+
+def _count(tally: Tally, file: int, events: TranscriptEvents) -> None:
+    """Count the lines of a transcript, by its number."""
+    for times in events.covers:
+        tally.cover(file, "", times)
+    for line in events.of(LineContent):
+        tally.flag(line.line, line.flags)
+        tally.end(line.line, line.tool_calls, line.tool_errors)
+        if line.turn:
+            tally.turn(line.line, line.turn)
+
+
+reference_scan = partial(ReferenceScan, REFERENCE_TRANSCRIPTS)

@@ -1,6 +1,6 @@
-"""How the events of a harness are counted: what :mod:`counting` and :mod:`scan` need of one."""
+"""How the events of a harness are counted: what :mod:`counting` needs of one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from scoring.evidence.transcripts.events import (
@@ -13,21 +13,12 @@ from scoring.evidence.transcripts.events import (
 from scoring.evidence.transcripts.facts import QUARTER
 from scoring.evidence.transcripts.tally import Tally
 
-ELSEWHERE = "work in another folder"
-"""Why nothing of a transcript counts that names other folders."""
-
-NO_FOLDER = "names no folder it worked in"
-"""Why nothing of a transcript counts that names no folder."""
-
-InRepository: TypeAlias = Callable[[str], bool]
-"""Returns whether work in a folder is work in the repository."""
-
 EventsOfSession: TypeAlias = Callable[[str], list[TranscriptEvents]]
 """Returns the events of each transcript that has a session, by the session's id."""
 
 
 class LineClock(NamedTuple):
-    """When events count: at times, or at places that take the role of times.
+    """When events count: at places that take the role of times.
 
     Attributes:
         of_line: returns when the line of a number counts; None where it does not.
@@ -39,16 +30,15 @@ class LineClock(NamedTuple):
     of_response: Callable[[Response], int | None]
     written: Callable[[int], int | None]
 
+    def of_lines(self, numbers: Iterable[int]) -> list[int]:
+        """Return when some lines count, ascending, without lines that do not count."""
+        times = map(self.of_line, numbers)
+        return sorted(time for time in times if time is not None)
+
     def quarter(self, line: int) -> int:
         """Return the quarter of an hour in which a line was written, or -1 where it is unknown."""
         time = self.written(line)
         return -1 if time is None else time // QUARTER
-
-    @classmethod
-    def by_time(cls, events: TranscriptEvents) -> "LineClock":
-        """Return the clock by which lines count when they were written."""
-        times = {line.number: line.time for line in events.lines}
-        return cls(times.get, lambda response: times.get(response.line), times.get)
 
 
 class CountedHarness(Protocol):
@@ -62,9 +52,8 @@ class CountedHarness(Protocol):
     def input_holds_cached(self) -> bool:
         """Whether the input that it states includes what was read from the cache."""
 
-    @property
-    def counter(self) -> "type[TranscriptCounter]":
-        """What counts its transcripts."""
+    def count(self, tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+        """Count a transcript, as :func:`count_events` does."""
 
     def folders(self, spans: Sequence[LineSpan]) -> list[str]:
         """Return for each span the folder in which the work was done, or "" where it names none."""
@@ -89,75 +78,43 @@ class CountedHarness(Protocol):
         """
 
 
-class TranscriptCounter:
-    """Counts the transcripts of one harness into a tally: responses, calls and results.
+def count_events(tally: Tally, file: int, events: TranscriptEvents, clock: LineClock) -> None:
+    """Count the responses of a transcript, its calls and their results.
 
     Args:
-        harness: the harness.
         tally: what the counts go to.
-        in_repository: tells which folders belong to the repository.
-        events_of: gives the transcripts of a session.
+        file: a number of the file.
+        events: what the transcript shows.
+        clock: when its lines count.
     """
+    for span, numbers in zip(events.spans, events.covers, strict=True):
+        tally.cover(file, span.session, clock.of_lines(numbers))
 
-    def __init__(
-        self,
-        harness: CountedHarness,
-        tally: Tally,
-        in_repository: InRepository,
-        events_of: EventsOfSession,
-    ) -> None:
-        self._tally = tally
-        self._in_repository = in_repository
-        self._events_of = events_of
-        tally.input_holds_cached = harness.input_holds_cached
-
-    def add(self, file: int, events: TranscriptEvents, clock: LineClock, whole: bool) -> str:
-        """Count a transcript. A line without a folder goes with the others of its file.
-
-        Args:
-            file: a number of the file.
-            events: what it shows.
-            clock: when its lines count.
-            whole: whether it counts as a whole, or only the work in the repository.
-
-        Returns:
-            Why nothing of it counts; "" when something may.
-        """
-        counts = [not span.cwd or whole or self._in_repository(span.cwd) for span in events.spans]
-        if not whole:
-            with_folder = [
-                here for here, span in zip(counts, events.spans, strict=True) if span.cwd
-            ]
-            if not any(with_folder):
-                return ELSEWHERE if with_folder else NO_FOLDER
-
-        for here, span, numbers in zip(counts, events.spans, events.covers, strict=True):
-            times = times_of_lines(numbers, clock) if here else []
-            if times:
-                self._tally.cover(file, span.session, times)
-
-        models = [self._tally.model(span.model) for span in events.spans]
-        for response in events.of(Response):
-            time = clock.of_response(response)
-            if time is not None and counts[response.span]:
-                quarter = clock.quarter(response.line)
-                self._tally.note_response(time, response, models[response.span], quarter)
-        for call in events.of(Call):
-            time = clock.of_line(call.line)
-            if time is not None and counts[call.span]:
-                self._tally.note_call(time, call.id, call.shows)
-        for result in events.of(CallResult):
-            time = clock.of_line(result.line)
-            if time is not None and counts[result.span]:
-                self._tally.note_result(time, result.id, result.failed)
-        return ""
-
-    def finish(self) -> None:
-        """Count what had to wait for all transcripts."""
-        self._tally.finish()
+    models = [tally.model(span.model) for span in events.spans]
+    for response in events.of(Response):
+        time = clock.of_response(response)
+        if time is not None:
+            quarter = clock.quarter(response.line)
+            tally.note_response(time, response, models[response.span], quarter)
+    count_calls(tally, events, clock, lambda key: key)
 
 
-def times_of_lines(numbers: Sequence[int], clock: LineClock) -> list[int]:
-    """Return when some lines count, ascending, without lines that do not count."""
-    times = (clock.of_line(number) for number in numbers)
-    return sorted(time for time in times if time is not None)
+def count_calls(
+    tally: Tally, events: TranscriptEvents, clock: LineClock, key_of_call: Callable[[int], int]
+) -> None:
+    """Count the calls of a transcript, and their results.
+
+    Args:
+        tally: what the counts go to.
+        events: what the transcript shows.
+        clock: when its lines count.
+        key_of_call: returns by which key the copies of a call are known, from that of its id.
+    """
+    for call in events.of(Call):
+        time = clock.of_line(call.line)
+        if time is not None:
+            tally.note_call(time, key_of_call(call.id), call.shows)
+    for result in events.of(CallResult):
+        time = clock.of_line(result.line)
+        if time is not None:
+            tally.note_result(time, key_of_call(result.id), result.failed)

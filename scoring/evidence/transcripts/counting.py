@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from scoring.evidence.git.checkpoints import Checkpoint, TokenTotals
-from scoring.evidence.transcripts.counter import LineClock, TranscriptCounter
+from scoring.evidence.transcripts.counter import LineClock
 from scoring.evidence.transcripts.events import (
     Call,
     CallResult,
@@ -82,10 +82,8 @@ def count_lines(
     ]
     harnesses = {file.harness.name: file.harness for file in files}
     tallies = Tallies(windows, list(harnesses))
-    counters: dict[str, TranscriptCounter] = {}
     for name, harness in harnesses.items():
-        tallies.of[name].counts_open_calls = True
-        counters[name] = harness.counter(harness, tallies.of[name], lambda _: True, lambda _: [])
+        tallies.of[name].input_holds_cached = harness.input_holds_cached
 
     # What a file shares with no other need not wait for the others, so it is counted at once.
     alone = _files_alone(files)
@@ -94,17 +92,17 @@ def count_lines(
     for number, file in enumerate(in_order):
         if not any(file.fresh):
             continue
-        counter = counters[file.harness.name]
+        tally = tallies.of[file.harness.name]
         places = _places(file, parts, nowhere)
         clock = _clock_of(file, places, last_parts)
-        counter.add(number, _countable(file.events, places), clock, True)
+        file.harness.count(tally, number, _countable(file.events, places), clock)
         if file in alone:
-            counter.finish()
+            tally.finish()
         if not keep:
             del file.events
 
-    for counter in counters.values():
-        counter.finish()
+    for tally in tallies.of.values():
+        tally.finish()
     return tallies.facts(), tallies.everything()
 
 
@@ -196,18 +194,12 @@ def _clock_of(file: File, places: Sequence[int], last_parts: LastParts) -> LineC
 
 
 def _countable(events: TranscriptEvents, places: Sequence[int]) -> TranscriptEvents:
-    """Return what of a transcript is counted, with stated totals spread over responses.
+    """Return what of a transcript is counted, with stated totals spread over responses."""
+    if not events.of(StatedTotals):
+        return events
 
-    Lines that repeat another session are left out already, so no session counts as a fork.
-    """
-    countable = replace(
-        events,
-        spans=[span._replace(parent="") for span in events.spans],
-        lists=dict(events.lists),
-        lines=[],
-    )
-    if events.of(StatedTotals):
-        countable.put(Response, with_stated_totals(events, places))
+    countable = replace(events, lists=dict(events.lists))
+    countable.put(Response, with_stated_totals(events, places))
     return countable
 
 

@@ -79,8 +79,8 @@ class Response(Event, frozen=True):
     """One copy, or several, of a response of a model.
 
     Attributes:
-        id: the key of the response.
-        request: the key of the request that it answers.
+        id: the key of the response; 0 without an id.
+        request: the key of the request that it answers; 0: not known.
         side_chain: whether it belongs to a sub-agent.
         copies: how many copies of it were read.
         stated: which of the following numbers of tokens the transcript states.
@@ -95,10 +95,10 @@ class Response(Event, frozen=True):
         apart: what was used for it that these tokens leave out.
     """
 
-    id: int
-    request: int
-    side_chain: bool
-    copies: int
+    id: int = 0
+    request: int = 0
+    side_chain: bool = False
+    copies: int = 1
     stated: TokensStated = TokensStated.NOTHING
     output: int = 0
     input: int = 0

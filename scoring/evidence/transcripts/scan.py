@@ -20,7 +20,7 @@ from scoring.errors import Warn, silent
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.table_digest import digest_of_tables
-from scoring.evidence.transcripts.counter import CountedHarness, LineClock
+from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.edits import with_slashes
 from scoring.evidence.transcripts.events import EventsByHarness, TranscriptEvents, key_of
 from scoring.evidence.transcripts.facts import (
@@ -40,7 +40,6 @@ from scoring.evidence.transcripts.kept import (
     encode_kept,
 )
 from scoring.evidence.transcripts.opening import opened
-from scoring.evidence.transcripts.tally import Tallies
 from scoring.evidence.transcripts.transcript_files import (
     UNKNOWN_KIND,
     Discovery,
@@ -48,11 +47,16 @@ from scoring.evidence.transcripts.transcript_files import (
     TranscriptFile,
     TranscriptPool,
 )
-from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.store import Store, stamp_of
 
 UNREADABLE = "cannot be read"
 """Why nothing of a transcript counts that cannot be read."""
+
+ELSEWHERE = "work in another folder"
+"""Why nothing of a transcript counts that names other folders."""
+
+NO_FOLDER = "names no folder it worked in"
+"""Why nothing of a transcript counts that names no folder."""
 
 NOTHING_USABLE = "no line that could be used"
 """Why nothing of a transcript counts that has no such line."""
@@ -203,34 +207,7 @@ class Scan:
         Raises:
             NotARepositoryError: folders must be compared with a repository, and none was found.
         """
-        self.start()
-        read = list(self._read(None if whole or not self._rules.alone else windows))
-
-        def events_of(name: str, session: str) -> list[TranscriptEvents]:
-            parts = [events[name] for _, events in read if name in events]
-            return [part for part in parts if session in part.sessions()]
-
-        tallies = Tallies(windows, [harness.name for harness in self._harnesses])
-        in_repository = WorkTrees(self._places.repo_dir)
-        counters = {}
-        for harness in self._harnesses:
-            name = harness.name
-            counters[name] = harness.counter(
-                harness, tallies.of[name], in_repository, partial(events_of, name)
-            )
-
-        for number, (transcript, events) in enumerate(read):
-            left_out = {}
-            for name, part in events.items():
-                clock = LineClock.by_time(part)
-                left_out[name] = counters[name].add(number, part, clock, transcript.whole)
-            parts = {name: [part] for name, part in events.items()}
-            self._files.append(file_found(transcript.path, parts, left_out))
-        for counter in counters.values():
-            counter.finish()
-
-        self._counted = tallies.everything()
-        return tallies.facts()
+        raise NotImplementedError
 
     def survey(self) -> TranscriptSurvey:
         """Return what the reading met with. Call it after :meth:`facts`."""
@@ -391,20 +368,20 @@ def _name_of_reading(rules: TranscriptRules, test_commands: Sequence[str]) -> st
 
 
 def file_found(
-    path: Path, events: Mapping[str, Sequence[TranscriptEvents]], left_out: Mapping[str, str]
+    path: Path, events: Mapping[str, Sequence[TranscriptEvents]], left_out: str
 ) -> FileFound:
-    """Return what is said of a transcript. It counts when anything in it does.
+    """Return what is said of a transcript.
 
     Args:
         path: the transcript.
         events: its parts, by the harness that wrote them.
-        left_out: why nothing of a harness counts; "" when something does.
+        left_out: why nothing of it counts; "" when something does.
     """
     parts: list[TranscriptEvents] = []
     for of_harness in events.values():
         parts += of_harness
     sessions = dict.fromkeys(chain.from_iterable(part.sessions() for part in parts))
-    why = "" if "" in left_out.values() else next(iter(left_out.values()), NOTHING_USABLE)
+    why = left_out if parts else NOTHING_USABLE
     return FileFound(path, "+".join(events), tuple(sessions), _last_folder(parts), why)
 
 

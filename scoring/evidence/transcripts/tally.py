@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -26,100 +26,8 @@ from scoring.evidence.transcripts.facts import (
     Spent,
     TranscriptFacts,
 )
+from scoring.evidence.transcripts.response_copies import NotedResponse, distinct_responses
 from scoring.text import wrap64
-
-
-class TurnTokens(NamedTuple):
-    """What one response used, as in :class:`~.events.Response`.
-
-    Attributes:
-        quarter: when, as in :class:`~.facts.Spent`.
-        states_writes: whether ``cache_writes``, as a part of an input that holds what was read
-            from the cache, is what the transcript states.
-    """
-
-    output: int = 0
-    input: int = 0
-    cache_reads: int = 0
-    cache_writes: int = 0
-    cache_writes_1h: int = 0
-    stated: TokensStated = TokensStated.ALL
-    service: str = ""
-    web_searches: int = 0
-    apart: tuple[BilledApart, ...] = ()
-    quarter: int = -1
-    states_writes: bool = False
-
-    @classmethod
-    def of(cls, response: Response, quarter: int) -> "TurnTokens":
-        """Return what a response states that was written in a quarter of an hour."""
-        return cls(
-            response.output,
-            response.input,
-            response.cache_reads,
-            response.cache_writes,
-            response.cache_writes_1h,
-            response.stated,
-            response.service,
-            response.web_searches,
-            response.apart,
-            quarter,
-        )
-
-
-class _ResponseCopies(NamedTuple):
-    """What is known of a response from its copies.
-
-    Attributes:
-        request: the key of the request that it answers; 0: not known.
-        main: whether a copy is outside side chains.
-        time: when the earliest copy was written.
-        copies: how many copies there are.
-        rank: what sorts copies: the last one knows most.
-        tokens: the tokens in the copy that knows most.
-        model: the number of the model in that copy.
-    """
-
-    request: int
-    main: bool
-    time: int
-    copies: int
-    rank: tuple[int, ...]
-    tokens: TurnTokens
-    model: int
-
-    @classmethod
-    def of(cls, noted: "_NotedResponse") -> "_ResponseCopies":
-        response = noted.response
-        main = not response.side_chain
-        output = -1 if response.stated == TokensStated.NOTHING else response.output
-        rank = (
-            output,
-            main,
-            response.input,
-            response.cache_reads,
-            response.cache_writes,
-            response.stated,
-            response.cache_writes_1h,
-            response.web_searches,
-            len(response.apart),
-            noted.model,
-        )
-        tokens = TurnTokens.of(response, noted.quarter)
-        return cls(response.request, main, noted.time, response.copies, rank, tokens, noted.model)
-
-    def with_copy(self, other: "_ResponseCopies") -> "_ResponseCopies":
-        """Return what is known from both."""
-        best = max(self, other, key=lambda copy: copy.rank)
-        return _ResponseCopies(
-            request=self.request or other.request,
-            main=self.main or other.main,
-            time=min(self.time, other.time),
-            copies=self.copies + other.copies,
-            rank=best.rank,
-            tokens=best.tokens._replace(quarter=min(self.tokens.quarter, other.tokens.quarter)),
-            model=best.model,
-        )
 
 
 class _Sums(msgspec.Struct):
@@ -136,17 +44,13 @@ class _Sums(msgspec.Struct):
     unmeasured: int = 0
     flags: int = 0
 
-    def add(self, other: "_Sums") -> None:
-        self.turns += other.turns
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cache_read_tokens += other.cache_read_tokens
-        self.cache_creation_tokens += other.cache_creation_tokens
-        self.tool_calls += other.tool_calls
-        self.tool_errors += other.tool_errors
-        self.duplicates_dropped += other.duplicates_dropped
-        self.unmeasured += other.unmeasured
+    def add(self, other: "_Sums | HarnessFacts") -> None:
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.flags |= other.flags
+
+
+_COUNTS = tuple(name for name in _Sums.__struct_fields__ if name != "flags")
 
 
 class _Charged(NamedTuple):
@@ -161,7 +65,7 @@ class _Charged(NamedTuple):
     service: str
 
 
-class _Spending(msgspec.Struct):
+class _Spending(NamedTuple):
     """What was used at one price in one slice, in fields as of :class:`~.facts.Spent`."""
 
     responses: int = 0
@@ -172,14 +76,11 @@ class _Spending(msgspec.Struct):
     cache_write_1h_tokens: int = 0
     web_searches: int = 0
 
-    def add(self, other: "_Spending") -> None:
-        self.responses += other.responses
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cache_read_tokens += other.cache_read_tokens
-        self.cache_write_tokens += other.cache_write_tokens
-        self.cache_write_1h_tokens += other.cache_write_1h_tokens
-        self.web_searches += other.web_searches
+    def plus(self, other: "_Spending") -> "_Spending":
+        return _Spending(*map(add, self, other))
+
+
+_NOTHING_SPENT = _Spending()
 
 
 class _NotedCall(NamedTuple):
@@ -198,17 +99,7 @@ class _NotedResult(NamedTuple):
     failed: bool
 
 
-class _NotedResponse(NamedTuple):
-    """A copy of a response: its time, its key, what it says, its model's number, its quarter."""
-
-    time: int
-    key: int
-    response: Response
-    model: int
-    quarter: int
-
-
-_Noted = TypeVar("_Noted", _NotedCall, _NotedResult, _NotedResponse)
+_Noted = TypeVar("_Noted", _NotedCall, _NotedResult, NotedResponse)
 
 
 class Tally:
@@ -220,15 +111,13 @@ class Tally:
     Attributes:
         input_holds_cached: whether the input that the harness states includes what was read from
             the cache.
-        counts_open_calls: whether a call counts when its end is not stated.
     """
 
     def __init__(self, bounds: Sequence[int]) -> None:
         """Take the ends of all slices but the last, ascending, in nanoseconds since 1970."""
         self.input_holds_cached = False
-        self.counts_open_calls = False
         self._bounds = bounds
-        self._responses: list[_NotedResponse] = []
+        self._responses: list[NotedResponse] = []
         self._calls: list[_NotedCall] = []
         self._results: list[_NotedResult] = []
         self._sums: defaultdict[int, _Sums] = defaultdict(_Sums)
@@ -243,7 +132,7 @@ class Tally:
 
     def note_response(self, time: int, response: Response, model: int, quarter: int) -> None:
         """Note a copy of a response, with the number of its model, and when it was written."""
-        self._responses.append(_NotedResponse(time, response.id, response, model, quarter))
+        self._responses.append(NotedResponse(time, response.id, response, model, quarter))
 
     def note_call(self, time: int, key: int, shows: int) -> None:
         """Note a copy of a call, with the bits that it shows."""
@@ -271,58 +160,71 @@ class Tally:
                 self._covers[slice_index].append(place)
             at = last
 
-    def turn(self, time: int, tokens: TurnTokens, model: int = 0) -> None:
-        """Count a response at a time, with the number of its model."""
+    def turn(
+        self,
+        time: int,
+        response: Response,
+        model: int = 0,
+        quarter: int = -1,
+        *,
+        states_writes: bool = False,
+    ) -> None:
+        """Count a response.
+
+        Args:
+            time: when.
+            response: its tokens, and how it was served.
+            model: the number of its model.
+            quarter: when, as in :class:`~.facts.Spent`.
+            states_writes: whether its ``cache_writes``, as a part of an input that holds what was
+                read from the cache, are what the transcript states.
+        """
         slice_index = self._slice(time)
         sums = self._sums[slice_index]
         sums.turns += 1
-        if tokens.stated <= TokensStated.OUTPUT_ONLY:
+        sums.output_tokens += response.output
+        charged = _Charged(model, NO_STEP, quarter, response.service)
+        if response.stated <= TokensStated.OUTPUT_ONLY:
             sums.unmeasured += 1
-            sums.output_tokens += tokens.output
-            spending = _Spending(responses=1, output_tokens=tokens.output)
-            charged = _Charged(model, NO_STEP, tokens.quarter, tokens.service)
+            spending = _Spending(responses=1, output_tokens=response.output)
             self._spend(slice_index, charged, spending)
             return
 
-        sums.input_tokens += tokens.input
-        sums.output_tokens += tokens.output
-        sums.cache_read_tokens += tokens.cache_reads
-        sums.cache_creation_tokens += tokens.cache_writes
+        sums.input_tokens += response.input
+        sums.cache_read_tokens += response.cache_reads
+        sums.cache_creation_tokens += response.cache_writes
+
+        uncached = response.input
+        written = response.cache_writes
+        prompt = uncached + response.cache_reads + written
+        if self.input_holds_cached or response.stated == TokensStated.WITHOUT_CACHE_WRITES:
+            prompt = response.input
+            if not states_writes:
+                written = 0
+            uncached = max(response.input - response.cache_reads - written, 0)
 
         spending = _Spending(
             responses=1,
-            input_tokens=tokens.input,
-            output_tokens=tokens.output,
-            cache_read_tokens=tokens.cache_reads,
-            cache_write_tokens=tokens.cache_writes,
-            cache_write_1h_tokens=tokens.cache_writes_1h,
-            web_searches=tokens.web_searches,
+            input_tokens=uncached,
+            output_tokens=response.output,
+            cache_read_tokens=response.cache_reads,
+            cache_write_tokens=written,
+            cache_write_1h_tokens=response.cache_writes_1h,
+            web_searches=response.web_searches,
         )
-        prompt = tokens.input + tokens.cache_reads + tokens.cache_writes
-        if self.input_holds_cached or tokens.stated == TokensStated.WITHOUT_CACHE_WRITES:
-            prompt = tokens.input
-            if not tokens.states_writes:
-                spending.cache_write_tokens = 0
-            in_cache = tokens.cache_reads + spending.cache_write_tokens
-            spending.input_tokens = max(tokens.input - in_cache, 0)
-        step = bisect_left(PROMPT_STEPS, prompt)
-        self._spend(slice_index, _Charged(model, step, tokens.quarter, tokens.service), spending)
-        for apart in tokens.apart:
-            self._spend_apart(slice_index, model, tokens, apart)
+        self._spend(slice_index, charged._replace(step=_step_of(prompt)), spending)
+        for apart in response.apart:
+            self._spend_apart(slice_index, charged, apart)
 
-    def _spend_apart(
-        self, slice_index: int, model: int, tokens: TurnTokens, apart: BilledApart
-    ) -> None:
+    def _spend_apart(self, slice_index: int, charged: _Charged, apart: BilledApart) -> None:
         """Add what was used in addition to the tokens of a response.
 
         Another model serves as usual, whatever the service of the response was.
         """
-        service = tokens.service
         if apart.model:
-            model = self.model(apart.model)
-            service = ""
+            charged = charged._replace(model=self.model(apart.model), service="")
 
-        step = bisect_left(PROMPT_STEPS, apart.input + apart.cache_reads + apart.cache_writes)
+        prompt = apart.input + apart.cache_reads + apart.cache_writes
         spending = _Spending(
             input_tokens=apart.input,
             output_tokens=apart.output,
@@ -330,7 +232,7 @@ class Tally:
             cache_write_tokens=apart.cache_writes,
             cache_write_1h_tokens=apart.cache_writes_1h,
         )
-        self._spend(slice_index, _Charged(model, step, tokens.quarter, service), spending)
+        self._spend(slice_index, charged._replace(step=_step_of(prompt)), spending)
 
     def drop(self, time: int, count: int = 1) -> None:
         """Count what only repeats something else, at the time of what it repeats."""
@@ -348,11 +250,12 @@ class Tally:
 
     def finish(self) -> None:
         """Count what was noted, each event once."""
-        for copies in _by_key(self._responses):
-            for response in _distinct(copies):
-                self.turn(response.time, response.tokens, response.model)
-                if response.copies > 1:
-                    self.drop(response.time, response.copies - 1)
+        for noted in _by_key(self._responses):
+            for known in distinct_responses(noted):
+                best = known.best
+                self.turn(known.time, best.response, best.model, known.quarter)
+                if known.copies > 1:
+                    self.drop(known.time, known.copies - 1)
 
         called_at: dict[int, int] = {}
         for calls in _by_key(self._calls):
@@ -367,24 +270,19 @@ class Tally:
     def _count_call(self, copies: Sequence[_NotedCall]) -> int:
         """Count a call, and return the time of its earliest copy."""
         time = min(copies).time
-        flags = CALLED if self.counts_open_calls else 0
+        flags = CALLED
         for copy in copies:
             flags |= copy.shows
         self.flag(time, flags)
-        self.end(time, calls=int(self.counts_open_calls), errors=0)
+        self.end(time, calls=1, errors=0)
         return time
 
     def _count_result(self, copies: Sequence[_NotedResult], called_at: dict[int, int]) -> None:
-        """Count the result of a call. With open calls, a failure counts where the call does."""
+        """Count the result of a call. A failure counts where the call does."""
         first = min(copies)
-        failed = any(copy.failed for copy in copies)
-        if not self.counts_open_calls:
-            self.end(first.time, calls=1, errors=int(failed))
-            return
-
         time = called_at.get(first.key, first.time) if first.key else first.time
         self.flag(time, ENDED)
-        self.end(time, calls=0, errors=int(failed))
+        self.end(time, calls=0, errors=int(any(copy.failed for copy in copies)))
 
     def facts(self, name: str, first: int, last: int) -> HarnessFacts | None:
         """Return what is in the slices from ``first`` to before ``last``, or None for nothing."""
@@ -415,17 +313,20 @@ class Tally:
         totals: defaultdict[_Charged, _Spending] = defaultdict(_Spending)
         for index in range(first, last):
             if index in self._spent:
-                for key, spending in self._spent[index].items():
-                    totals[key].add(spending)
+                for charged, spending in self._spent[index].items():
+                    totals[charged] = totals[charged].plus(spending)
 
         names = list(self._models)
         spent = []
         for charged, total in totals.items():
-            counts = [min(count, NS_MAX) for count in msgspec.structs.astuple(total)]
-            at_price = Spent(names[charged.model], charged.step, *counts[:-1])
+            counts = _Spending(*(min(count, NS_MAX) for count in total))
             spent.append(
-                at_price._replace(
-                    quarter=charged.quarter, service=charged.service, web_searches=counts[-1]
+                Spent(
+                    model=names[charged.model],
+                    step=charged.step,
+                    quarter=charged.quarter,
+                    service=charged.service,
+                    **counts._asdict(),
                 )
             )
         return spent
@@ -434,13 +335,15 @@ class Tally:
         """Return the index of the slice in which a time lies."""
         return bisect_left(self._bounds, time)
 
-    def _spend(self, slice_index: int, key: _Charged, spending: _Spending) -> None:
+    def _spend(self, slice_index: int, charged: _Charged, spending: _Spending) -> None:
         """Add what was used at one price to a slice."""
         totals = self._spent[slice_index]
-        if key in totals:
-            totals[key].add(spending)
-        else:
-            totals[key] = spending
+        totals[charged] = totals.get(charged, _NOTHING_SPENT).plus(spending)
+
+
+def _step_of(prompt: int) -> int:
+    """Return how many of the sizes of prompts that have a price of their own one exceeds."""
+    return bisect_left(PROMPT_STEPS, prompt)
 
 
 def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
@@ -461,37 +364,6 @@ def _by_key(noted: list[_Noted]) -> Iterator[list[_Noted]]:
         else:
             for copy in copies:
                 yield [copy]
-
-
-def _distinct(copies: Iterable[_NotedResponse]) -> list[_ResponseCopies]:
-    """Return the responses among copies with one id.
-
-    Each request has one response. Copies in side chains and copies without a request belong to
-    one of the others, where there is any.
-    """
-    by_request: dict[int, _ResponseCopies] = {}
-    for noted in copies:
-        copy = _ResponseCopies.of(noted)
-        request = noted.response.request
-        if request in by_request:
-            copy = by_request[request].with_copy(copy)
-        by_request[request] = copy
-
-    responses = sorted(by_request.values())
-    if len(responses) == 1:
-        return responses
-
-    anchors = (
-        [response for response in responses if response.main and response.request]
-        or [response for response in responses if response.main]
-        or [response for response in responses if response.request]
-        or responses
-    )
-    first, *others = anchors
-    for response in responses:
-        if response not in anchors:
-            first = first.with_copy(response)
-    return [first, *others]
 
 
 class Tallies:
@@ -531,25 +403,25 @@ class Tallies:
         if not shares:
             return TranscriptFacts()
 
-        flags = 0
+        total = _Sums()
         for share in shares:
-            flags |= share.flags
+            total.add(share)
         spent: list[Spent] = []
         for tally in self.of.values():
             spent += tally.spent(first, last)
         times = _hull(tally.times(first, last) for tally in self.of.values())
         return TranscriptFacts(
-            turns=wrap64(sum(share.turns for share in shares)),
-            input_tokens=wrap64(sum(share.input_tokens for share in shares)),
-            output_tokens=wrap64(sum(share.output_tokens for share in shares)),
-            cache_reads=wrap64(sum(share.cache_read_tokens for share in shares)),
-            cache_creations=wrap64(sum(share.cache_creation_tokens for share in shares)),
-            tool_calls=wrap64(sum(share.tool_calls for share in shares)),
-            tool_errors=wrap64(sum(share.tool_errors for share in shares)),
-            flags=flags,
+            turns=wrap64(total.turns),
+            input_tokens=wrap64(total.input_tokens),
+            output_tokens=wrap64(total.output_tokens),
+            cache_reads=wrap64(total.cache_read_tokens),
+            cache_creations=wrap64(total.cache_creation_tokens),
+            tool_calls=wrap64(total.tool_calls),
+            tool_errors=wrap64(total.tool_errors),
+            flags=total.flags,
             harnesses=tuple(share for share in shares if share.name),
             spent=tuple(sorted(spent)),
             began=times[0] if times else None,
             ended=times[1] if times else None,
-            unmeasured=sum(share.unmeasured for share in shares),
+            unmeasured=total.unmeasured,
         )

@@ -2,8 +2,10 @@
 
 import os
 import re
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.work_tree_folders import WorkTreeFolders
@@ -16,6 +18,10 @@ SPELLED_FOLDER = "spelled:"
 
 The first slash is left out.
 """
+
+
+InRepository: TypeAlias = Callable[[str], bool]
+"""Returns whether work in a folder is work in the repository."""
 
 
 class WorkTrees:

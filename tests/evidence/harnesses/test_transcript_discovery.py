@@ -1,7 +1,6 @@
 """Where transcripts are found, which copy of one is read, and whose work counts."""
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 from helpers.harness_lines import (
-    ALWAYS,
     as_bytes,
     cases,
     counts,
@@ -335,17 +333,6 @@ class TestWorkTrees:
         (found,), survey = read(auto(repo))
         assert found.turns == 0
         assert {file.left_out for file in survey.files} == {"names no folder it worked in"}
-
-    def test_is_not_asked_about_where_folders_are_named_by_hand(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def fail(*_: Any, **__: Any) -> Any:
-            raise AssertionError("git was started")
-
-        monkeypatch.setattr(subprocess, "Popen", fail)
-        monkeypatch.setattr(subprocess, "run", fail)
-        write(tmp_path / "t" / "a.jsonl", response(1))
-        assert read(tmp_path / "t", [ALWAYS])[0][0].turns == 1
 
 
 def test_looking_for_all_harnesses_in_an_empty_home_takes_few_milliseconds(

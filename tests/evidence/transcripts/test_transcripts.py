@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from scoring.evidence.commands.objective_flags import BASH, LOOP_STATE, TESTS
 from scoring.evidence.reference.transcripts import (
     LineContent,
-    LineTokens,
     read_exactly,
     reference_scan,
 )
+from scoring.evidence.transcripts.events import Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     COVERED,
     IterationWindow,
@@ -163,8 +163,16 @@ def said(
 ) -> LineContent:
     """What a line at :data:`TIME` contributes."""
     flags = covered * COVERED | bash * BASH | tests * TESTS | loop_state * LOOP_STATE
-    tokens = LineTokens(input_tokens, output_tokens, cache_reads, cache_creations)
-    return LineContent(TIME, flags, tool_calls, tool_errors, tokens if turns else None)
+    turn = Response(
+        0,
+        TIME,
+        stated=TokensStated.ALL,
+        output=output_tokens,
+        input=input_tokens,
+        cache_reads=cache_reads,
+        cache_writes=cache_creations,
+    )
+    return LineContent(0, TIME, flags, tool_calls, tool_errors, turn if turns else None)
 
 
 TURN = said(1, 10, 5, 80, 20)
@@ -248,7 +256,7 @@ ONE_VIEW: dict[str, tuple[bytes, LineContent | None]] = {
     ),
     "content of a codex line": (
         line(payload=COUNTED, message={"content": "x"}),
-        CODEX_TURN._replace(flags=0),
+        replace(CODEX_TURN, flags=0),
     ),
 }
 """A wrong type spoils tokens or checks, and leaves the other."""

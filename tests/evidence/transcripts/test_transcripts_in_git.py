@@ -17,9 +17,9 @@ from helpers.harness_lines import (
     cases,
     claude,
     meta,
-    read,
     response,
     result,
+    tallies_of,
     tokens,
     use,
     write,
@@ -38,8 +38,14 @@ from scoring.evidence.harnesses.json_reader import JsonReader
 from scoring.evidence.harnesses.lines import read_parts
 from scoring.evidence.harnesses.readers import HARNESSES
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
-from scoring.evidence.transcripts.facts import RootFound, TranscriptPlaces, TranscriptSurvey
-from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules
+from scoring.evidence.transcripts.facts import (
+    IterationWindow,
+    RootFound,
+    TranscriptFacts,
+    TranscriptPlaces,
+    TranscriptSurvey,
+)
+from scoring.evidence.transcripts.scan import UNREADABLE, Scan, TranscriptRules, file_found
 from scoring.evidence.transcripts.transcript_files import Discovery
 
 REAL = Path(os.environ.get("DA_SCORE_SHARED_REAL", Path(__file__).parents[4] / "shared" / "real"))
@@ -68,8 +74,34 @@ def beside(extra: Discovery) -> TranscriptRules:
     )
 
 
-def scanned(extra: Discovery, **reading: Any) -> TranscriptSurvey:
-    with Scan(beside(extra), TranscriptPlaces(Path("/nowhere")), **reading).start() as scan:
+class ReadingScan(Scan):
+    """A reading that counts all lines at once."""
+
+    def facts(
+        self,
+        windows: Sequence[IterationWindow],
+        whole: bool = True,  # noqa: ARG002
+    ) -> list[TranscriptFacts]:
+        harnesses = {harness.name: harness for harness in self._harnesses}
+        counted = []
+        for transcript, by_harness in self.start()._read():
+            parts = {harness: [events] for harness, events in by_harness.items()}
+            self._files.append(file_found(transcript.path, parts, ""))
+            for harness, events in by_harness.items():
+                times = {line.number: line.time for line in events.lines}
+                counted.append((harnesses[harness], events, times))
+        tallies = tallies_of(counted, windows)
+        self._counted = tallies.everything()
+        return tallies.facts()
+
+
+NOWHERE = TranscriptPlaces(Path("/nowhere"))
+
+
+def scanned(
+    extra: Discovery, places: TranscriptPlaces = NOWHERE, **reading: Any
+) -> TranscriptSurvey:
+    with ReadingScan(beside(extra), places, **reading).start() as scan:
         scan.facts([ALWAYS])
         return scan.survey()
 
@@ -95,7 +127,7 @@ def in_parts(repo: Repo, *parts: bytes) -> Discovery:
 def from_file(tmp_path: Path, content: bytes) -> TranscriptSurvey:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "full.jsonl").write_bytes(content)
-    return read(tmp_path / "files")[1]
+    return scanned(Discovery(), TranscriptPlaces(Path("/nowhere"), (tmp_path / "files",)))
 
 
 def says(survey: TranscriptSurvey) -> tuple[object, ...]:
@@ -128,9 +160,7 @@ class TestRows:
         extra = stored(repo, as_bytes(CLAUDE))
         write(tmp_path / "t" / "full.jsonl", *CODEX)
         places = TranscriptPlaces(Path("/nowhere"), (tmp_path / "t",))
-        with Scan(beside(extra), places) as scan:
-            scan.facts([ALWAYS])
-            survey = scan.survey()
+        survey = scanned(extra, places)
         assert [harness.name for harness in survey.harnesses] == ["claude", "codex"]
         assert [root.origin for root in survey.roots] == ["--transcript-dir", "checkpoints"]
 
@@ -326,7 +356,7 @@ def test_reads_every_real_transcript(tmp_path: Path, bundle: str, documents: int
         assert len(content) == transcript.size
         if not content.startswith(b"{\n"):
             (files / f"{n}.jsonl").write_bytes(content)
-    _, beside = read(files)
+    beside = scanned(Discovery(), TranscriptPlaces(Path("/nowhere"), (files,)))
     assert [harness for harness in survey.harnesses if harness.name != "gemini"] == list(
         beside.harnesses
     )
