@@ -9,10 +9,12 @@ from urllib.parse import unquote, urlsplit
 
 from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
+    Tokens,
     items_in,
     member,
     milliseconds,
+    parts_in,
     text_in,
     time_in,
 )
@@ -24,6 +26,12 @@ from scoring.frozen import PlainData
 
 TOOLS = ToolNames("Bash", "edit_file create_file", "apply_patch", agents="Task")
 
+_TOKENS = TokenFields(
+    "usage.outputTokens",
+    "usage.inputTokens",
+    "usage.cacheReadInputTokens",
+    "usage.cacheCreationInputTokens",
+)
 _ROLES = ("user", "assistant")
 _STATE_ALL_INPUT_AS_WRITTEN = "gpt-"
 """How the names of models begin of which all uncached input is stated as written to the cache."""
@@ -63,9 +71,8 @@ class AmpReader(EventReader):
 
     def _take_user_message(self, content: Sequence[Any]) -> None:
         """Take results of calls, and the prompt of a person."""
-        for part in content:
-            if member(part, "type") == "tool_result":
-                self._take_result(part)
+        for part in parts_in(content, "tool_result"):
+            self._take_result(part)
 
         text = text_in(content).strip()
         if text:
@@ -75,11 +82,10 @@ class AmpReader(EventReader):
         content = items_in(message, "content")
         text = text_in(content).strip()
 
-        output = count_in(message, "usage", "outputTokens")
-        uncached = count_in(message, "usage", "inputTokens")
-        if output is not None and uncached is not None:
-            self._note_tokens(message["usage"], output, uncached)
-        elif text or any(member(part, "type") == "tool_use" for part in content):
+        tokens = _TOKENS.of(message)
+        if tokens.are_stated:
+            self._note_tokens(tokens)
+        elif text or parts_in(content, "tool_use"):
             self.response()
 
         self.seen.said(text)
@@ -87,13 +93,11 @@ class AmpReader(EventReader):
         if member(message, "state", "type") == "cancelled":
             self.seen.interrupted()
 
-    def _note_tokens(self, usage: Any, output: int, uncached: int) -> None:
-        reads = count_in(usage, "cacheReadInputTokens") or 0
-        writes = count_in(usage, "cacheCreationInputTokens") or 0
+    def _note_tokens(self, tokens: Tokens) -> None:
         if self.where.model.startswith(_STATE_ALL_INPUT_AS_WRITTEN):
-            uncached += writes
-            writes = 0
-        self.response("", output, uncached, reads, writes)
+            uncached = (tokens.uncached or 0) + tokens.writes
+            tokens = tokens._replace(uncached=uncached, writes=0)
+        self.response("", tokens)
 
     def _take_result(self, part: PlainData) -> None:
         call = part.get("toolUseID")

@@ -15,7 +15,8 @@ from urllib.parse import unquote
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_in, place_line
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
+    Tokens,
     items_in,
     member,
     text_in,
@@ -89,8 +90,7 @@ class AntigravityReader(EventReader):
         self.prompt(typed[1].strip() if typed else text)
 
     def _take_response(self, line: PlainData, index: object, measured: Any) -> None:
-        output, uncached, reads = _tokens_of(line, measured)
-        self.response(f"step {index}", output, uncached, reads)
+        self.response(f"step {index}", _tokens_of(line, measured))
         self.seen.said(text_in(line, "content"))
 
         self._waiting.clear()
@@ -154,28 +154,23 @@ def _command_failed(line: PlainData, text: str) -> bool | None:
     return False if _SUCCEEDED in header else None
 
 
-class _Tokens(NamedTuple):
-    """The tokens of a response: output, uncached input, and what was read from the cache."""
-
-    output: int | None
-    uncached: int | None
-    reads: int | None
+_TOKENS = TokenFields("output_tokens", "input_tokens", "cache_read_tokens")
+_MEASURED = TokenFields("output", "input", "reads")
 
 
-def _tokens_of(line: PlainData, measured: Any) -> _Tokens:
+def _tokens_of(line: PlainData, measured: Any) -> Tokens:
     """Return the tokens of a response, None for those that are not known.
 
     Whether the input of a step includes what was read from the cache is not known, unless it is
     less than that; what the database states does not.
     """
     if measured is not None:
-        return _Tokens(*(count_in(measured, name) for name in ("output", "input", "reads")))
+        return _MEASURED.of(measured)
 
-    uncached = count_in(line, "input_tokens")
-    reads = count_in(line, "cache_read_tokens") or 0
-    if uncached is not None and 0 < reads <= uncached:
-        uncached = None
-    return _Tokens(count_in(line, "output_tokens"), uncached, reads)
+    tokens = _TOKENS.of(line)
+    if 0 < tokens.reads <= (tokens.uncached or 0):
+        tokens = tokens._replace(uncached=None)
+    return tokens
 
 
 class Antigravity(Harness):

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.evidence.harnesses.event_reader import EventReader
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
     items_in,
     keys_of,
     member,
@@ -32,6 +32,21 @@ TOOLS = ToolNames(
     agents="Task Agent task agent",
 )
 """The tools of the agents that run in such jobs, under the names of each agent's own harness."""
+
+_TOKENS = TokenFields(
+    "metrics.completion_tokens",
+    "metrics.prompt_tokens",
+    "metrics.cached_tokens",
+    "metrics.extra.cache_creation_input_tokens",
+    holds_cached=True,
+)
+_TOTALS = TokenFields(
+    "final_metrics.total_completion_tokens",
+    "final_metrics.total_prompt_tokens",
+    "final_metrics.total_cached_tokens",
+    "final_metrics.total_cache_creation_tokens",
+    holds_cached=True,
+)
 
 _SOURCES = ("user", "agent", "system")
 
@@ -75,7 +90,7 @@ class AtifReader(EventReader):
                 states_tokens = self._take_step(step) or states_tokens
 
         if self.next_event and self.opens and not states_tokens:
-            self._note_totals(trajectory)
+            self.totals(0, _TOTALS.of(trajectory))
 
     def _take_step(self, step: PlainData) -> bool:
         """Take a step, and return whether it states its tokens."""
@@ -95,16 +110,9 @@ class AtifReader(EventReader):
 
     def _note_response(self, step: PlainData) -> bool:
         """Note a response, and return whether it states its tokens."""
-        prompt = count_in(step, "metrics", "prompt_tokens")
-        output = count_in(step, "metrics", "completion_tokens")
-        reads = count_in(step, "metrics", "cached_tokens")
-        writes = count_in(step, "metrics", "extra", "cache_creation_input_tokens")
-
-        uncached = prompt
-        if prompt is not None:
-            uncached = max(prompt - (reads or 0) - (writes or 0), 0)
-        self.response("", output, uncached, reads, writes)
-        return prompt is not None and output is not None
+        tokens = _TOKENS.of(step)
+        self.response("", tokens)
+        return tokens.are_stated
 
     def _note_calls(self, calls: Sequence[Any], results: Sequence[Any]) -> None:
         """Note the calls of a step, and their results.
@@ -121,17 +129,6 @@ class AtifReader(EventReader):
             if not call_id and position < len(calls):
                 call_id = member(calls[position], "tool_call_id")
             self.result(call_id, None, text_in(result, "content"))
-
-    def _note_totals(self, trajectory: Any) -> None:
-        """Note the tokens of all responses together, where the trajectory states them."""
-        output = count_in(trajectory, "final_metrics", "total_completion_tokens")
-        prompt = count_in(trajectory, "final_metrics", "total_prompt_tokens")
-        if output is None or prompt is None:
-            return
-
-        reads = count_in(trajectory, "final_metrics", "total_cached_tokens") or 0
-        writes = count_in(trajectory, "final_metrics", "total_cache_creation_tokens") or 0
-        self.totals(0, output, max(prompt - reads - writes, 0), reads, writes)
 
 
 def _identity_of(trajectory: Any, step: PlainData) -> tuple[object, ...]:

@@ -12,14 +12,15 @@ from typing import Any
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, document_of, place_line
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
     items_in,
+    json_in,
     keys_of,
     member,
     milliseconds,
+    parts_in,
     text_in,
     value_in,
-    value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
@@ -30,6 +31,13 @@ from scoring.frozen import PlainData
 
 TOOLS = ToolNames(shells="run_commands", edits="editor", patches="apply_patch")
 
+_TOKENS = TokenFields(
+    "metrics.outputTokens",
+    "metrics.inputTokens",
+    "metrics.cacheReadTokens",
+    "metrics.cacheWriteTokens",
+    holds_cached=True,
+)
 _ENDING = ".messages.json"
 _TYPED = re.compile(r"<user_input\b[^>]*>(.*?)(?:</user_input>|\Z)", re.DOTALL)
 _REFUSED = ("denied by user", "User denied", "The user denied this edit")
@@ -85,20 +93,12 @@ class ClineReader(EventReader):
             self._take_user_message(message, parts)
 
     def _take_response(self, message: PlainData, parts: Sequence[Any]) -> None:
-        output = count_in(message, "metrics", "outputTokens")
-        all_input = count_in(message, "metrics", "inputTokens")
-        reads = count_in(message, "metrics", "cacheReadTokens") or 0
-        writes = count_in(message, "metrics", "cacheWriteTokens") or 0
-        uncached = None
-        if all_input is not None:
-            uncached = max(all_input - reads - writes, 0)
-        self.response(f"at {message.get('ts')}", output, uncached, reads, writes)
+        self.response(f"at {message.get('ts')}", _TOKENS.of(message))
 
-        texts = [text_in(part, "text") for part in parts if member(part, "type") == "text"]
+        texts = [text_in(part, "text") for part in parts_in(parts, "text")]
         self.seen.said("\n".join(texts))
-        for part in parts:
-            if member(part, "type") == "tool_use":
-                self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
+        for part in parts_in(parts, "tool_use"):
+            self._take_call(part.get("id"), text_in(part, "name"), part.get("input"))
 
     def _take_call(self, call: object, tool: str, asked: Any) -> None:
         """Take a call, which may run several commands: each has a result of its own."""
@@ -119,7 +119,7 @@ class ClineReader(EventReader):
 
     def _take_user_message(self, message: PlainData, parts: Sequence[Any]) -> None:
         """Take results of calls, a prompt of a person, or a summary."""
-        results = [part for part in parts if member(part, "type") == "tool_result"]
+        results = parts_in(parts, "tool_result")
         for part in results:
             self._take_result(part)
 
@@ -136,7 +136,7 @@ class ClineReader(EventReader):
         content = part.get("content")
         text = text_in(content)
         if text.startswith("{"):
-            content = [value_of(text.encode("utf-8", "replace"))]
+            content = [json_in(text)]
 
         is_error = part.get("is_error") is True
         if is_error and any(words in text for words in _REFUSED):

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
+    Tokens,
     count_in,
+    json_in,
     keys_of,
     member,
     text_in,
@@ -201,7 +203,7 @@ class CopilotReader(EventReader):
 
     def _take_response(self, data: PlainData) -> None:
         output = count_in(data, "outputTokens")
-        self.response(text_in(data, "messageId"), output)
+        self.response(text_in(data, "messageId"), Tokens(output))
         self._part_outputs[self.where.model] += output or 0
         self.seen.said(text_in(data, "content"))
 
@@ -209,7 +211,7 @@ class CopilotReader(EventReader):
         tool = text_in(data, "toolName")
         arguments = data.get("arguments")
         if isinstance(arguments, str) and tool not in TOOLS.patches:
-            arguments = value_of(arguments.encode("utf-8", "replace"))
+            arguments = json_in(arguments)
 
         note_call(self, TOOLS, call, tool, arguments)
         if tool in TOOLS.shells or tool in _SHOW_SHELLS:
@@ -327,13 +329,13 @@ class CopilotReader(EventReader):
     def _note_tokens(self, model: str, tokens: _ModelTokens, time: int) -> None:
         """Note the tokens of a model since the session began, or was resumed."""
         uncached = max(tokens.input - tokens.reads - tokens.writes, 0)
+        used = Tokens(tokens.output, uncached, tokens.reads, tokens.writes)
         self.where = self._session._replace(model=model)
         self.event(time, self.where.session, self.place, model)
         if model in self._part_outputs:
-            since = self._part_begins_at
-            self.totals(since, tokens.output, uncached, tokens.reads, tokens.writes)
+            self.totals(self._part_begins_at, used)
         elif tokens.output or uncached:  # of helpers: their responses are not written
-            self.response("", tokens.output, uncached, tokens.reads, tokens.writes)
+            self.response("", used)
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the names of models as far as they are known."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, identity, lines_behind
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
     items_in,
+    json_in,
     keys_of,
     member,
     text_in,
@@ -38,7 +39,7 @@ _ATTACHED_BY_HARNESS = ("<system-reminder>", "Contents of ")
 _STATE_LINES = ("todo_state", "agent_turn_outcome")
 """The kinds of lines that hold nothing of interest."""
 
-_TOKEN_COUNTS = ("outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens")
+_TOKENS = TokenFields("outputTokens", "inputTokens", "cacheReadTokens", "cacheCreationTokens")
 _EXITED = re.compile(r"\[Process exited with code (-?\d+)\]\s*\Z")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: (-?\d+)\)")
 
@@ -134,11 +135,9 @@ class DroidReader(EventReader):
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read, with the tokens of the whole session."""
-        counts = [count_in(self.shown, "settings", "tokenUsage", name) for name in _TOKEN_COUNTS]
-        states_tokens = counts[0] is not None and counts[1] is not None
-        if self._response_count and states_tokens and any(counts):
-            output, uncached, reads, writes = (count or 0 for count in counts)
-            self.totals(0, output, uncached, reads, writes)
+        tokens = _TOKENS.of(member(self.shown, "settings", "tokenUsage"))
+        if self._response_count and any(tokens):
+            self.totals(0, tokens)
         return super().events()
 
 
@@ -146,7 +145,7 @@ def _says_no_success(text: str) -> bool:
     """Return whether a result is an object that says that the call did not succeed."""
     if not text.startswith("{"):
         return False
-    return member(value_of(text.encode("utf-8", "replace")), "success") is False
+    return member(json_in(text), "success") is False
 
 
 def _settings_of(path: Path) -> Path:

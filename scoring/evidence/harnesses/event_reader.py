@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from scoring.evidence.commands.objective_flags import command_flags
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.fields import id_in
+from scoring.evidence.harnesses.fields import BROKEN, Tokens, id_in
 from scoring.evidence.harnesses.harness import MODEL_LIMIT
 from scoring.evidence.harnesses.json_reader import DOCUMENT_LIMIT, NO_TIME, JsonReader
 from scoring.evidence.transcripts.events import (
@@ -40,6 +40,8 @@ _MOST_KINDS = 40
 
 _LINE_LIMIT = 16 << 20
 """How many bytes of a line are read. A longer line is then not JSON."""
+
+_NO_TOKENS = Tokens()
 
 
 class EventReader(JsonReader):
@@ -150,48 +152,36 @@ class EventReader(JsonReader):
         if not self.where.agent:
             self.seen.prompt(text)
 
-    def response(
-        self,
-        name: str = "",
-        output: int | None = None,
-        given: int | None = None,
-        reads: int | None = None,
-        writes: int | None = None,
-    ) -> None:
+    def response(self, name: str = "", tokens: Tokens = _NO_TOKENS) -> None:
         """Note a response of a model.
 
         Args:
             name: its id.
-            output: tokens of output, with those of reasoning; None: not stated.
-            given: tokens of input that were neither read from the cache nor written to it;
-                None: not stated.
-            reads: tokens that were read from the cache.
-            writes: tokens that were written to the cache. Without any, all of ``given`` count
+            tokens: what it used. Where nothing was written to the cache, all uncached input counts
                 as written.
         """
         self.seen.responds(name or f"at {self._at[1]}")
         response = Response(*self._at, side_chain=self.where.agent)
-        if output is not None:
-            response = _with_tokens(response, output, given, reads or 0, writes or 0)
+        if tokens.output is not None:
+            response = _with_tokens(response, tokens.output, tokens)
         self.counted[Response].append(response)
 
-    def totals(self, since: int, output: int, given: int, reads: int, writes: int) -> None:
+    def totals(self, since: int, tokens: Tokens) -> None:
         """Note the tokens of several responses together, of those that do not state theirs.
 
         Args:
             since: the number of the first event that the totals cover.
-            output: tokens of output, with those of reasoning.
-            given: tokens of input that were neither read from the cache nor written to it.
-            reads: tokens that were read from the cache.
-            writes: tokens that were written to the cache.
+            tokens: what they used; where that is not stated, nothing is noted.
         """
+        if tokens.output is None or tokens.uncached is None:
+            return
         totals = StatedTotals(
             *self._at,
             since=since,
-            output=output,
-            input=given,
-            cache_reads=reads,
-            cache_writes=writes,
+            output=tokens.output,
+            input=tokens.uncached,
+            cache_reads=tokens.reads,
+            cache_writes=tokens.writes,
         )
         self.counted[StatedTotals].append(totals)
 
@@ -248,28 +238,26 @@ class EventReader(JsonReader):
         self.counted[Call].append(Call(*self._at, id=key, shows=shows))
 
 
-def _with_tokens(
-    response: Response, output: int, given: int | None, reads: int, writes: int
-) -> Response:
+def _with_tokens(response: Response, output: int, tokens: Tokens) -> Response:
     """Return a response with its tokens, as :meth:`EventReader.response` describes."""
-    if given is None:
+    uncached = tokens.uncached
+    if uncached is None:
         return replace(response, stated=TokensStated.OUTPUT_ONLY, output=output)
-    if writes:
-        return replace(
-            response,
-            stated=TokensStated.ALL,
-            output=output,
-            input=given,
-            cache_reads=reads,
-            cache_writes=writes,
-        )
+
+    stated = TokensStated.ALL
+    all_input = uncached
+    writes = tokens.writes
+    if not writes:
+        stated = TokensStated.WITHOUT_CACHE_WRITES
+        all_input = uncached + tokens.reads
+        writes = uncached
     return replace(
         response,
-        stated=TokensStated.WITHOUT_CACHE_WRITES,
+        stated=stated,
         output=output,
-        input=given + reads,
-        cache_reads=reads,
-        cache_writes=given,
+        input=all_input,
+        cache_reads=tokens.reads,
+        cache_writes=writes,
     )
 
 
@@ -315,6 +303,15 @@ def lines_in(path: Path) -> Iterator[bytes]:
     with open(os.open(path, READ_PLAIN), "rb") as file:
         while line := file.readline(_LINE_LIMIT):
             yield line
+
+
+def encoded(values: Iterable[Any]) -> Iterator[bytes]:
+    """Yield values as lines of JSON, or null for a value that cannot be one."""
+    for value in values:
+        try:
+            yield msgspec.json.encode(value)
+        except (*BROKEN, OverflowError):
+            yield b"null"
 
 
 def document_of(path: Path) -> Iterator[bytes]:

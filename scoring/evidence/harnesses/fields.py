@@ -5,7 +5,7 @@ Nothing here fails on a value of another type: it is as if the field were not th
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -115,6 +115,16 @@ def text_in(value: Any, *names: str) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+def json_in(value: Any, *names: str) -> Any:
+    """Return the value of the JSON text under some names, or None where it is missing or broken."""
+    return value_of(text_in(value, *names).encode("utf-8", "replace"))
+
+
+def parts_in(value: Any, kind: str, *names: str) -> list[Any]:
+    """Return the objects of a type in the list under some names."""
+    return [part for part in items_in(value, *names) if member(part, "type") == kind]
+
+
 def items_in(value: Any, *names: str) -> list[Any]:
     """Return the list under some names, or an empty one."""
     items = member(value, *names)
@@ -125,6 +135,55 @@ def count_in(value: Any, *names: str) -> int | None:
     """Return the number of tokens under some names, or None without one."""
     count = member(value, *names)
     return count if type(count) is int and 0 <= count <= COUNT_LIMIT else None
+
+
+class Tokens(NamedTuple):
+    """The tokens of a response, or of several.
+
+    Attributes:
+        output: tokens of output, with those of reasoning; None: not stated.
+        uncached: tokens of input that were neither read from the cache nor written to it; None:
+            not stated.
+        reads: tokens that were read from the cache.
+        writes: tokens that were written to the cache.
+    """
+
+    output: int | None = None
+    uncached: int | None = None
+    reads: int = 0
+    writes: int = 0
+
+    @property
+    def are_stated(self) -> bool:
+        """Whether output and input are stated."""
+        return self.output is not None and self.uncached is not None
+
+
+class TokenFields(NamedTuple):
+    """Under which names a harness states tokens, with dots between names within each other.
+
+    Attributes:
+        output: tokens of output.
+        input: tokens of input.
+        reads: tokens that were read from the cache.
+        writes: tokens that were written to the cache; "" where they are not stated.
+        holds_cached: whether the input includes what was read from the cache or written to it.
+    """
+
+    output: str
+    input: str
+    reads: str
+    writes: str = ""
+    holds_cached: bool = False
+
+    def of(self, value: Any) -> Tokens:
+        """Return the tokens that a value states."""
+        uncached = count_in(value, *self.input.split("."))
+        reads = count_in(value, *self.reads.split(".")) or 0
+        writes = count_in(value, *self.writes.split(".")) or 0
+        if self.holds_cached and uncached is not None:
+            uncached = max(uncached - reads - writes, 0)
+        return Tokens(count_in(value, *self.output.split(".")), uncached, reads, writes)
 
 
 def id_in(value: Any, *names: str) -> str:

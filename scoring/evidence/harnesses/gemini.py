@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
-from scoring.evidence.harnesses.fields import count_in, items_in, member, text_in, time_in
+from scoring.evidence.harnesses.fields import Tokens, count_in, items_in, member, text_in, time_in
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
 from scoring.evidence.harnesses.json_reader import OTHER_TYPE
 from scoring.evidence.harnesses.tool_calls import ToolNames, note_call, shell_answer
@@ -223,7 +223,7 @@ class GeminiReader(EventReader):
 
         output = counts["output"] + counts["thoughts"]
         uncached = max(counts["input"] + counts["tool"] - counts["cached"], 0)
-        self.response(name, output, uncached, counts["cached"])
+        self.response(name, Tokens(output, uncached, counts["cached"]))
 
     def _take_user_message(self, name: str, text: str) -> None:
         if name in self._summary_ids:

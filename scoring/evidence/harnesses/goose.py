@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from scoring.evidence.commands.testruns import TestTools
-from scoring.evidence.harnesses.event_reader import EventReader, identity
+from scoring.evidence.harnesses.event_reader import EventReader, encoded, identity
 from scoring.evidence.harnesses.fields import (
-    BROKEN,
-    count_in,
+    TokenFields,
+    items_in,
+    json_in,
     member,
+    parts_in,
     seconds,
     text_in,
-    value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, ForeignFileError, Harness, Home
 from scoring.evidence.harnesses.sqlite_store import Ask, opened_database, rows_of, tables_of
@@ -27,6 +26,17 @@ from scoring.files import expanded
 from scoring.frozen import PlainData
 
 TOOLS = ToolNames("shell", "write edit text_editor", agents="subagent delegate")
+
+_TOKENS = TokenFields(
+    "output_tokens", "input_tokens", "cache_read_tokens", "cache_write_tokens", holds_cached=True
+)
+_TOTALS = TokenFields(
+    "accumulated_output_tokens",
+    "accumulated_input_tokens",
+    "accumulated_cache_read_tokens",
+    "accumulated_cache_write_tokens",
+    holds_cached=True,
+)
 
 _OF_EXTENSION = "developer__"
 """How the names of tools began in older versions."""
@@ -61,12 +71,8 @@ class GooseReader(EventReader):
     def _note_totals(self) -> None:
         """Note the sums of a session of which no response states what it used."""
         totals, self._totals = self._totals, {}
-        output = count_in(totals, "accumulated_output_tokens")
-        uncached, reads, writes = _input_of(
-            totals, "accumulated_input_tokens", "accumulated_cache_{}_tokens"
-        )
-        if self._last_response > self._begins_at and output is not None and uncached is not None:
-            self.totals(self._begins_at, output, uncached, reads, writes)
+        if self._last_response > self._begins_at:
+            self.totals(self._begins_at, _TOTALS.of(totals))
 
     def events(self) -> TranscriptEvents:
         """Return the events that were read."""
@@ -76,7 +82,7 @@ class GooseReader(EventReader):
     def _begin_session(self, head: Any, *, has_usage: bool) -> None:
         self._note_totals()
         parent = text_in(head, "parent_session_id")
-        model = value_of(text_in(head, "model_config_json").encode("utf-8", "replace"))
+        model = json_in(head, "model_config_json")
         self._has_usage = has_usage
         self._totals = head if isinstance(head, dict) and not has_usage else {}
         self._begins_at = self.place
@@ -94,8 +100,7 @@ class GooseReader(EventReader):
         time = member(usage, "created_timestamp")
         self.where = session._replace(model=text_in(usage, "model") or session.model)
         if self.event(seconds(time), session.session, "usage", time, member(usage, "id")):
-            output = count_in(usage, "output_tokens")
-            self.response("", output, *_input_of(usage, "input_tokens", "cache_{}_tokens"))
+            self.response("", _TOKENS.of(usage))
             if member(usage, "is_compaction") == 1:
                 self.seen.compacted()
         self.where = session
@@ -103,8 +108,7 @@ class GooseReader(EventReader):
     def _take_message(self, message: Any) -> None:
         role = text_in(message, "role")
         time = member(message, "created_timestamp")
-        content = value_of(text_in(message, "content_json").encode("utf-8", "replace"))
-        parts = content if isinstance(content, list) else []
+        parts = items_in(json_in(message, "content_json"))
         names = identity(
             member(message, "message_id"),
             self.where.session,
@@ -130,10 +134,9 @@ class GooseReader(EventReader):
             self._last_response = self.place
 
         self.seen.said(_text_of(parts))
-        for part in parts:
-            if member(part, "type") == "toolRequest":
-                call = member(part, "toolCall", "value")
-                self._take_call(part.get("id"), text_in(call, "name"), member(call, "arguments"))
+        for part in parts_in(parts, "toolRequest"):
+            call = member(part, "toolCall", "value")
+            self._take_call(part.get("id"), text_in(call, "name"), member(call, "arguments"))
 
     def _take_call(self, call: object, name: str, asked: Any) -> None:
         tool = name.removeprefix(_OF_EXTENSION)
@@ -143,12 +146,11 @@ class GooseReader(EventReader):
 
     def _take_user_message(self, message: Any, parts: Sequence[Any]) -> None:
         """Take results of calls, and the prompt of a person."""
-        for part in parts:
-            if member(part, "type") == "toolResponse":
-                self._take_result(part.get("id"), member(part, "toolResult"))
+        for part in parts_in(parts, "toolResponse"):
+            self._take_result(part.get("id"), member(part, "toolResult"))
 
         text = _text_of(parts)
-        shown = value_of(text_in(message, "metadata_json").encode("utf-8", "replace"))
+        shown = json_in(message, "metadata_json")
         if text and member(shown, "userVisible") is not False:
             self.prompt(text)
 
@@ -170,19 +172,8 @@ class GooseReader(EventReader):
 
 
 def _text_of(parts: Sequence[Any]) -> str:
-    texts = [text_in(part, "text") for part in parts if member(part, "type") == "text"]
+    texts = [text_in(part, "text") for part in parts_in(parts, "text")]
     return "\n".join(texts).strip()
-
-
-def _input_of(usage: Any, whole: str, part: str) -> tuple[int | None, int, int]:
-    """Return the input that was not cached, and what was read from the cache and written to it."""
-    all_input = count_in(usage, whole)
-    reads = count_in(usage, part.format("read")) or 0
-    writes = count_in(usage, part.format("write")) or 0
-    uncached = None
-    if all_input is not None:
-        uncached = max(all_input - reads - writes, 0)
-    return uncached, reads, writes
 
 
 class Goose(Harness):
@@ -222,11 +213,7 @@ class Goose(Harness):
                 raise ForeignFileError
 
             for session in list(rows_of(ask("SELECT * FROM sessions ORDER BY created_at, id"))):
-                for value in _lines_of_session(ask, session, "usage_ledger" in tables):
-                    try:
-                        yield msgspec.json.encode(value)
-                    except (*BROKEN, OverflowError):
-                        yield b"null"
+                yield from encoded(_lines_of_session(ask, session, "usage_ledger" in tables))
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the log of the database."""

@@ -11,7 +11,7 @@ from typing import Any
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, lines_behind
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
     keys_of,
     member,
     milliseconds,
@@ -26,6 +26,9 @@ from scoring.frozen import PlainData
 
 TOOLS = ToolNames("Bash", "Edit Write MultiEdit", questions="AskUserQuestion", agents="Task Agent")
 
+_TOKENS = TokenFields(
+    "usage.output", "usage.inputOther", "usage.inputCacheRead", "usage.inputCacheCreation"
+)
 _MAIN_AGENT = "main"
 _WITHOUT_INTEREST = (
     "context.",
@@ -122,13 +125,7 @@ class KimiReader(EventReader):
         """Note the response of a step where it began: what its calls did comes after it."""
         end = self._at
         self._at = self._begun.pop(text_in(event, "uuid"), end)
-        self.response(
-            text_in(event, "uuid"),
-            output=count_in(event, "usage", "output"),
-            given=count_in(event, "usage", "inputOther"),
-            reads=count_in(event, "usage", "inputCacheRead"),
-            writes=count_in(event, "usage", "inputCacheCreation"),
-        )
+        self.response(text_in(event, "uuid"), _TOKENS.of(event))
         self._at = end
 
 

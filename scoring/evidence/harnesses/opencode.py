@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
-from scoring.evidence.harnesses.event_reader import EventReader
+from scoring.evidence.harnesses.event_reader import EventReader, encoded
 from scoring.evidence.harnesses.fields import (
-    BROKEN,
+    TokenFields,
+    Tokens,
     count_in,
     id_in,
     items_in,
+    json_in,
     member,
     milliseconds,
+    parts_in,
     text_in,
     value_in,
     value_of,
@@ -38,6 +39,8 @@ TOOLS = ToolNames(
     agents="task",
 )
 
+_TOKENS = TokenFields("output", "input", "cache.read", "cache.write")
+
 _PART_TYPES = names(
     "text reasoning file tool step-start step-finish snapshot patch agent retry compaction subtask"
 )
@@ -54,15 +57,6 @@ _ROWS_OF_SESSION = "SELECT {}, CAST(data AS BLOB) FROM {} WHERE session_id = ? O
 
 _NEWER_TABLE = "session_v2"
 """The table that only newer versions have, and the key of a line that names it."""
-
-
-class _Tokens(NamedTuple):
-    """The tokens of a step: the arguments of :meth:`EventReader.response`."""
-
-    output: int
-    given: int
-    reads: int
-    writes: int
 
 
 class OpenCodeReader(EventReader):
@@ -101,7 +95,7 @@ class OpenCodeReader(EventReader):
 
         revert = member(info, "revert")
         if isinstance(revert, str):
-            revert = value_of(revert.encode())
+            revert = json_in(revert)
         self._first_taken_back = text_in(revert, "messageID")
         self._is_taken_back = False
         self._is_compaction = False
@@ -168,7 +162,7 @@ class OpenCodeReader(EventReader):
         self.seen.responds(name)
         self.seen.said(_text_of(parts))
         for step in tokens:
-            self.response(name, *step)
+            self.response(name, step)
         if info.get("summary") is True and not self._is_compaction:
             self.seen.compacted()
 
@@ -231,12 +225,12 @@ def _text_of(parts: Sequence[PlainData]) -> str:
     )
 
 
-def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[_Tokens]:
+def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[Tokens]:
     """Return the tokens of each step of a response.
 
     The message states those of a single step.
     """
-    stated = [part.get("tokens") for part in parts if part.get("type") == "step-finish"]
+    stated = [part.get("tokens") for part in parts_in(parts, "step-finish")]
     if len(stated) < 2:
         stated = [info.get("tokens")]
 
@@ -244,18 +238,14 @@ def _tokens_of_steps(info: PlainData, parts: Sequence[PlainData]) -> list[_Token
     return [step for step in steps if any(step)]
 
 
-def _tokens_of(tokens: Any) -> _Tokens:
+def _tokens_of(tokens: Any) -> Tokens:
     """Return the tokens of a step. The total shows whether the output includes reasoning."""
-    given = count_in(tokens, "input") or 0
-    output = count_in(tokens, "output") or 0
+    output, uncached, reads, writes = _TOKENS.of(tokens)
+    step = Tokens(output or 0, uncached or 0, reads, writes)
     reasoning = count_in(tokens, "reasoning") or 0
-    reads = count_in(tokens, "cache", "read") or 0
-    writes = count_in(tokens, "cache", "write") or 0
-
-    total = count_in(tokens, "total") or 0
-    if total == given + output + reasoning + reads + writes:
-        output += reasoning
-    return _Tokens(output, given, reads, writes)
+    if count_in(tokens, "total") == sum(count or 0 for count in step) + reasoning:
+        step = step._replace(output=(output or 0) + reasoning)
+    return step
 
 
 def _has_failed(tool: str, state: Any) -> bool | None:
@@ -309,11 +299,7 @@ class OpenCode(Harness):
             ForeignFileError: it is a database of another program.
         """
         values = _lines_of_files(path) if path.suffix == ".json" else _lines_of_database(path)
-        for value in values:
-            try:
-                yield msgspec.json.encode(value)
-            except (*BROKEN, OverflowError):
-                yield b"null"
+        yield from encoded(values)
 
     def beside(self, path: Path) -> Sequence[Path]:
         """Return the log of a database, or the files of a session."""

@@ -8,11 +8,12 @@ from typing import Any
 
 from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
-    count_in,
+    TokenFields,
     items_in,
     keys_of,
     member,
     milliseconds,
+    parts_in,
     text_in,
     time_in,
     value_in,
@@ -25,6 +26,8 @@ from scoring.files import expanded
 from scoring.frozen import PlainData
 
 TOOLS = ToolNames("bash", "edit write", agents="subagent")
+
+_TOKENS = TokenFields("usage.output", "usage.input", "usage.cacheRead", "usage.cacheWrite")
 
 _SUMMARIES = ("compaction", "branch_summary")
 """The kinds of lines that a model wrote for the harness."""
@@ -122,21 +125,14 @@ class PiReader(EventReader):
             self._note_response(line, message)
 
         self.seen.said(text_in(content))
-        for part in content:
-            if member(part, "type") == "toolCall":
-                note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
+        for part in parts_in(content, "toolCall"):
+            note_call(self, TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         if stopped:
             self.seen.interrupted()
 
     def _note_response(self, line: PlainData, measured: PlainData) -> None:
         """Note a response, with the tokens that a line or its message states."""
-        self.response(
-            text_in(line, "id"),
-            output=count_in(measured, "usage", "output"),
-            given=count_in(measured, "usage", "input"),
-            reads=count_in(measured, "usage", "cacheRead"),
-            writes=count_in(measured, "usage", "cacheWrite"),
-        )
+        self.response(text_in(line, "id"), _TOKENS.of(measured))
 
 
 class Pi(Harness):

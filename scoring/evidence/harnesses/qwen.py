@@ -9,6 +9,7 @@ from pathlib import Path
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import document_of, identity, lines_behind
 from scoring.evidence.harnesses.fields import (
+    TokenFields,
     count_in,
     items_in,
     keys_of,
@@ -34,6 +35,10 @@ TOOLS = ToolNames(
     "write_file replace edit notebook_edit",
     questions="ask_user_question exit_plan_mode",
     agents="task agent",
+)
+
+_TOKENS = TokenFields(
+    "candidatesTokenCount", "promptTokenCount", "cachedContentTokenCount", holds_cached=True
 )
 
 _TYPED_SUBTYPES = (None, "mid_turn_user_message")
@@ -126,16 +131,13 @@ class QwenReader(GeminiReader):
         Its thoughts are part of its output, unless the total shows that they are not.
         """
         usage = line.get("usageMetadata")
+        tokens = _TOKENS.of(usage)
         prompt = count_in(usage, "promptTokenCount")
-        output = count_in(usage, "candidatesTokenCount")
-        reads = count_in(usage, "cachedContentTokenCount")
-        uncached = prompt
-
-        if prompt is not None and output is not None:
-            uncached = max(prompt - (reads or 0), 0)
-            if count_in(usage, "totalTokenCount") != prompt + output:
-                output += count_in(usage, "thoughtsTokenCount") or 0
-        self.response(text_in(line, "uuid"), output, uncached, reads)
+        if prompt is not None and tokens.output is not None:
+            if count_in(usage, "totalTokenCount") != prompt + tokens.output:
+                thoughts = count_in(usage, "thoughtsTokenCount") or 0
+                tokens = tokens._replace(output=tokens.output + thoughts)
+        self.response(text_in(line, "uuid"), tokens)
 
     def _take_results(self, line: PlainData) -> None:
         """Take the results of calls. How one of them ended may be stated for the whole line."""
