@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from scoring.evidence.commands.testruns import TestTools
 from scoring.evidence.harnesses.event_reader import EventReader, identity
 from scoring.evidence.harnesses.fields import (
+    TokenFields,
     Tokens,
     count_in,
     json_in,
@@ -23,7 +24,7 @@ from scoring.evidence.harnesses.fields import (
     value_of,
 )
 from scoring.evidence.harnesses.harness import FileNames, Harness, Hook
-from scoring.evidence.harnesses.tool_calls import ToolNames, note_call
+from scoring.evidence.harnesses.tool_calls import ToolNames, names, note_call
 from scoring.evidence.transcripts.events import LineSpan, TranscriptEvents
 from scoring.frozen import PlainData
 
@@ -34,6 +35,8 @@ TOOLS = ToolNames(
     questions="ask_user exit_plan_mode",
     agents="task",
 )
+
+_TOKENS = TokenFields("outputTokens", "inputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 _SHOW_SHELLS = frozenset({"read_bash", "read_powershell"})
 """Tools that show what a shell has printed since."""
@@ -49,42 +52,15 @@ _ENDED = re.compile(
 _STILL_RUNS = re.compile(r"<command with shellId: (?P<shell>\S+) is still running")
 
 _SESSION_HEADS = ("session.start", "session.resume")
-_WITHOUT_INTEREST = frozenset(
-    {
-        "assistant.intent",
-        "assistant.reasoning",
-        "assistant.turn_end",
-        "assistant.turn_start",
-        "assistant.usage",
-        "hook.end",
-        "hook.start",
-        "permission.requested",
-        "session.compaction_start",
-        "session.context_changed",
-        "session.error",
-        "session.handoff",
-        "session.idle",
-        "session.info",
-        "session.mode_changed",
-        "session.plan_changed",
-        "session.snapshot_rewind",
-        "session.task_complete",
-        "session.title_changed",
-        "session.truncation",
-        "session.usage_info",
-        "session.warning",
-        "session.workspace_file_changed",
-        "skill.invoked",
-        "subagent.completed",
-        "subagent.deselected",
-        "subagent.failed",
-        "subagent.selected",
-        "subagent.started",
-        "system.message",
-        "tool.execution_partial_result",
-        "tool.execution_progress",
-        "tool.user_requested",
-    }
+_WITHOUT_INTEREST = names(
+    "assistant.intent assistant.reasoning assistant.turn_end assistant.turn_start"
+    " assistant.usage hook.end hook.start permission.requested session.compaction_start"
+    " session.context_changed session.error session.handoff session.idle session.info"
+    " session.mode_changed session.plan_changed session.snapshot_rewind session.task_complete"
+    " session.title_changed session.truncation session.usage_info session.warning"
+    " session.workspace_file_changed skill.invoked subagent.completed subagent.deselected"
+    " subagent.failed subagent.selected subagent.started system.message"
+    " tool.execution_partial_result tool.execution_progress tool.user_requested"
 )
 """The kinds of events that hold nothing of interest. Hooks repeat what tools printed."""
 
@@ -152,8 +128,8 @@ class CopilotReader(EventReader):
         if kind in _WITHOUT_INTEREST or not isinstance(data, dict):
             return
 
-        names = identity(line.get("id"), self.where.session, self.place, time)
-        if self.event(time, *names):
+        known_by = identity(line.get("id"), self.where.session, self.place, time)
+        if self.event(time, *known_by):
             self._take(kind, data, time or 0)
 
     def _note_session(self, kind: str, data: Any) -> None:
@@ -373,16 +349,10 @@ class CopilotReader(EventReader):
 
 
 def _stated_tokens(usage: Any) -> _ModelTokens | None:
-    """Return the tokens that a model used.
-
-    Return None where output or input is not stated.
-    """
-    output = count_in(usage, "outputTokens")
-    given = count_in(usage, "inputTokens")
+    """Return the tokens that a model used, or None where output or input is not stated."""
+    output, given, reads, writes = _TOKENS.of(usage)
     if output is None or given is None:
         return None
-    reads = count_in(usage, "cacheReadTokens") or 0
-    writes = count_in(usage, "cacheWriteTokens") or 0
     return _ModelTokens(output, given, reads, writes)
 
 

@@ -6,13 +6,19 @@ each slice; :class:`Tallies` adds the slices of each window up.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import add, itemgetter
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from operator import add
+from typing import NamedTuple
 
 import msgspec
 
+from scoring.evidence.transcripts.copies import (
+    NotedCall,
+    NotedResponse,
+    NotedResult,
+    by_key,
+    distinct_responses,
+)
 from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated
 from scoring.evidence.transcripts.facts import (
     CALLED,
@@ -26,7 +32,6 @@ from scoring.evidence.transcripts.facts import (
     Spent,
     TranscriptFacts,
 )
-from scoring.evidence.transcripts.response_copies import NotedResponse, distinct_responses
 from scoring.text import wrap64
 
 
@@ -80,28 +85,6 @@ class _Spending(NamedTuple):
         return _Spending(*map(add, self, other))
 
 
-_NOTHING_SPENT = _Spending()
-
-
-class _NotedCall(NamedTuple):
-    """A copy of a call: its time, its key, and what it shows."""
-
-    time: int
-    key: int
-    shows: int
-
-
-class _NotedResult(NamedTuple):
-    """A copy of the result of a call: its time, the key of the call, and whether it failed."""
-
-    time: int
-    key: int
-    failed: bool
-
-
-_Noted = TypeVar("_Noted", _NotedCall, _NotedResult, NotedResponse)
-
-
 class Tally:
     """The sums of one harness, by slice.
 
@@ -118,8 +101,8 @@ class Tally:
         self.input_holds_cached = False
         self._bounds = bounds
         self._responses: list[NotedResponse] = []
-        self._calls: list[_NotedCall] = []
-        self._results: list[_NotedResult] = []
+        self._calls: list[NotedCall] = []
+        self._results: list[NotedResult] = []
         self._sums: defaultdict[int, _Sums] = defaultdict(_Sums)
         self._covers: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         self._times: dict[int, tuple[int, int] | None] = {}
@@ -136,11 +119,11 @@ class Tally:
 
     def note_call(self, time: int, key: int, shows: int) -> None:
         """Note a copy of a call, with the bits that it shows."""
-        self._calls.append(_NotedCall(time, key, shows))
+        self._calls.append(NotedCall(time, key, shows))
 
     def note_result(self, time: int, key: int, failed: bool) -> None:
         """Note a copy of the result of a call. One failure decides."""
-        self._results.append(_NotedResult(time, key, failed))
+        self._results.append(NotedResult(time, key, failed))
 
     def cover(self, file: int, session: str, times: Sequence[int]) -> None:
         """Note that a file has lines of a session at these times, which ascend."""
@@ -250,7 +233,7 @@ class Tally:
 
     def finish(self) -> None:
         """Count what was noted, each event once."""
-        for noted in _by_key(self._responses):
+        for noted in by_key(self._responses):
             for known in distinct_responses(noted):
                 best = known.best
                 self.turn(known.time, best.response, best.model, known.quarter)
@@ -258,16 +241,16 @@ class Tally:
                     self.drop(known.time, known.copies - 1)
 
         called_at: dict[int, int] = {}
-        for calls in _by_key(self._calls):
+        for calls in by_key(self._calls):
             called_at[calls[0].key] = self._count_call(calls)
-        for results in _by_key(self._results):
+        for results in by_key(self._results):
             self._count_result(results, called_at)
 
         self._responses = []
         self._calls = []
         self._results = []
 
-    def _count_call(self, copies: Sequence[_NotedCall]) -> int:
+    def _count_call(self, copies: Sequence[NotedCall]) -> int:
         """Count a call, and return the time of its earliest copy."""
         time = min(copies).time
         flags = CALLED
@@ -277,7 +260,7 @@ class Tally:
         self.end(time, calls=1, errors=0)
         return time
 
-    def _count_result(self, copies: Sequence[_NotedResult], called_at: dict[int, int]) -> None:
+    def _count_result(self, copies: Sequence[NotedResult], called_at: dict[int, int]) -> None:
         """Count the result of a call. A failure counts where the call does."""
         first = min(copies)
         time = called_at.get(first.key, first.time) if first.key else first.time
@@ -338,7 +321,7 @@ class Tally:
     def _spend(self, slice_index: int, charged: _Charged, spending: _Spending) -> None:
         """Add what was used at one price to a slice."""
         totals = self._spent[slice_index]
-        totals[charged] = totals.get(charged, _NOTHING_SPENT).plus(spending)
+        totals[charged] = totals.get(charged, _Spending()).plus(spending)
 
 
 def _step_of(prompt: int) -> int:
@@ -352,18 +335,6 @@ def _hull(spans: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
     if not known:
         return None
     return min(begin for begin, _ in known), max(end for _, end in known)
-
-
-def _by_key(noted: list[_Noted]) -> Iterator[list[_Noted]]:
-    """Yield the copies of each event together. What has no key has no copies."""
-    noted.sort(key=itemgetter(1))
-    for key, group in groupby(noted, itemgetter(1)):
-        copies = list(group)
-        if key:
-            yield copies
-        else:
-            for copy in copies:
-                yield [copy]
 
 
 class Tallies:

@@ -1,9 +1,27 @@
-"""Copies of responses: which are of one response, and what is known of it from all of them."""
+"""Copies of responses, calls and results: which are of one event, and what they say together."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 from scoring.evidence.transcripts.events import Response, TokensStated
+
+
+class NotedCall(NamedTuple):
+    """A copy of a call: its time, its key, and what it shows."""
+
+    time: int
+    key: int
+    shows: int
+
+
+class NotedResult(NamedTuple):
+    """A copy of the result of a call: its time, the key of the call, and whether it failed."""
+
+    time: int
+    key: int
+    failed: bool
 
 
 class NotedResponse(NamedTuple):
@@ -31,6 +49,9 @@ class NotedResponse(NamedTuple):
             len(response.apart),
             self.model,
         )
+
+
+_Noted = TypeVar("_Noted", NotedCall, NotedResult, NotedResponse)
 
 
 class ResponseCopies(NamedTuple):
@@ -105,3 +126,15 @@ def distinct_responses(copies: Iterable[NotedResponse]) -> list[ResponseCopies]:
         if response not in anchors:
             first = first.with_copies(response)
     return [first, *others]
+
+
+def by_key(noted: list[_Noted]) -> Iterator[list[_Noted]]:
+    """Yield the copies of each event together. What has no key has no copies."""
+    noted.sort(key=itemgetter(1))
+    for key, group in groupby(noted, itemgetter(1)):
+        copies = list(group)
+        if key:
+            yield copies
+        else:
+            for copy in copies:
+                yield [copy]

@@ -1,0 +1,289 @@
+"""The lines of Claude Code as they are written, decoded as far as they are needed."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from scoring.evidence.harnesses.fields import Count, RawField, text_in, value_of
+from scoring.evidence.harnesses.harness import MODEL_LIMIT
+from scoring.evidence.transcripts.edits import Hashes, lines_added
+from scoring.evidence.transcripts.events import BilledApart, Response, TokensStated, key_of
+from scoring.evidence.transcripts.facts import special_service
+
+_RUNS_IN_BACKGROUND = b'"Command running in background with ID'
+"""How the result of a command begins that has not ended yet."""
+
+
+class LinePlace(NamedTuple):
+    """Where a line is: its number, and the index of its span."""
+
+    number: int
+    span: int
+
+
+class ClaudeUsage(msgspec.Struct, gc=False):
+    """The tokens of a response, and how it was served."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    cache_creation: RawField = UNSET
+    speed: RawField = UNSET
+    service_tier: RawField = UNSET
+    server_tool_use: RawField = UNSET
+    iterations: RawField = UNSET
+
+
+class _Creation(msgspec.Struct, gc=False):
+    ephemeral_1h_input_tokens: Count | None = None
+
+
+class _ServerTools(msgspec.Struct, gc=False):
+    web_search_requests: Count | None = None
+
+
+class _Iteration(ClaudeUsage, gc=False):
+    """A step of a response. The tokens of the response are the sum of those of type ``message``."""
+
+    type: str | None = None
+    model: str | None = None
+
+
+class ClaudeItem(msgspec.Struct, gc=False):
+    """A part of a message: a text, a call of a tool, or a result."""
+
+    type: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: RawField = UNSET
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    text: RawField = UNSET
+    content: RawField = UNSET
+
+
+class ClaudeMessage(msgspec.Struct, gc=False):
+    """What was said in a line, with what it used."""
+
+    id: str | None = None
+    model: str | None = None
+    usage: ClaudeUsage | None = None
+    content: list[ClaudeItem | str | None] | str | None = None
+
+
+class ClaudeLine(msgspec.Struct, gc=False):
+    """A line, or one that is repeated in another. Most lines lack most fields."""
+
+    type: str | None = None
+    subtype: RawField = UNSET
+    timestamp: str | None = None
+    cwd: str | None = None
+    uuid: RawField = UNSET
+    parentUuid: RawField = UNSET  # noqa: N815 - as it is written
+    sessionId: str | None = None  # noqa: N815 - as it is written
+    requestId: str | None = None  # noqa: N815 - as it is written
+    isSidechain: bool | None = None  # noqa: N815 - as it is written
+    agentId: RawField = UNSET  # noqa: N815 - as it is written
+    isMeta: RawField = UNSET  # noqa: N815 - as it is written
+    isCompactSummary: RawField = UNSET  # noqa: N815 - as it is written
+    isApiErrorMessage: bool | None = None  # noqa: N815 - as it is written
+    message: ClaudeMessage | None = None
+    data: RawField = UNSET
+    attachment: RawField = UNSET
+    payload: RawField = UNSET
+
+
+class _Progress(msgspec.Struct, gc=False):
+    """What a sub-agent said or did, repeated to the session that waits for it."""
+
+    message: ClaudeLine | None = None
+    agentId: RawField = UNSET  # noqa: N815 - as it is written
+
+
+class _Input(msgspec.Struct, gc=False):
+    command: str | None = None
+    file_path: str | None = None
+
+
+class _Replacement(msgspec.Struct, gc=False):
+    old_string: str = ""
+    new_string: str = ""
+
+
+class ClaudeEdit(_Replacement, gc=False):
+    """What an edit replaces or puts into a cell, or the whole content of a file."""
+
+    file_path: str | None = None
+    notebook_path: str | None = None
+    edits: list[_Replacement] = []
+    content: str | None = None
+    new_source: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file that it changes, or ""."""
+        return self.file_path or self.notebook_path or ""
+
+    @property
+    def hashes(self) -> Hashes:
+        """The lines that it adds and takes away.
+
+        These are the lines of the whole content where the edit has that.
+        """
+        if self.content is not None:
+            return lines_added(self.content)
+
+        hashes = list(lines_added(self.new_source))
+        for replacement in self.edits or (self,):
+            hashes += lines_added(replacement.new_string, replacement.old_string)
+        return tuple(hashes)
+
+
+_server_tools_decoder = msgspec.json.Decoder(_ServerTools)
+_iterations_decoder = msgspec.json.Decoder(list[_Iteration])
+_creation_decoder = msgspec.json.Decoder(_Creation)
+_progress_decoder = msgspec.json.Decoder(_Progress)
+_edit_decoder = msgspec.json.Decoder(ClaudeEdit)
+_input_decoder = msgspec.json.Decoder(_Input)
+
+
+def repeated_line(line: ClaudeLine) -> ClaudeLine:
+    """Return what a line repeats of a sub-agent as a line of its own.
+
+    Return any other line as it is.
+    """
+    progress: _Progress = value_of(line.data, _progress_decoder, _Progress())
+    repeated = progress.message
+    if repeated is None or repeated.message is None:
+        return line
+
+    repeated.cwd = line.cwd
+    repeated.sessionId = line.sessionId
+    repeated.isSidechain = True
+    repeated.agentId = progress.agentId
+    return repeated
+
+
+def items_of(message: ClaudeMessage) -> list[ClaudeItem]:
+    """Return the parts of a message that are objects."""
+    if not isinstance(message.content, list):
+        return []
+    return [item for item in message.content if isinstance(item, ClaudeItem)]
+
+
+def response_of(
+    place: LinePlace, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
+) -> Response:
+    """Return the copy of a response that a line holds."""
+    speed = text_in(value_of(usage.speed))
+    tier = text_in(value_of(usage.service_tier))
+    server_tools = _ServerTools()
+    if usage.server_tool_use is not UNSET:
+        server_tools = value_of(usage.server_tool_use, _server_tools_decoder, server_tools)
+
+    return Response(
+        place.span,
+        place.number,
+        id=key_of(message.id) if message.id else 0,
+        request=key_of(line.requestId) if message.id and line.requestId else 0,
+        side_chain=line.isSidechain is True and bool(message.id),
+        stated=TokensStated.ALL,
+        output=usage.output_tokens or 0,
+        input=usage.input_tokens or 0,
+        cache_reads=usage.cache_read_input_tokens or 0,
+        cache_writes=usage.cache_creation_input_tokens or 0,
+        cache_writes_1h=_for_an_hour(usage),
+        service=special_service(speed, tier),
+        web_searches=server_tools.web_search_requests or 0,
+        apart=_billed_apart(usage.iterations, message.model),
+    )
+
+
+def _billed_apart(iterations: RawField, model: str | None) -> tuple[BilledApart, ...]:
+    """Return the steps of a response that its own tokens leave out.
+
+    These are the steps of another model, an advisor, and summaries of what came before.
+    """
+    if iterations is UNSET or iterations == b"null":
+        return ()
+
+    apart = []
+    steps: list[_Iteration] = value_of(iterations, _iterations_decoder, [])
+    for step in steps:
+        is_other_model = step.model is not None and step.model != model
+        if is_other_model or step.type == "compaction":
+            apart.append(
+                BilledApart(
+                    model=(step.model or "")[:MODEL_LIMIT],
+                    output=step.output_tokens or 0,
+                    input=step.input_tokens or 0,
+                    cache_reads=step.cache_read_input_tokens or 0,
+                    cache_writes=step.cache_creation_input_tokens or 0,
+                    cache_writes_1h=_for_an_hour(step),
+                )
+            )
+    return tuple(apart)
+
+
+def known_tokens(response: Response) -> "tuple[int, ...]":
+    """Return what tells which copy of a response knows most."""
+    return (
+        response.output,
+        response.input,
+        response.cache_reads,
+        response.cache_writes,
+        response.cache_writes_1h,
+        response.web_searches,
+        len(response.apart),
+    )
+
+
+def _for_an_hour(usage: ClaudeUsage) -> int:
+    """Return how many of the tokens written to the cache are kept for an hour.
+
+    Return 0 where that is not stated.
+    """
+    if usage.cache_creation is UNSET:
+        return 0
+    return min(_stated_hour(bytes(usage.cache_creation)), usage.cache_creation_input_tokens or 0)
+
+
+@lru_cache(256)  # lines of one response say the same
+def _stated_hour(creation: bytes) -> int:
+    if b"1h" not in creation:
+        return 0
+    tokens: _Creation = value_of(creation, _creation_decoder, _Creation())
+    return tokens.ephemeral_1h_input_tokens or 0
+
+
+def input_of(item: ClaudeItem) -> _Input:
+    """Return the input of a call.
+
+    An input that is not a plain object is empty.
+    """
+    call_input: _Input = value_of(item.input, _input_decoder, _Input())
+    return call_input
+
+
+def edit_of(item: ClaudeItem) -> ClaudeEdit:
+    """Return what a call of an edit tool changes, or only the path where that is not plain."""
+    edit: ClaudeEdit | None = value_of(item.input, _edit_decoder)
+    if edit is None:
+        return ClaudeEdit(file_path=input_of(item).file_path)
+    return edit
+
+
+def still_runs(item: ClaudeItem) -> bool:
+    """Return whether a result says that its command goes on in the background."""
+    if item.content is UNSET:
+        return False
+    beginning = memoryview(item.content)[: len(_RUNS_IN_BACKGROUND)]
+    return bytes(beginning) == _RUNS_IN_BACKGROUND
+
+
+def text_of(content: RawField) -> str:
+    """Return the text of an item, or of the list of items that a result may be, or ""."""
+    return text_in(value_of(content))
