@@ -19,8 +19,8 @@ from scoring.evidence.harnesses.claude_lines import (
     ClaudeItem,
     ClaudeLine,
     ClaudeMessage,
+    ClaudePlace,
     ClaudeUsage,
-    LinePlace,
     edit_of,
     input_of,
     items_of,
@@ -165,7 +165,7 @@ class ClaudeReader(JsonReader):
             self.skipped[SYNTHETIC] += 1
             return
 
-        place = LinePlace(self.number + position, span)
+        place = ClaudePlace(self.number + position, span)
         self._covers[span].append(place.number)
         self._seen.line(span, place.number, time, self._key_of(position, line))
 
@@ -213,7 +213,7 @@ class ClaudeReader(JsonReader):
         if (member(attachment, "type"), member(attachment, "commandMode")) == _QUEUED_PROMPT:
             self._seen.prompt(text_in(attachment, "prompt"))
 
-    def _take_response(self, place: LinePlace, line: ClaudeLine, message: ClaudeMessage) -> None:
+    def _take_response(self, place: ClaudePlace, line: ClaudeLine, message: ClaudeMessage) -> None:
         """Take a line of the agent."""
         self._seen.responds(message.id)
         self._folder = line.cwd or ""
@@ -226,7 +226,7 @@ class ClaudeReader(JsonReader):
                 self._seen.said(text_of(item.text))
 
     def _take_user_message(
-        self, place: LinePlace, line: ClaudeLine, message: ClaudeMessage
+        self, place: ClaudePlace, line: ClaudeLine, message: ClaudeMessage
     ) -> None:
         """Take a line that is written as the user's: prompts, and results of calls."""
         is_by_person = not (line.isSidechain or _TRUE in (line.isMeta, line.isCompactSummary))
@@ -252,7 +252,7 @@ class ClaudeReader(JsonReader):
             self._seen.prompt(text)
 
     def _note_response(
-        self, place: LinePlace, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
+        self, place: ClaudePlace, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
     ) -> None:
         """Note a response. Its copies in one folder and session become one, in the last line."""
         response = response_of(place, line, message, usage)
@@ -270,13 +270,13 @@ class ClaudeReader(JsonReader):
         best = max(earlier, response, key=known_tokens)
         self._responses[key] = replace(best, line=place.number, copies=earlier.copies + 1)
 
-    def _take_item(self, place: LinePlace, item: ClaudeItem) -> None:
+    def _take_item(self, place: ClaudePlace, item: ClaudeItem) -> None:
         if item.type == "tool_use":
             self._take_call(place, item)
         elif item.type == "tool_result":
             self._take_result(place, item)
 
-    def _take_call(self, place: LinePlace, item: ClaudeItem) -> None:
+    def _take_call(self, place: ClaudePlace, item: ClaudeItem) -> None:
         """Take a call. Only of a few tools the input is looked at."""
         seen = self._seen
         name = item.name or ""
@@ -306,7 +306,7 @@ class ClaudeReader(JsonReader):
         whole = edit.content is not None
         return self._seen.edit(item.id, (edit.path,), self._folder, {edit.path: edit.hashes}, whole)
 
-    def _take_result(self, place: LinePlace, item: ClaudeItem) -> None:
+    def _take_result(self, place: ClaudePlace, item: ClaudeItem) -> None:
         """Take the result of a call."""
         seen = self._seen
         text = partial(text_of, item.content)

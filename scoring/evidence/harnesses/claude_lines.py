@@ -16,7 +16,7 @@ _RUNS_IN_BACKGROUND = b'"Command running in background with ID'
 """How the result of a command begins that has not ended yet."""
 
 
-class LinePlace(NamedTuple):
+class ClaudePlace(NamedTuple):
     """Where a line is: its number, and the index of its span."""
 
     number: int
@@ -175,7 +175,7 @@ def items_of(message: ClaudeMessage) -> list[ClaudeItem]:
 
 
 def response_of(
-    place: LinePlace, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
+    place: ClaudePlace, line: ClaudeLine, message: ClaudeMessage, usage: ClaudeUsage
 ) -> Response:
     """Return the copy of a response that a line holds."""
     speed = text_in(value_of(usage.speed))
