@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
-FORMAT = 26
+FORMAT = 27
 """Goes up when the bytes of any kind mean something else.
 
 Two versions of da-score share the file, and no row of it.

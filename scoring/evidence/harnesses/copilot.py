@@ -394,8 +394,5 @@ class CopilotCli(Harness):
         Raises:
             OSError: always.
         """
-        raise OSError(
-            errno.EBADMSG,
-            "a session of GitHub Copilot CLI before 0.0.342, a form that is not read",
-            path,
-        )
+        why = "a session of GitHub Copilot CLI before 0.0.342, a form that is not read"
+        raise OSError(errno.EBADMSG, why, path)
