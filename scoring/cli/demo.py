@@ -1,95 +1,66 @@
-"""``da-score demo``: a small example log, scored and shown, for those who have none yet."""
+"""``da-score demo``: a small example log, shown by the commands that people run first."""
 
 import shlex
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 
-from scoring.cli.iteration import hooks_behind
+from rubric import RUBRIC_VERSION, newest_version
+from scoring.cli.explain import command as explain
+from scoring.cli.iteration import command as iteration
+from scoring.cli.log_integrity import command as integrity
 from scoring.cli.options import PATH, settings_options
-from scoring.cli.output import on_terminal, say, show, warn, write_json
+from scoring.cli.output import say
+from scoring.cli.run import command as run
+from scoring.cli.work import command as work
 from scoring.demo import Demo, build_demo
-from scoring.evidence.git.walk import subjects_of
-from scoring.examine import LogView
+from scoring.evidence.rules import ATTRIBUTED
 from scoring.log.settings import Settings
-from scoring.score import score_log
-from scoring.scored import ScoredIteration, ScoredLog, WrittenSidecars
-from scoring.sidecars.scores import iteration_score_path
-from scoring.sidecars.writing import write_scored_log
-from scoring.views.integrity import integrity_page, summarize_integrity
-from scoring.views.landing_text import landing_text, named_commit
-from scoring.views.run_pages import RunShown, run_item, run_page, run_payload
-from scoring.views.score_pages import iteration_page
-from scoring.views.table import Block, Line
-from scoring.views.work_rows import work_of
+
+_REVERTED = "5"
+"""The iteration that is explained: its commit was reverted, and it claimed more than was seen."""
+
+_REFERENCE = f"--rubric={RUBRIC_VERSION}"
 
 
 @click.command(epilog="Example:  da-score demo /tmp/da-score-demo")
 @click.argument("directory", type=PATH, required=False)
 @settings_options()
 def command(directory: Path | None, settings: Settings) -> None:
-    """Make a small example repository with a log, score it, and show the scores.
+    """Make a small example repository with a log, and show what da-score says of it.
 
-    The repository goes to DIRECTORY, by default a new temporary folder.
+    Shows what became of the work and why one iteration went as it did, and then scores under the
+    rubric of the reference. The repository goes to DIRECTORY, by default a new temporary folder.
     """
     root = directory or Path(tempfile.mkdtemp(prefix="da-score-demo-"))
     demo = build_demo(root)
-    log = score_log(demo.iter_log_dir, demo.repo_dir, *demo.transcript_dirs, warn=warn)
-    iteration_files, session_files = write_scored_log(demo.iter_log_dir, log, warn)
-
     if settings.json:
-        write_json(run_payload(log.summary, map(run_item, log.iterations)))
+        _show(demo, run, _REFERENCE, "--json")
         return
 
-    shown = _work_to_show(demo, log)
-    written = WrittenSidecars(len(iteration_files), len(session_files))
-    show(run_page(replace(log.summary, written=written), demo.iter_log_dir, shown))
+    newest = newest_version(ATTRIBUTED.name)
+    say("$ da-score work\n")
+    _show(demo, work)
+    say(f"\n$ da-score explain {_REVERTED} --rubric {newest}\n")
+    _show(demo, explain, f"--rubric={newest}", _REVERTED)
+    say(f"\n$ da-score iteration {_REVERTED}\n")
+    _show(demo, iteration, _REFERENCE, _REVERTED)
+    say("\n$ da-score run\n")
+    _show(demo, run, _REFERENCE)
+    say("\n$ da-score log integrity\n")
+    _show(demo, integrity, _REFERENCE)
 
-    lowest = min(log.iterations, key=_unscored_last)
-    show(_page_of_lowest(lowest, demo, shown))
-
-    claims = summarize_integrity(iteration.signals for iteration in log.iterations)
-    show([Line(), *integrity_page(claims, demo.iter_log_dir)])
-
-    say(
-        f"\nThe demo is in {demo.root}. Try:\n"
-        f"  cd {shlex.quote(str(demo.repo_dir))} && da-score iteration {lowest.score.iteration}\n"
-    )
-
-
-def _work_to_show(demo: Demo, log: ScoredLog) -> RunShown:
-    view = LogView(
-        demo.iter_log_dir, demo.repo_dir, demo.transcript_dirs, options={"cache_dir": None}
-    )
-    commits = [line.commit for line in log.summary.lines if line.commit]
-    return RunShown(
-        work_of(view),
-        subjects_of(demo.repo_dir, commits),
-        terminal=on_terminal(),
-        every=True,
-        sessions=True,
-    )
+    say(f"\nThe demo is in {demo.root}. Try:\n")
+    say(f"  cd {shlex.quote(str(demo.repo_dir))} && da-score work\n")
 
 
-def _unscored_last(iteration: ScoredIteration) -> tuple[bool, float]:
-    return not iteration.score.scored, iteration.score.value
-
-
-def _page_of_lowest(lowest: ScoredIteration, demo: Demo, shown: RunShown) -> Iterator[Block]:
-    number = lowest.score.iteration
-    yield Line()
-    yield Line(f"Why iteration {number} scored lowest", only="terminal")
-    yield Line(only="terminal")
-
-    landing = lowest.facts.landing
-    subject = shown.subjects.get(lowest.record.commit, "")
-    yield from iteration_page(
-        lowest.persisted,
-        hooks_behind(lowest.persisted, demo.iter_log_dir),
-        iteration_score_path(demo.iter_log_dir, number),
-        objectives=lowest.signals.objective,
-        about=[named_commit(landing.sha, subject), landing_text(landing)],
-    )
+def _show(demo: Demo, shown: click.Command, *arguments: str) -> None:
+    """Run a command over the demo, whatever settings its user has."""
+    options = [
+        f"--repo-dir={demo.repo_dir}",
+        f"--iter-log-dir={demo.iter_log_dir}",
+        *(f"--transcript-dir={folder}" for folder in demo.transcript_dirs),
+        "--no-cache",
+    ]
+    shown.main([*arguments, *options], standalone_mode=False)

@@ -18,20 +18,41 @@ class TestDemo:
         assert (found.status, found.err) == (0, "")
         log = Path("a/b/repo") / LOG
         assert len(list(log.glob("*.score.yaml"))) == 11
-        start, *_ = found.out.split("\n\n")
-        assert (
-            start == f"Outcome scoring — rubric 2.1.0\nIterations: 9   Sessions: 2   Source: {log}"
-        )
-        assert "\nIteration 5   rubric 2.1.0   score 0.288   band poor\n" in found.out
-        assert (
-            "\nverifier    verifier                7       2       +0.143    -1.000    4, 7\n"
-            in found.out
-        )
-        assert re.search(
-            r"\nThe demo is in a/b\. Try:\n  cd a/b/repo && da-score iteration [1-9]\n", found.out
-        )
+        heads = re.findall(r"^\$ da-score (.*)$", found.out, re.M)
+        assert heads == [
+            "work",
+            "explain 5 --rubric 3.1.0",
+            "iteration 5",
+            "run",
+            "log integrity",
+        ]
+        assert found.out.startswith("$ da-score work\nOf 9 units of work 6 landed, 1 was reverted")
+        for shown in (
+            "\nIt cost $0.48, ",
+            "\nLook at\n",
+            "\nReverted: commit f05ce0048ec2 ",
+            "\nIteration 5   rubric 2.1.0   score 0.288   band poor\n",
+            f"\nOutcome scoring — rubric 2.1.0\nIterations: 9   Sessions: 2   Source: {log}\n",
+            "\nverifier    verifier                7       2       +0.143    -1.000    4, 7\n",
+        ):
+            assert shown in found.out
+        assert found.out.endswith("\nThe demo is in a/b. Try:\n  cd a/b/repo && da-score work\n")
         monkeypatch.chdir("a/b/repo")
         assert da_score("iteration", "1").status == 0
+
+    def test_is_the_same_whatever_the_settings_of_its_user(
+        self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        usual = da_score("demo", "a").out
+        monkeypatch.setenv("DA_SCORE_RUBRIC", "3.0.0")
+        monkeypatch.setenv("DA_SCORE_TRANSCRIPTS", "none")
+        monkeypatch.setenv("DA_SCORE_ITER_LOG_DIR", "elsewhere")
+        assert da_score("demo", "b").out == usual.replace("a/", "b/").replace("in a.", "in b.")
+
+    def test_gives_the_scores_as_json(self, da_score: DaScore, tmp_path: Path) -> None:
+        found = da_score("demo", tmp_path / "a", "--json").json
+        assert (found["rubric_version"], len(found["iterations"])) == ("2.1.0", 9)
 
     def test_goes_to_a_directory_of_its_own_when_it_is_not_told(
         self, da_score: DaScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -154,13 +154,15 @@ def test_the_build_server_runs_everything_and_fails_when_anything_does(
 
 def test_the_screen_is_what_the_demo_shows(tmp_path: Path) -> None:
     pasted = re.findall(r"<!-- demo -->\n```text\n(.*?)^```$", GUIDE, re.M | re.S)
-    assert len(pasted) == 3
+    assert len(pasted) == 5
     status, shown = process_on_a_terminal("demo", "demo", columns=WIDTH, cwd=tmp_path)
-    pattern = re.escape("\n".join(pasted)).replace(
+    pattern = re.escape("".join(pasted)).replace(
         "…\\\n", "(?s:.*)"
     )  # lines are left out where there is a "…"
     assert status == 0
-    assert re.fullmatch(pattern, "".join(f"{line}\n" for line in lines_of(shown)))
+    # What takes more than a second is announced, which depends on the machine.
+    lines = [line for line in lines_of(shown) if not line.endswith(" …")]
+    assert re.fullmatch(pattern, "".join(f"{line}\n" for line in lines))
     screen = "".join(code(GUIDE, "text"))
     assert re.search(r"^ +2 .* 0\.500 .* 2/7 · 26 %", screen, re.M)
     assert re.search(r"^ +4 .* 0\.680 .* 7/7 · 100 %", screen, re.M)
