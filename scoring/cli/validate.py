@@ -32,7 +32,7 @@ _ALL_BUT_RUBRIC = [name for name in SCORING_OPTIONS if name != "rubric"]
 @valued(
     "--outcome",
     "OUTCOME",
-    "What the score should predict: defective, survival, reverted, label, landed, yield or reward.",
+    f"What the score should predict: {', '.join(OUTCOMES)}.",
     type=click.Choice(OUTCOMES),
     default="defective",
     show_default=True,
