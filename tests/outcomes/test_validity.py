@@ -17,7 +17,7 @@ from helpers.commands import DaScore
 from helpers.labels import SOUND
 from helpers.repos import START, Repo
 
-from scoring.outcomes.cases import Case
+from scoring.outcomes.cases import OUTCOMES, Case
 from scoring.outcomes.validity import Foretold, validity, verdict_of
 from scoring.prediction import GroupedDraws, auc, spearman
 from scoring.statistics import Interval
@@ -430,3 +430,8 @@ def test_single_observations_are_clear_of_chance_only_for_as_many_as_were_tried(
             for one in cases
         ]
         assert validity(some, "defective", "3.1.0", 14).foretelling == clear
+
+
+def test_the_help_names_every_outcome(da_score: DaScore) -> None:
+    text = " ".join(da_score("validate", "--help").out.split())
+    assert f"What the score should predict: {', '.join(OUTCOMES)}." in text
