@@ -313,7 +313,7 @@ class TestCommands:
         assert "is not a time above 0 such as 14d, 2w or 36h" in done.err
 
     def test_outcomes_stand_beside_the_score(self, da_score: DaScore) -> None:
-        assert "What became of it (this does not change the score)" in da_score("explain", "1").out
+        assert "\nWithin 14 days " in da_score("explain", "1").out
         assert da_score("explain", "2", "--json").json["outcome"]["survival"] == 1.0
         rows = da_score("export", "--tables", "iterations", "--format", "jsonl").out.splitlines()
         assert sum(json.loads(row)["defective"] for row in rows) == 12
