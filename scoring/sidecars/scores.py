@@ -338,27 +338,22 @@ def _take_bounds(reader: Reader, node: Node) -> PlainData:
     return reader.struct(node, {"low": Reader.number, "high": Reader.number})
 
 
-_MEMBER: dict[str, Take] = {
-    "iteration": Reader.integer,
+_VERDICT: dict[str, Take] = {
     "scored": Reader.boolean,
     "value": Reader.number,
     "band": Reader.string,
 }
-_HEAD: dict[str, Take] = {
-    "rubric_version": Reader.string,
-    "scored": Reader.boolean,
-    "value": Reader.number,
-    "band": Reader.string,
-}
+_MEMBER: dict[str, Take] = {"iteration": Reader.integer, **_VERDICT}
 _SCORE: dict[str, Take] = {
-    **_HEAD,
-    "iteration": Reader.integer,
+    "rubric_version": Reader.string,
+    **_MEMBER,
     "breakdown": items_of(_take_row),
     "bounds": _take_bounds,
     "linked_traces_to_outcomes": Reader.boolean,
 }
 _SESSION: dict[str, Take] = {
-    **_HEAD,
+    "rubric_version": Reader.string,
+    **_VERDICT,
     "session_id": Reader.string,
     "iterations": items_of(Reader.integer),
     "per_iteration": items_of(_take_session_member),

@@ -49,7 +49,6 @@ class CodexPayload(msgspec.Struct, gc=False):
     result: RawField = UNSET
     id: RawField = UNSET
     forked_from_id: RawField = UNSET
-    history_mode: RawField = UNSET
     history_base: RawField = UNSET
     subagent_history_start_ordinal: RawField = UNSET
     item: RawField = UNSET
