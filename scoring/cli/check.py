@@ -242,8 +242,11 @@ def _trusted_view(view: LogView, trust_checkpoints: bool) -> LogView:
 def _nothing_to_check(log: str, selection: Selection) -> str:
     """Return why the command checked nothing: the log, and what is wrong with it."""
     if not os.path.exists(log):
-        problem = f"there is no log yet ({commands_that_make_a_log(Path(log))} makes one)"
-    elif selection == Selection():
+        commands = commands_that_make_a_log(Path(log))
+        return (
+            f"{log}: there is no log yet, so there was nothing to check; make one with {commands}"
+        )
+    if selection == Selection():
         problem = "holds no iterations"
     else:
         problem = "none of its iterations is chosen"

@@ -68,7 +68,7 @@ def _iteration_of(text: str, settings: Settings) -> int:
     """
     if has_no_log(settings):
         raise NotFoundError(
-            f"{settings.iter_log_dir}: there is no log here, and no known agent made "
+            f"{settings.iter_log_dir}: there is no log here, and no unit of work is called "
             f"{text!r}; name a commit of an agent, or a session, that da-score work shows"
         )
     return iteration_named(text, settings)

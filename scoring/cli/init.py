@@ -32,8 +32,11 @@ from scoring.jobs.hook_install import (
 from scoring.jobs.init import settings_text, write_settings
 from scoring.log.settings import SETTINGS_FILE, Settings
 from scoring.own_repository import own_repository
-from scoring.text import counted, printable
+from scoring.text import counted, printable, some_of
 from scoring.views.doctor import Examination, examine
+
+_MOST_FILES = 5
+"""How many files that git does not track are named."""
 
 
 class Offers(NamedTuple):
@@ -348,7 +351,7 @@ def _print_lines(setup: Setup, examination: Examination) -> None:
 
     shared = [name for name in setup.untracked if name not in setup.personal]
     if shared:
-        files = ", ".join(shared)
+        files = some_of(shared, _MOST_FILES)
         lines.append(f"Not tracked by git: {files} (commit, or add to .git/info/exclude)")
     if setup.personal:
         files = ", ".join(setup.personal)

@@ -1167,5 +1167,5 @@ def test_without_a_log_and_an_agent_work_says_so(
     assert da_score("work").out.startswith("No work of agents is here: ")
     assert da_score("work", "--json").json["units"] == []
     for name in ("last", sha):
-        assert f"no known agent made '{name}'" in da_score("explain", name).err
+        assert f"no unit of work is called '{name}'" in da_score("explain", name).err
     assert "no such file" in da_score("work", "--iter-log-dir", "logs").err
