@@ -12,7 +12,8 @@ from scoring.evidence.attribution.written import WrittenLines, is_inside, writte
 from scoring.evidence.transcripts.counting import count_lines, last_lines
 from scoring.evidence.transcripts.events import Edit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, Spent
-from scoring.evidence.transcripts.streams import File, SessionKey, missing_sub_agents, part_of
+from scoring.evidence.transcripts.streams import File, SessionKey, part_of
+from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 from scoring.outcomes.unit import Unit
 
 LEAST_LINES = 5

@@ -32,7 +32,8 @@ from scoring.evidence.git.checkpoints import TokenTotals
 from scoring.evidence.git.patches import FileLine
 from scoring.evidence.transcripts.counting import as_turn_counts
 from scoring.evidence.transcripts.facts import LinesFound, Observed, TestsSeen, TranscriptFacts
-from scoring.evidence.transcripts.streams import File, Session, SessionKey, missing_sub_agents
+from scoring.evidence.transcripts.streams import File, Session, SessionKey
+from scoring.evidence.transcripts.sub_agents import missing_sub_agents
 
 
 class Verification(NamedTuple):

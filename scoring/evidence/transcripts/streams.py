@@ -7,7 +7,7 @@ its lines by these numbers, in the order of time.
 
 from array import array
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -15,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 
 from scoring.evidence.transcripts.counter import CountedHarness
 from scoring.evidence.transcripts.events import (
-    AgentStarted,
     ChatText,
     CommitMade,
     EventKind,
@@ -365,52 +364,6 @@ def user_times(files: Iterable[File]) -> list[int]:
             if text.by_user and index >= 0:
                 times.add(file.times[index])
     return sorted(times)
-
-
-def missing_sub_agents(
-    files: Iterable[File], parts: Sequence[int], groups: Iterable[Iterable[int]]
-) -> list[int]:
-    """Return for each group of parts how many sub-agents started in it that have no line there.
-
-    Args:
-        files: the files.
-        parts: the part of each line.
-        groups: the parts of each group.
-    """
-    started: Counter[int] = Counter()
-    names_in: defaultdict[int, set[str]] = defaultdict(set)
-    for file in files:
-        for part, name in _agent_parts(file, parts):
-            names_in[part].add(name)
-        for event in file.events.of(AgentStarted):
-            started[part_of(file, parts, event.line)] += 1
-
-    missing = []
-    for group in groups:
-        group_parts = list(group)
-        names: set[str] = set().union(*(names_in.get(part, ()) for part in group_parts))
-        if "" in names:  # they cannot be distinguished
-            missing.append(0)
-        else:
-            count = sum(started[part] for part in group_parts)
-            missing.append(max(count - len(names), 0))
-    return missing
-
-
-def _agent_parts(file: File, parts: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Yield the part of each line of a sub-agent, and what names the sub-agent.
-
-    Older versions write sub-agents into the session's own file and do not distinguish them. They
-    all have the name "" then.
-    """
-    spans = list(zip(file.events.spans, file.events.covers, strict=True))
-    only_agents = all(span.agent for span, numbers in spans if numbers)
-    for index, (span, numbers) in enumerate(spans):
-        if not span.agent:
-            continue
-        name = file.agent(index) if only_agents or span.agent_id else ""
-        for number in numbers:
-            yield part_of(file, parts, number), name
 
 
 def part_of(file: File, parts: Sequence[int], number: int) -> int:
