@@ -17,6 +17,7 @@ from rubric import Rubric, default_rubric
 from scoring.errors import GitError, InputError, NotARepositoryError, NotFoundError, Warn, silent
 from scoring.evidence.facts import Evidence, IterationFacts
 from scoring.evidence.git.agents import NOTHING_STATED, StatedAgent, shown_or_stated
+from scoring.evidence.git.facts import GitFacts
 from scoring.evidence.git.walk import subjects_of
 from scoring.evidence.rules import Options, Sources, rules_of
 from scoring.frozen import Frozen
@@ -236,16 +237,17 @@ class LogView(Frozen, frozen=True):
             only=only,
             observe=self.observe,
             opened=opened.append,
-            from_store=score is not None and self.outcomes is None and not self.subjects,
+            from_store=not self.recompute,
         )
 
         outcomes: dict[int, Outcome] | None = None
         subjects: dict[int, str] = {}
         with stored_prices(sources.cache_dir):
             for (iteration,) in scored(records, log, sources, rubric):
-                # The evidence is open once the first iteration is scored.
-                if outcomes is None and opened:
-                    outcomes = self._outcomes(records, chosen, opened[0])
+                # The evidence is open once the first iteration is scored, or not needed.
+                if outcomes is None:
+                    git = opened[0].git if opened else None
+                    outcomes = self._outcomes(records, chosen, sources, git)
                     subjects = self._subjects(chosen)
 
                 number = iteration.record.iteration
@@ -304,7 +306,8 @@ class LogView(Frozen, frozen=True):
         self,
         records: Sequence[IterationRecord],
         chosen: Sequence[IterationRecord],
-        evidence: Evidence,
+        sources: Sources,
+        git: GitFacts | None,
     ) -> "dict[int, Outcome]":
         """Return what became of the chosen iterations, by number, and warn where git cannot say."""
         if self.outcomes is None:
@@ -313,12 +316,13 @@ class LogView(Frozen, frozen=True):
         from scoring.evidence.git.authorship import AttributedHistory
         from scoring.outcomes.outcome import outcomes_in
 
-        sources = evidence.sources
-        git = evidence.git
         try:
             if not isinstance(git, AttributedHistory):
-                git = AttributedHistory(sources.repo_dir, records, sources.trunk)
-            outcomes = outcomes_in(git, chosen, self.outcomes, sources.cache_dir)
+                cache_dir = sources.cache_dir
+                git = AttributedHistory(
+                    sources.repo_dir, records, sources.trunk, cache_dir=cache_dir
+                )
+            outcomes = outcomes_in(git, chosen, self.outcomes)
         except NotARepositoryError:
             raise
         except GitError as e:

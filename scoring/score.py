@@ -208,7 +208,8 @@ def score_iterations(
         compare: whether claims are compared with observations.
         opened: takes the evidence, before the first iteration is scored.
         from_store: whether what git and transcripts said of the only iteration is taken from the
-            store, where nothing has changed since; ``opened`` is then not called.
+            store, where nothing has changed since; ``opened`` is then not called. Nothing is kept
+            that comes with a warning.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -242,18 +243,20 @@ def score_iterations(
     with AnswerStore(sources, log_dir) as store:
         if from_store and only is not None and len(only) == 1:
             index = records.index_of(*only)
-            answers = store.get(*only)
+            answers = store.get(next(iter(only)), Answers)
             if answers is not None and index is not None:
                 kept = KeptEvidence(log_dir, sources, answers, profile, reads_labels)
                 yield scored(records[index], kept)
                 return
 
-        with sources.reading_begun() as scan:
+        warnings: list[str] = []
+        noted = sources.noting(warnings.append)
+        with noted.reading_begun() as scan:
             if not records:
                 return
 
             evidence = Evidence(
-                records, log_dir, sources, scan, only=only, profile=profile, labels=reads_labels
+                records, log_dir, noted, scan, only=only, profile=profile, labels=reads_labels
             )
             opened(evidence)
             _warn_of_what_is_not_seen(evidence, rubrics[0], log_dir, is_whole_log=only is None)
@@ -268,7 +271,7 @@ def score_iterations(
                 if not is_watched:
                     store.watch(evidence.watched())
                     is_watched = True
-                if _may_be_kept(record, sources):
+                if not warnings and _may_be_kept(record, sources):
                     store.put(number, answers)
                 yield scored(record, evidence, answers)
 

@@ -11,10 +11,14 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self, TypeVar
 from zlib import crc32
 
-FORMAT = 27
+import msgspec
+
+Value = TypeVar("Value")
+
+FORMAT = 28
 """Goes up when the bytes of any kind mean something else.
 
 Two versions of da-score share the file, and no row of it.
@@ -256,6 +260,32 @@ class Store:
         except _ERRORS as e:
             self._give_up(e)
 
+    # Values of types
+
+    def get_value(
+        self,
+        kind: Kind,
+        key: str | bytes,
+        stamp: bytes | None,
+        value_type: type[Value],
+    ) -> Value | None:
+        """Return a value that :meth:`put_value` kept, or None where none of this type is there."""
+        value = self.get(kind, key, stamp)
+        if value is None:
+            return None
+        try:
+            return msgspec.msgpack.decode(value, type=value_type, dec_hook=_decoded_path)
+        except msgspec.MsgspecError:
+            return None
+
+    def put_value(self, kind: Kind, key: str | bytes, stamp: bytes | None, value: object) -> None:
+        """Keep a value as :meth:`put` keeps bytes, if msgpack has all that is in it.
+
+        It has no text that is not UTF-8, and no number of more than 64 bits.
+        """
+        with contextlib.suppress(UnicodeEncodeError, OverflowError):
+            self.put(kind, key, stamp, msgspec.msgpack.encode(value, enc_hook=os.fspath))
+
     # The file
 
     def _open(self) -> sqlite3.Connection | None:
@@ -344,6 +374,10 @@ def _checksum(
     value: bytes,
 ) -> int:
     return crc32(value, crc32(b"\0".join((kind.encode(), key, stamp))))
+
+
+def _decoded_path(path_type: type, text: object) -> object:
+    return path_type(text)
 
 
 def _as_bytes(key: str | bytes) -> bytes:

@@ -35,12 +35,12 @@ def landing_line(settings: Settings, facts: IterationFacts, read: Evidence | Non
     rules = (settings.horizon, settings.code_globs, settings.fix_words)
     name = f"line {iteration} {rules}"
     with AnswerStore(sources(settings, ATTRIBUTED, silent), settings.iter_log_dir) as store:
-        kept = store.get_other(name)
+        kept = store.get(name, str)
         if kept is not None:
-            return kept.decode()
+            return kept
         unit = _units(settings, read).get(iteration)
         line = unit_text(unit) if unit else landing_text(landing)
-        store.put_other(name, line.encode())
+        store.put_other(name, line)
     return line
 
 

@@ -18,7 +18,7 @@ from scoring.evidence.agent_commits import (
 from scoring.evidence.attribution.attributed import AttributedScan
 from scoring.evidence.attribution.checkpoint_commits import commits_of_unnamed
 from scoring.evidence.attribution.neighbourhood import Neighbourhood
-from scoring.evidence.attribution.quiet_commits import add_quiet_commits
+from scoring.evidence.attribution.quiet_commits import commits_in_git
 from scoring.evidence.git.agents import NO_AGENTS
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.commit_history import WrittenCommit
@@ -33,7 +33,7 @@ from scoring.evidence.session_commits import (
 )
 from scoring.evidence.transcripts.events import Edit, PossibleEdit, UnseenEdit
 from scoring.evidence.transcripts.facts import NS, timestamp_ns
-from scoring.evidence.transcripts.streams import Session, commits_shown, own_events
+from scoring.evidence.transcripts.streams import Session, own_events
 from scoring.evidence.transcripts.work_trees import WorkTrees
 
 
@@ -58,9 +58,7 @@ def agent_commits(
     shas_shown: dict[str, str] = {}
 
     def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
-        if not sources.trusted:
-            add_quiet_commits(sessions, history)
-        shas_shown.update(history.resolved(commits_shown(sessions)))
+        shas_shown.update(commits_in_git(sessions, history, sources.trusted))
         return Neighbourhood(
             work_trees, sources.worktrees, history.remotes, shas_shown.__contains__
         )

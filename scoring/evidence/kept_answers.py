@@ -4,7 +4,6 @@ That is the log, the repository, the folders of transcripts, and the folders tha
 files of an entry are read each time.
 """
 
-import contextlib
 import os
 import re
 import stat
@@ -15,14 +14,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
 from scoring.evidence.git.facts import Changed, Landing, Trunk
 from scoring.evidence.rules import Sources
 from scoring.evidence.table_digest import digest_of_tables
 from scoring.evidence.transcripts.facts import IterationWindow, Observed, TranscriptFacts
 from scoring.frozen import Frozen
-from scoring.store import Store, is_settled
+from scoring.store import Store, Value, is_settled
 
 _VARIABLES = re.compile(r".*(?:HOME|_DIR|_DB)")
 """The names of variables that may say where transcripts are."""
@@ -207,35 +204,22 @@ class AnswerStore:
     def __exit__(self, *_: object) -> None:
         self._store.close()
 
-    def get(self, iteration: int) -> Answers | None:
-        """Return what was said of an iteration, if nothing changed since."""
-        answers = self.get_other(str(iteration))
-        if answers is None:
-            return None
-        try:
-            return msgspec.msgpack.decode(answers, type=Answers, dec_hook=_decoded_path)
-        except msgspec.MsgspecError:
-            return None
+    def get(self, name: object, value_type: type[Value]) -> Value | None:
+        """Return what was kept of an iteration or under a name, if nothing changed since."""
+        return self._store.get_value(
+            "answer", self._key_of(name), self._current_state(), value_type
+        )
 
-    def get_other(self, name: str) -> bytes | None:
-        """Return what :meth:`put_other` kept under a name, if nothing changed since."""
-        state = self._current_state()
-        return self._store.get("answer", self._key_of(name), state) if state else None
-
-    def put_other(self, name: str, value: bytes) -> None:
+    def put_other(self, name: str, value: object) -> None:
         """Keep something else that was read from the same, if nothing of it has changed."""
-        self._store.put("answer", self._key_of(name), self._current_state(), value)
+        self._store.put_value("answer", self._key_of(name), self._current_state(), value)
 
     def _current_state(self) -> bytes | None:
         """Return the state for which answers are kept, or None where it has changed since."""
-        row = self._store.get("answer", self._key, b"")
-        if row is None:
+        kept = self._store.get_value("answer", self._key, b"", _KeptState)
+        if kept is None or kept.watched.state() != kept.state:
             return None
-        try:
-            kept = msgspec.msgpack.decode(row, type=_KeptState)
-        except msgspec.MsgspecError:
-            return None
-        return kept.state if kept.watched.state() == kept.state else None
+        return kept.state
 
     def watch(self, watched: Watched) -> None:
         """Say what the answers are read from that :meth:`put` keeps.
@@ -248,28 +232,19 @@ class AnswerStore:
         if self._state is None:
             return
 
-        kept = _KeptState(watched, self._state)
-        self._store.put("answer", self._key, b"", msgspec.msgpack.encode(kept))
+        self._store.put_value("answer", self._key, b"", _KeptState(watched, self._state))
         for key, stamp in self._store.get_all("answer", self._key):
             if stamp == self._state:
                 self._kept.add(key)
 
     def put(self, iteration: int, answers: Answers) -> None:
         """Keep what was said of an iteration."""
-        key = self._key_of(str(iteration))
-        if self._state is None or key in self._kept:
-            return
-        # msgpack has no text that is not UTF-8 and no number of more than 64 bits.
-        with contextlib.suppress(UnicodeEncodeError, OverflowError):
-            value = msgspec.msgpack.encode(answers, enc_hook=os.fspath)
-            self._store.put("answer", key, self._state, value)
+        key = self._key_of(iteration)
+        if key not in self._kept:
+            self._store.put_value("answer", key, self._state, answers)
 
-    def _key_of(self, name: str) -> bytes:
-        return self._key + name.encode()
-
-
-def _decoded_path(kind: type, text: object) -> object:
-    return kind(text)
+    def _key_of(self, name: object) -> bytes:
+        return self._key + str(name).encode()
 
 
 class _KeptState(Frozen, frozen=True):

@@ -15,7 +15,7 @@ from scoring.evidence.attribution.observing_iterations import (
     Question,
     Verification,
 )
-from scoring.evidence.attribution.quiet_commits import add_quiet_commits
+from scoring.evidence.attribution.quiet_commits import commits_in_git
 from scoring.evidence.attribution.session_trees import NO_ITERATION, Asked
 from scoring.evidence.git.agents import StatedAgent, stated_as
 from scoring.evidence.git.authorship import AttributedHistory
@@ -25,7 +25,7 @@ from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import is_document
 from scoring.evidence.transcripts.facts import NS, IterationWindow, clamp_ns, timestamp_ns
 from scoring.evidence.transcripts.scan import Scan
-from scoring.evidence.transcripts.streams import Session, commits_shown
+from scoring.evidence.transcripts.streams import Session
 from scoring.evidence.transcripts.work_trees import WorkTrees
 from scoring.evidence.unlogged import Unlogged, unlogged_commits
 from scoring.log.model import IterationRecord, VerifierRecord
@@ -83,9 +83,7 @@ def ask_transcripts(
 
     def neighbourhood(work_trees: WorkTrees, sessions: Collection[Session]) -> Neighbourhood:
         """Tell the repository's folders and commits from those of others."""
-        if not sources.trusted:
-            add_quiet_commits(sessions, git)
-        resolved.update(git.resolved(commits_shown(sessions)))
+        resolved.update(commits_in_git(sessions, git, sources.trusted))
         resolved.update({sha: sha for sha in resolved.values()})
         opened.append(work_trees)
 

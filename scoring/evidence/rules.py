@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field
+from msgspec.structs import replace
 
 from scoring.errors import LogError, Warn, silent
 from scoring.evidence.transcripts.facts import ReadingOptions, TranscriptPlaces
@@ -197,6 +198,15 @@ class Sources(Frozen, frozen=True):
     def warn(self) -> Warn:
         """Takes a line of text about what is skipped."""
         return self.reading.get("warn", silent)
+
+    def noting(self, note: Warn) -> "Sources":
+        """Return the same sources, with a function that takes each warning too."""
+
+        def warn(text: str) -> None:
+            note(text)
+            self.warn(text)
+
+        return replace(self, reading={**self.reading, "warn": warn})
 
     @property
     def cache_dir(self) -> Path | None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from rubric import Rubric
 from scoring.errors import DaScoreError, NotFoundError, SettingsError, Warn, silent
 from scoring.evidence.rules import Sources
@@ -87,13 +85,7 @@ def close_task(
         DaScoreError: as for a run over the whole log.
     """
     warnings: list[str] = []
-    warn_caller = sources.warn
-
-    def warn(text: str) -> None:
-        warnings.append(text)
-        warn_caller(text)
-
-    sources = replace(sources, reading={**sources.reading, "warn": warn})
+    sources = sources.noting(warnings.append)
     records = sources.entries([rubric], iter_log_dir, broken)
     record = _record_to_close(records, iteration, iter_log_dir)
     chosen = _iterations_to_score(records.numbers, record.iteration, recompute)
@@ -114,18 +106,18 @@ def close_task(
     scored = [
         scored_iteration
         for (scored_iteration,) in score_iterations(
-            records, iter_log_dir, sources, rubric, only=chosen
+            records, iter_log_dir, sources, rubric, only=chosen, from_store=True
         )
     ]
     with stamps_of_log(sources.cache_dir, iter_log_dir, rubric) as stamps:
-        write_iterations(iter_log_dir, scored, warn, stamps)
+        write_iterations(iter_log_dir, scored, sources.warn, stamps)
     for scored_iteration in scored:
         scores[scored_iteration.record.iteration] = scored_iteration.persisted
 
     session_paths: dict[str, Path | None] = {}
     for session_id, numbers in sorted(members.items()):
         score_of_session = session_score(rubric, session_id, [scores[n] for n in numbers])
-        session_paths[session_id] = write_session(iter_log_dir, score_of_session, warn)
+        session_paths[session_id] = write_session(iter_log_dir, score_of_session, sources.warn)
 
     score = scores[record.iteration]
     return ClosedTask(

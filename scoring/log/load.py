@@ -188,9 +188,7 @@ def _load_entries(
                 report(e)
                 continue
 
-            # msgpack has no text that is not UTF-8 and no number of more than 64 bits.
-            with contextlib.suppress(UnicodeEncodeError, OverflowError):
-                store.put("entry", key, stamp, msgspec.msgpack.encode(record))
+            store.put_value("entry", key, stamp, record)
             yield name, record
 
 

@@ -140,11 +140,10 @@ def ledger_of(
         for unit in units.values():
             unit.checkpoint_branch = branch
 
-    cache_dir = evidence.sources.cache_dir
     if outcomes is None:
-        outcomes = outcomes_in(git, evidence.records, rules, cache_dir)
+        outcomes = outcomes_in(git, evidence.records, rules)
     _add_outcomes(units.values(), outcomes)
-    _judge_without_entries(units.values(), git, rules, cache_dir)
+    _judge_without_entries(units.values(), git, rules)
 
     work = [unit for unit in units.values() if unit.lines or unit.kind == "commit"]
     work.sort(key=lambda unit: (unit.ended or 0, unit.unit))
@@ -486,7 +485,7 @@ def _add_outcomes(units: Iterable[Unit], outcomes: Iterable[Outcome]) -> None:
 
 
 def _judge_without_entries(
-    units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules, cache_dir: Path | None
+    units: Iterable[Unit], git: AttributedHistory, rules: OutcomeRules
 ) -> None:
     """Judge the landed work of units that no entry names."""
     landings: dict[int, Landing] = {}
@@ -496,7 +495,7 @@ def _judge_without_entries(
             landings[number] = unit.landing
             judged[number] = unit
 
-    for outcome in outcomes_of(git, landings, rules, cache_dir) if landings else ():
+    for outcome in outcomes_of(git, landings, rules) if landings else ():
         unit = judged[outcome.iteration]
         unit.outcome = outcome
         unit.defective = outcome.defective

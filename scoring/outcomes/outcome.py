@@ -1,8 +1,5 @@
 """What became of the work of iterations within a horizon (``docs/VALIDITY.md``, "Outcomes")."""
 
-import contextlib
-import json
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -14,7 +11,7 @@ import msgspec
 from scoring.evidence.git.authorship import AttributedHistory
 from scoring.evidence.git.facts import Landing
 from scoring.evidence.git.followed_lines import Fate
-from scoring.evidence.git.line_history import may_change
+from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.trunk_work import TrunkWork, WorkOnTrunk
 from scoring.evidence.git.undone import CameBack, PartlyReverted, TakenBack, Undone
 from scoring.evidence.scopes import is_code
@@ -99,28 +96,22 @@ class Counted(NamedTuple):
 # What is kept
 
 _STAMP = b"objects, written lines, content decides, gone in"  # these never change
-_UNUSABLE = (ValueError, msgspec.ValidationError, RecursionError)
 
 
-def kept_counts(cache_dir: Path | None, repository: Path) -> dict[str, Counted]:
-    """Return what is kept about a repository: the directory that its work trees share."""
-    usable = None if may_change(repository) else cache_dir
-    with Store(usable, keeps=False) as store, contextlib.suppress(*_UNUSABLE):
-        raw = store.get("git", _key(repository), _STAMP)
-        if raw:
-            return msgspec.convert(json.loads(raw), dict[str, Counted])
-    return {}
+def kept_counts(history: LineHistory) -> dict[str, Counted]:
+    """Return what is kept about a repository, which all its work trees share."""
+    with Store(history.cache_dir, keeps=False) as store:
+        return store.get_value("git", _key(history), _STAMP, dict[str, Counted]) or {}
 
 
-def keep_counts(cache_dir: Path | None, repository: Path, counts: Mapping[str, Counted]) -> None:
-    """Keep what is known about a repository, unless ``cache_dir`` is None."""
-    usable = None if may_change(repository) else cache_dir
-    with Store(usable) as store:
-        store.put("git", _key(repository), _STAMP, json.dumps(counts).encode())
+def keep_counts(history: LineHistory, counts: Mapping[str, Counted]) -> None:
+    """Keep what is known about a repository."""
+    with Store(history.cache_dir) as store:
+        store.put_value("git", _key(history), _STAMP, counts)
 
 
-def _key(repository: Path) -> bytes:
-    return os.fsencode(repository) + b"\0outcomes"
+def _key(history: LineHistory) -> bytes:
+    return bytes(history.repository.common_dir) + b"\0outcomes"
 
 
 # Outcomes
@@ -140,14 +131,13 @@ def log_outcomes(
         GitError: the trunk cannot be read.
     """
     history = AttributedHistory(repo_dir, records, trunk, cache_dir=cache_dir)
-    return outcomes_in(history, records, rules or OutcomeRules(), cache_dir)
+    return outcomes_in(history, records, rules or OutcomeRules())
 
 
 def outcomes_in(
     history: AttributedHistory,
     records: Iterable[IterationRecord],
     rules: OutcomeRules,
-    cache_dir: Path | None = None,
 ) -> list[Outcome]:
     """Return what became of some iterations, from a history that is open.
 
@@ -155,21 +145,20 @@ def outcomes_in(
         GitError: the repository cannot be read.
     """
     landings = {record.iteration: history.landing(record) for record in records}
-    return outcomes_of(history, landings, rules, cache_dir)
+    return outcomes_of(history, landings, rules)
 
 
 def outcomes_of(
     history: AttributedHistory,
     landings: Mapping[int, Landing],
     rules: OutcomeRules,
-    cache_dir: Path | None = None,
 ) -> list[Outcome]:
     """Return what became of work, by the numbers under which its landings are given.
 
     Raises:
         GitError: the repository cannot be read.
     """
-    return _Outcomes(history, rules).outcomes(landings, cache_dir)
+    return _Outcomes(history, rules).outcomes(landings)
 
 
 def trunk_work(history: AttributedHistory, rules: OutcomeRules) -> WorkOnTrunk:
@@ -193,13 +182,13 @@ class _Outcomes:
     def __init__(self, history: AttributedHistory, rules: OutcomeRules) -> None:
         self._history = history
         self._rules = rules
-        self._repository, self._walk, self._graph = history.walked()
+        _, self._walk, self._graph = history.walked()
         self._work = trunk_work(history, rules)
 
-    def outcomes(self, landings: Mapping[int, Landing], cache_dir: Path | None) -> list[Outcome]:
+    def outcomes(self, landings: Mapping[int, Landing]) -> list[Outcome]:
         works = {number: self._watched(landing) for number, landing in landings.items()}
         watched = [work for work in works.values() if isinstance(work, _Watched)]
-        counted = self._counted(watched, cache_dir)
+        counted = self._counted(watched)
         undone = self._work.undone([each.work for each in watched])
 
         outcomes = []
@@ -256,12 +245,9 @@ class _Outcomes:
     def _is_within(self, commit: str, until: str) -> bool:
         return self._graph.introduced[commit] >= self._graph.mainline_index[until]
 
-    def _counted(
-        self, watched: Collection[_Watched], cache_dir: Path | None
-    ) -> dict[_Watched, Counted | None]:
+    def _counted(self, watched: Collection[_Watched]) -> dict[_Watched, Counted | None]:
         """Count the lines of watched works, each once in its life as far as the store keeps it."""
-        repository = self._repository.common_dir
-        counts = kept_counts(cache_dir, repository)
+        counts = kept_counts(self._history.lines)
         keys = {each: f"{each.work.key} {each.until} {self._rules.digest}" for each in watched}
 
         new = [each for each, key in keys.items() if key not in counts]
@@ -271,7 +257,7 @@ class _Outcomes:
                 fate = fates[each.work]
                 if fate is not None:
                     counts[keys[each]] = self._count(each, fate)
-            keep_counts(cache_dir, repository, counts)
+            keep_counts(self._history.lines, counts)
         return {each: counts.get(key) for each, key in keys.items()}
 
     def _count(self, watched: _Watched, fate: Fate) -> Counted:

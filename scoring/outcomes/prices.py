@@ -68,7 +68,7 @@ class Rates(NamedTuple):
 
 
 _rates: dict[RateKey, Rates | None] = {}  # every rate that this process has looked up
-_stored_rates = msgspec.msgpack.Decoder(dict[RateKey, Rates | None])
+_KeptRates = dict[RateKey, Rates | None]
 
 
 def model_name(spelling: str) -> str:
@@ -128,13 +128,13 @@ def stored_prices(cache_dir: Path | None) -> Iterator[None]:
     stamp = _stamp_of_prices()
     with Store(cache_dir) as store:
         if not _rates:
-            _load_rates(store, stamp)
+            _rates.update(store.get_value("price", "rates", stamp, _KeptRates) or {})
         already_stored = len(_rates)
 
         yield
 
         if len(_rates) > already_stored:
-            store.put("price", "rates", stamp, msgspec.msgpack.encode(_rates))
+            store.put_value("price", "rates", stamp, _rates)
 
 
 def _stamp_of_prices() -> bytes | None:
@@ -146,15 +146,6 @@ def _stamp_of_prices() -> bytes | None:
     of_lists = stamp_of(os.stat(price_lists.origin))
     of_table = stamp_of(os.stat(_TABLE))
     return of_lists + of_table if of_lists and of_table else None
-
-
-def _load_rates(store: Store, stamp: bytes | None) -> None:
-    stored = store.get("price", "rates", stamp)
-    if not stored:
-        return
-
-    with contextlib.suppress(msgspec.MsgspecError):  # damaged: as if nothing were stored
-        _rates.update(_stored_rates.decode(stored))
 
 
 def _rates_of(model: str, step: int, day: int, service: str) -> Rates | None:

@@ -6,19 +6,24 @@ from typing import Any
 import pytest
 from helpers.repos import Repo
 
+from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
 from scoring.outcomes.outcome import Counted, keep_counts, kept_counts
 from scoring.store import NAME
 
-KEPT = {"one": Counted(4, 2, 1, ("e" * 40, 3)), "caf\u00e9 \udcff": Counted(0, 0, 0)}
+KEPT = {"one": Counted(4, 2, 1, ("e" * 40, 3)), "caf\u00e9": Counted(0, 0, 0)}
+
+
+def lines_of(repo: Repo, cache: Path | None) -> LineHistory:
+    return LineHistory(GitRepository(repo.path), cache)
 
 
 def keep(repo: Repo, cache: Path | None) -> None:
-    keep_counts(cache, GitRepository(repo.path).common_dir, KEPT)
+    keep_counts(lines_of(repo, cache), KEPT)
 
 
 def kept(repo: Repo, cache: Path | None) -> dict[str, Counted]:
-    return kept_counts(cache, GitRepository(repo.path).common_dir)
+    return kept_counts(lines_of(repo, cache))
 
 
 @pytest.fixture
@@ -38,7 +43,7 @@ def test_of_another_repository_is_not_used(repo: Repo, cache: Path, tmp_path: Pa
 
 def test_of_another_type_is_not_used(repo: Repo, cache: Path) -> None:
     wrong: Any = {"one": (4, 2)}
-    keep_counts(cache, GitRepository(repo.path).common_dir, wrong)
+    keep_counts(lines_of(repo, cache), wrong)
     assert kept(repo, cache) == {}
 
 

@@ -8,7 +8,7 @@ from helpers.doors import watched_doors
 
 from scoring.demo import Demo
 
-MOST = {"2.1.0": 4, "3.1.0": 50}
+MOST = {"2.1.0": 4, "3.1.0": 45}
 """How often git may start, by rubric, with outcomes. Asking for each iteration would take more."""
 
 

@@ -16,7 +16,12 @@ from scoring.evidence.git.commit_history import WrittenCommit
 from scoring.evidence.git.walk import Commit
 from scoring.evidence.transcripts.events import LinesWritten, key_of
 from scoring.evidence.transcripts.facts import NS
-from scoring.evidence.transcripts.streams import Session, SessionCommit, own_events
+from scoring.evidence.transcripts.streams import (
+    Session,
+    SessionCommit,
+    commits_shown,
+    own_events,
+)
 from scoring.text import trim
 
 
@@ -26,6 +31,21 @@ class _QuietCall(NamedTuple):
     session: Session
     call: SessionCommit
     shas: Sequence[str]
+
+
+def commits_in_git(
+    sessions: Collection[Session], git: AttributedHistory, trusted: bool
+) -> dict[str, str]:
+    """Return the SHAs of the commits of sessions that git has, by the digits that these show.
+
+    Args:
+        sessions: the sessions, to which the commits are added that their commands did not print.
+        git: what git knows.
+        trusted: whether only commits count that a command printed.
+    """
+    if not trusted:
+        add_quiet_commits(sessions, git)
+    return git.resolved(commits_shown(sessions))
 
 
 def add_quiet_commits(sessions: Iterable[Session], git: AttributedHistory) -> None:

@@ -52,35 +52,26 @@ def written_lines(
     Returns:
         The lines by part.
     """
-    changes: dict[int, WrittenLines] = {part: {} for part in wanted}
+    changes: dict[int, list[tuple[WrittenFile, Sequence[int]]]] = {part: [] for part in wanted}
     for file in files if wanted else ():
         for event in file.events.of(LinesWritten):
             part = part_of(file, parts, event.line)
             if part in changes:
-                key = (file.events.spans[event.span].cwd, file.events.texts[event.path])
-                kept = (line for line in event.hashes if is_word(line) == words)
-                changes[part].setdefault(key, array("q")).extend(kept)
+                path = (file.events.spans[event.span].cwd, file.events.texts[event.path])
+                changes[part].append((path, event.hashes))
 
-    for lines_of_part in changes.values():
-        for key, hashes in lines_of_part.items():
-            lines_of_part[key] = _lines_left(hashes)
-    return changes
+    return {part: lines_left_by_file(of_part, words) for part, of_part in changes.items()}
 
 
-def lines_left_by_file(changes: Iterable[tuple[WrittenFile, Iterable[int]]]) -> WrittenLines:
-    """Return the lines that are left in each file after changes, which may have words too."""
-    lines: WrittenLines = {}
+def lines_left_by_file(
+    changes: Iterable[tuple[WrittenFile, Iterable[int]]], words: bool = False
+) -> WrittenLines:
+    """Return the lines that are left in each file after some changes, or else their words."""
+    left: dict[WrittenFile, Counter[int]] = {}
     for file, hashes in changes:
-        kept = (line for line in hashes if not is_word(line))
-        lines.setdefault(file, array("q")).extend(kept)
-    return {file: _lines_left(hashes) for file, hashes in lines.items()}
-
-
-def _lines_left(changes: Iterable[int]) -> "array[int]":
-    """Return the lines that are left after the changes of a file."""
-    left = Counter[int]()
-    apply_change(left, changes)
-    return array("q", left.elements())
+        kept = (line for line in hashes if is_word(line) == words)
+        apply_change(left.setdefault(file, Counter()), kept)
+    return {file: array("q", lines.elements()) for file, lines in left.items()}
 
 
 def least_share(added: Mapping[FileLine, int], written: Iterable[WrittenLines]) -> float | None:

@@ -71,13 +71,14 @@ class AttributedHistory(CommitHistory):
         }
         super().__init__(repository, records, trunk, cache_dir=cache_dir, warn=warn)
         self._undone_by_question: dict[tuple[str, str], Landing] = {}
+        self._landing_by_sha: dict[str, Landing] = {}
         self._work_by_rules: dict[tuple[str, float], WorkOnTrunk] = {}
 
     # Names of commits
 
     def resolved(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the SHAs of the names that are commits here."""
-        shas = self._repository.resolve(names)
+        """Return the SHAs of the names that are commits here, in the order of the names."""
+        shas = self._repository.resolve(sorted(names))
         return {name: sha for name, sha in shas.items() if sha}
 
     @cached_property
@@ -205,26 +206,22 @@ class AttributedHistory(CommitHistory):
     # What commits became
 
     def landings(self, shas: Iterable[str]) -> dict[str, Landing]:
-        """Return whether commits landed, by their SHAs. No entry has to name them."""
-        numbers = {sha: number for number, sha in enumerate(dict.fromkeys(shas))}
-        if not numbers:
-            return {}
+        """Return whether commits landed, by their SHAs. No entry has to name them.
+
+        Each is weighed once, together with all that are asked about with it.
+        """
+        asked = list(dict.fromkeys(shas))
         if not self.trunk.commit:
-            return {sha: self._landing_without_trunk(sha) for sha in numbers}
+            unknown = Landing(self.rules, self.trunk, unknown=Unknown.NO_TRUNK)
+            return {sha: replace(unknown, field=sha, sha=sha) for sha in asked}
 
-        graph = self._graph_with(numbers)
-        landings = self._landings_of(graph, self._commits(numbers), numbers)
-        decided = self._with_undone([landings.of(sha) for sha in numbers])
-        return dict(zip(numbers, decided, strict=True))
-
-    def _landing_without_trunk(self, sha: str) -> Landing:
-        return Landing(
-            self.rules,
-            self.trunk,
-            field=sha,
-            sha=sha,
-            unknown=Unknown.NO_TRUNK,
-        )
+        new = [sha for sha in asked if sha not in self._landing_by_sha]
+        if new:
+            numbers = {sha: number for number, sha in enumerate(new)}
+            landings = self._landings_of(self._graph_with(new), self._commits(new), numbers)
+            decided = self._with_undone([landings.of(sha) for sha in new])
+            self._landing_by_sha.update(zip(new, decided, strict=True))
+        return {sha: self._landing_by_sha[sha] for sha in asked}
 
     def rewritten(self, shas: Iterable[str]) -> dict[str, str]:
         """Return the commits off the trunk that were amended, rebased or picked.

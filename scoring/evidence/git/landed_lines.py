@@ -14,6 +14,7 @@ from scoring.evidence.git import facts
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.commit_names import CommitNames, without_number
 from scoring.evidence.git.facts import Landing, LineShare, Tip, Unknown
+from scoring.evidence.git.kept_landings import kept_landings
 from scoring.evidence.git.landing import MOST_TIPS, Landings
 from scoring.evidence.git.lines_on_trunk import MOST_READ, CountedLines, TrunkLines
 from scoring.evidence.git.walk import named_commits
@@ -46,7 +47,7 @@ class AttributedLandings(Landings):
 
     def of(self, sha: str) -> Landing:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
-        if self._shallow or self._graph.on_trunk(sha):
+        if self._trunk.shallow or self._graph.on_trunk(sha):
             return super().of(sha)
         return self._weighed[sha]
 
@@ -219,6 +220,10 @@ class AttributedLandings(Landings):
 
     @cached_property
     def _weighed(self) -> dict[str, Landing]:
+        branches = (self._trunk, self._branches, self._repository.request_heads)
+        return kept_landings(self._history, branches, self._iterations, self._weigh)
+
+    def _weigh(self) -> dict[str, Landing]:
         weighed = dict(self._decided)
         for sha, before in self._asked.items():
             weighed[sha] = self._by_lines(sha, before)

@@ -57,8 +57,8 @@ class Landings:
         self._walk = walk
         self._graph = graph
         self._commits = commits
+        self._trunk = trunk
         self._tip = trunk.commit or ""
-        self._shallow = trunk.shallow
         self._landing = partial(Landing, "attributed", trunk, "")
 
         self._iterations = [tip for tip in iterations if not graph.on_trunk(tip.sha)]
@@ -88,7 +88,7 @@ class Landings:
         """Return whether a commit has landed. The commit field of the entry is left empty."""
         if self._graph.on_trunk(sha):
             return self._on_trunk(sha)
-        if self._shallow:
+        if self._trunk.shallow:
             return self._landing(sha, unknown=Unknown.SHALLOW)
         return self._decided[sha]
 

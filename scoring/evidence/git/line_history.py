@@ -65,6 +65,11 @@ class LineHistory:
 
     Objects of git never change, so what is kept about a pair of commits is right for ever, except
     where replacements, grafts or a shallow clone change what git says: there nothing is kept.
+
+    Attributes:
+        repository: the repository.
+        cache_dir: where answers are kept; None keeps nothing.
+        is_complete: whether git could read all that was asked so far.
     """
 
     def __init__(
@@ -75,9 +80,9 @@ class LineHistory:
         Without ``cache_dir`` nothing is kept.
         """
         self.repository = repository
-        self._cache_dir = None if may_change(repository.common_dir) else cache_dir
+        self.cache_dir = None if may_change(repository.common_dir) else cache_dir
         self._warn = warn
-        self._has_reported = False
+        self.is_complete = True
         self._recent: OrderedDict[CommitPair, Patch] = OrderedDict()
         self._recent_bytes = 0
         self._partly_read = 0
@@ -196,7 +201,7 @@ class LineHistory:
             return
 
         keys = {pair: self._key(pair) for pair in pairs}
-        with Store(self._cache_dir) as store:
+        with Store(self.cache_dir) as store:
             kept = _decoded(store.get_many("lines", keys.values(), _STAMP))
             missing = [pair for pair in dict.fromkeys(pairs) if keys[pair] not in kept]
             fresh = self._read(missing, _OPTIONS_WITH_LINES)
@@ -239,10 +244,10 @@ class LineHistory:
         return compare(self.repository, pairs, options, read_patches, self._report_unread)
 
     def _report_unread(self, pair: CommitPair, error: GitError) -> None:
-        if not self._has_reported:
+        if self.is_complete:
             commit = pair.commit
             self._warn(f"lines of {commit[:12]} cannot be read, so they are not known: {error}")
-        self._has_reported = True
+        self.is_complete = False
 
 
 def _size_of(patch: Patch) -> int:

@@ -4,7 +4,6 @@ Git is asked once, and the answer is kept. Scores, outcomes, units of work and r
 this one answer.
 """
 
-import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -170,17 +169,13 @@ class WorkOnTrunk:
         for key, undone in self._undone.items():
             self._kept[key] = _KeptUndone(self._tip, undone)
         with Store(self._cache_dir) as store:
-            store.put("git", self._kept_key, _STAMP, msgspec.msgpack.encode(self._kept))
+            store.put_value("git", self._kept_key, _STAMP, self._kept)
 
     @cached_property
     def _kept(self) -> dict[str, _KeptUndone]:
         """What the store has of the repository under these rules."""
         with Store(self._cache_dir, keeps=False) as store:
-            raw = store.get("git", self._kept_key, _STAMP)
-        if raw is not None:
-            with contextlib.suppress(msgspec.MsgspecError):
-                return msgspec.msgpack.decode(raw, type=dict[str, _KeptUndone])
-        return {}
+            return store.get_value("git", self._kept_key, _STAMP, dict[str, _KeptUndone]) or {}
 
     @property
     def _kept_key(self) -> bytes:

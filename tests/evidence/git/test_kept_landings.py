@@ -1,0 +1,66 @@
+"""Where commits landed is kept while no branch changes, and asked again where one does."""
+
+from pathlib import Path
+
+import pytest
+from helpers.doors import watched_doors
+from helpers.landings import record, started
+from helpers.repos import Repo
+
+from scoring.evidence.git.authorship import AttributedHistory
+from scoring.evidence.git.facts import Landing
+
+OLD = "".join(f"line {n}\n" for n in range(20))
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """A trunk, and a branch with one commit that it has not."""
+    repo = started(tmp_path / "repo")
+    repo.commit({"a.txt": OLD}, "older")
+    repo.branch("work")
+    repo.commit({"work.txt": OLD.replace("line", "word")}, "add the words")
+    repo.checkout("master")
+    return repo
+
+
+def ask(repo: Repo, cache: Path | None, *shas: str) -> tuple[list[Landing], bool]:
+    """Return where commits landed, of the log and others, and whether git was asked to merge."""
+    with watched_doors() as doors:
+        history = AttributedHistory(repo.path, [record(1, shas[0])], cache_dir=cache)
+        landings = [history.landing(record(1, shas[0])), *history.landings(shas).values()]
+    return landings, any("merge-tree" in command for command in doors.commands)
+
+
+def test_a_second_question_merges_nothing_and_has_the_same_answer(
+    repo: Repo, tmp_path: Path
+) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    first, merged_first = ask(repo, tmp_path / "cache", sha)
+    second, merged_again = ask(repo, tmp_path / "cache", sha)
+    assert first == second == ask(repo, None, sha)[0]
+    assert (merged_first, merged_again) == (True, False)
+
+
+def test_what_changes_with_the_trunk_is_asked_again(repo: Repo, tmp_path: Path) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    ask(repo, tmp_path / "cache", sha)
+    landed = repo.commit({"work.txt": OLD.replace("line", "word")}, "add the words")
+    landings, _ = ask(repo, tmp_path / "cache", sha)
+    assert {landing.commit for landing in landings} == {landed}
+
+
+def test_what_changes_with_another_branch_is_asked_again(repo: Repo, tmp_path: Path) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    ask(repo, tmp_path / "cache", sha)
+    repo.git("branch", "other", "work")
+    assert ask(repo, tmp_path / "cache", sha)[1]
+
+
+def test_what_git_lacks_is_not_kept(repo: Repo, tmp_path: Path) -> None:
+    sha = repo.git("rev-parse", "work").strip()
+    content = repo.git_bytes("show", "work:work.txt")
+    repo.lose("work:work.txt")
+    ask(repo, tmp_path / "cache", sha)
+    repo.git("hash-object", "-w", "--stdin", given=content)
+    assert ask(repo, tmp_path / "cache", sha)[0] == ask(repo, None, sha)[0]
