@@ -238,6 +238,7 @@ class LogView(Frozen, frozen=True):
             observe=self.observe,
             opened=opened.append,
             from_store=not self.recompute,
+            needs_share=score is None,
         )
 
         outcomes: dict[int, Outcome] | None = None

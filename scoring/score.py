@@ -192,6 +192,7 @@ def score_iterations(
     compare: bool = True,
     opened: Callable[[Evidence], object] = silent,
     from_store: bool = False,
+    needs_share: bool = True,
 ) -> Iterator[tuple[ScoredIteration, ...]]:
     """Yield the iterations of a log in order, each scored once per rubric.
 
@@ -210,6 +211,7 @@ def score_iterations(
         from_store: whether what git and transcripts said of the only iteration is taken from the
             store, where nothing has changed since; ``opened`` is then not called. Nothing is kept
             that comes with a warning.
+        needs_share: whether what is taken from there must have the share of agents' lines.
 
     Raises:
         NotARepositoryError: the sources' folder is not in a work tree.
@@ -243,7 +245,10 @@ def score_iterations(
     with AnswerStore(sources, log_dir) as store:
         if from_store and only is not None and len(only) == 1:
             index = records.index_of(*only)
-            answers = store.get(next(iter(only)), Answers)
+            number = next(iter(only))
+            answers = store.get(f"{number} alone", Answers)
+            if answers is None and not needs_share:
+                answers = store.get(number, Answers)
             if answers is not None and index is not None:
                 kept = KeptEvidence(log_dir, sources, answers, profile, reads_labels)
                 yield scored(records[index], kept)
@@ -272,7 +277,8 @@ def score_iterations(
                     store.watch(evidence.watched())
                     is_watched = True
                 if not warnings and _may_be_kept(record, sources):
-                    store.put(number, answers)
+                    # Only where an iteration is asked about is the share of agents' lines known.
+                    store.put(number if only is None else f"{number} alone", answers)
                 yield scored(record, evidence, answers)
 
 

@@ -237,7 +237,7 @@ class AnswerStore:
             if stamp == self._state:
                 self._kept.add(key)
 
-    def put(self, iteration: int, answers: Answers) -> None:
+    def put(self, iteration: object, answers: Answers) -> None:
         """Keep what was said of an iteration."""
         key = self._key_of(iteration)
         if key not in self._kept:
