@@ -18,6 +18,7 @@ from scoring.evidence.entry_files import (
     hook_facts,
 )
 from scoring.evidence.git.facts import Changed, GitFacts, Landing, Trunk
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.kept_answers import Answers, Watched
 from scoring.evidence.rules import Sources
 from scoring.evidence.scopes import PLANS_DIR, DeclaredScope, declared_scopes
@@ -136,7 +137,8 @@ class Evidence:
         every = self.records
         sources = self.sources
         opened = self.scan.repository if self.scan else None
-        repository = opened or sources.repo_dir
+        repository = opened or GitRepository(sources.repo_dir)
+        repository.time.warn = sources.warn
 
         if sources.rules.as_observed:
             cache_dir = sources.cache_dir if sources.reading.get("keep", True) else None

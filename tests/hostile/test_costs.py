@@ -16,7 +16,7 @@ from helpers.harness_lines import as_bytes, read, response
 from helpers.repos import Repo
 
 from scoring.errors import DaScoreError
-from scoring.evidence.git import changes, plain_files, starter
+from scoring.evidence.git import changes, limits, plain_files, process, starter
 from scoring.evidence.git.changes import CommitPair
 from scoring.evidence.git.line_history import LineHistory
 from scoring.evidence.git.repository import GitRepository
@@ -198,11 +198,41 @@ def _(here: Here) -> str:
     return refusal(ask)
 
 
-@reaches("scoring.evidence.git.starter.MEMORY_LIMIT")
+@reaches("scoring.evidence.git.limits.MEMORY_LIMIT")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
-    here.patch.setattr(starter, "MEMORY_LIMIT", 64 << 20)
+    here.patch.setattr(limits, "MEMORY_LIMIT", 64 << 20)
     return patch_warnings(repo, bomb(repo, 20))
+
+
+@reaches("scoring.evidence.git.limits.SECONDS_WITHOUT_WORD")
+def _(here: Here) -> str:
+    here.patch.setattr(limits, "SECONDS_WITHOUT_WORD", 0)
+    warnings: list[str] = []
+    opened = GitRepository(Repo(here.folder / "repo").path)
+    opened.time = limits.GitTime()
+    opened.time.warn = warnings.append
+    opened.run("version")
+    (warning,) = warnings
+    return warning
+
+
+@reaches("scoring.evidence.git.limits.SECONDS_TO_LOSE")
+def _(here: Here) -> str:
+    repo = Repo(here.folder / "repo")
+    here.patch.setattr(limits, "MEMORY_LIMIT", 64 << 20)
+    here.patch.setattr(limits, "SECONDS_TO_LOSE", 0)
+    bombs = bomb(repo, 20)
+    well = CommitPair(repo.commit({"b": "well"}), bombs.base)
+    warnings: list[str] = []
+    opened = GitRepository(repo.path)
+    opened.time.warn = warnings.append
+
+    # A commit that git can compare is known, but not after too many that it cannot.
+    assert well in changes.changes(opened, [well, bombs])
+    assert changes.changes(opened, [well], "--find-renames") == {}
+    (warning,) = warnings
+    return warning
 
 
 @reaches("scoring.evidence.git.starter.ANSWER_LIMIT")
@@ -212,19 +242,19 @@ def _(here: Here) -> str:
     return refusal(lambda: GitRepository(repo.path).run("ls-tree", "-r", pair.commit))
 
 
-@reaches("scoring.evidence.git.starter.OBJECT_LIMIT")
+@reaches("scoring.evidence.git.process.OBJECT_LIMIT")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
-    here.patch.setattr(starter, "OBJECT_LIMIT", 1 << 20)
+    here.patch.setattr(process, "OBJECT_LIMIT", 1 << 20)
     oid = repo.write("blob", b"a" * (2 << 20))
     return refusal(lambda: GitRepository(repo.path).contents([oid]))
 
 
-@reaches("scoring.evidence.git.starter.DEFAULT_TIMEOUT")
+@reaches("scoring.evidence.git.process.DEFAULT_TIMEOUT")
 def _(here: Here) -> str:
     repo = Repo(here.folder / "repo")
     opened = GitRepository(repo.path)
-    here.patch.setattr(starter, "DEFAULT_TIMEOUT", 0.2)
+    here.patch.setattr(process, "DEFAULT_TIMEOUT", 0.2)
     here.patch.setattr(starter.Git, "_command", lambda *_: ["sleep", "60"])
     return refusal(lambda: opened.run("log"))
 

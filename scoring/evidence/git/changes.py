@@ -5,8 +5,10 @@ from contextlib import closing
 from typing import NamedTuple, TypeVar
 
 from scoring.errors import GitError, TooLargeError
-from scoring.evidence.git.repository import MOST_FAILURES, GitRepository
-from scoring.evidence.git.starter import as_lines, as_text, time_limit
+from scoring.evidence.git.limits import MOST_FAILURES
+from scoring.evidence.git.process import time_limit
+from scoring.evidence.git.repository import GitRepository
+from scoring.evidence.git.starter import as_lines, as_text
 
 COMPARISON_TIMEOUT = 30
 """Seconds that git may take to compare two commits."""
@@ -109,7 +111,8 @@ def compare(
 
     Where git fails at a pair or takes too much for it, it is asked again about those that follow,
     until it has failed :data:`MOST_FAILURES` times in a row, as it does where all files are
-    elsewhere. A pair at which it failed is not asked about again with the same options.
+    elsewhere, or has no more time to lose. A pair at which it failed is not asked about again with
+    the same options.
 
     Args:
         repository: an open repository.
@@ -120,12 +123,13 @@ def compare(
         end: what ends a line.
     """
     failed = repository.failed_comparisons[tuple(options)]
+    git_time = repository.time
     failures_in_a_row = 0
     answers: Iterator[tuple[str, Parsed]] | None = None
     alone = 0  # how many of the next pairs are asked about one at a time
 
     for index, pair in enumerate(pairs):
-        if pair in failed or failures_in_a_row >= MOST_FAILURES:
+        if pair in failed or failures_in_a_row >= MOST_FAILURES or git_time.is_used_up:
             yield None
             continue
 
@@ -136,7 +140,8 @@ def compare(
                 if answers is None:
                     waiting = [later for later in pairs[index:] if later not in failed]
                     answers = _answers(repository, waiting, options, parse, end)
-                answer = _next_answer(pair, answers)
+                with git_time.lost_unless_answered():
+                    answer = _next_answer(pair, answers)
             except TooLargeError as error:
                 answers = None
                 problem = error
@@ -148,7 +153,9 @@ def compare(
         if alone:
             alone -= 1
             try:
-                answer = _next_answer(pair, _answers(repository, [pair], options, parse, end))
+                answers_to_one = _answers(repository, [pair], options, parse, end)
+                with git_time.lost_unless_answered():
+                    answer = _next_answer(pair, answers_to_one)
             except GitError as error:
                 problem = error
 

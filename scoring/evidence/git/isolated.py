@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import GitError
-from scoring.evidence.git.repository import GitRepository, ask_in_batches
+from scoring.evidence.git.limits import ask_in_batches
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Git, as_lines
 from scoring.temporary import temporary_directory
 
@@ -44,7 +45,9 @@ def isolated_repository(repository: GitRepository, *, sha256: bool = False) -> I
                 f"cannot make a temporary folder for git: {e};"
                 " set TMPDIR to one that can be written to"
             ) from e
-        yield Git(path, ("safe.bareRepository=all",))
+        isolated = Git(path, ("safe.bareRepository=all",))
+        isolated.time = repository.time
+        yield isolated
 
 
 def _config(sha256: bool) -> str:
@@ -95,7 +98,7 @@ def merged_trees(
             return _merged_in_batch(isolated, tip, batch)
         return _merged_one_by_one(isolated, tip, batch)
 
-    return ask_in_batches(ask, shas)
+    return ask_in_batches(ask, shas, isolated.time)
 
 
 def _merged_in_batch(

@@ -4,27 +4,25 @@ import os
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from scoring.errors import GitError, NotARepositoryError
+from scoring.evidence.git.limits import memory_for_history
 from scoring.evidence.git.plain_files import (
     refuse_pipes_around,
     refuse_pipes_below,
     refuse_pipes_in,
 )
+from scoring.evidence.git.process import WORDS_ABOUT_OBJECT, time_limit
 from scoring.evidence.git.starter import (
-    HISTORY_MEMORY_LIMIT,
-    MEMORY_LIMIT,
-    WORDS_ABOUT_OBJECT,
     Answer,
     Git,
     as_lines,
     as_text,
-    time_limit,
 )
 
 OPENING_TIMEOUT = 30
@@ -34,11 +32,6 @@ SEARCH_TIMEOUT = 5
 """Seconds for all names of commits that make git search."""
 
 _MOST_GIVEN_UP = 100  # names at which git gives up before the rest stays unresolved
-
-MOST_FAILURES = 16
-"""Questions that fail alone before the rest of a batch stays unanswered."""
-
-_MEMORY_PER_BYTE = 4  # that git takes to read a history, for each byte of a pack
 
 _OPENING_QUESTION = (
     "rev-parse",
@@ -57,9 +50,6 @@ _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) commit ")
 _NO_COMMIT = b"0" * 40 + b"^{commit}\n"
 _SEARCH = re.compile(r":/|\^\{/|@\{")
 _UNSAFE_IN_NAME = re.compile("[\0\n]")
-
-Question = TypeVar("Question")
-Reply = TypeVar("Reply")
 
 
 class Branch(NamedTuple):
@@ -119,7 +109,7 @@ class GitRepository(Git):
         """The repository itself, which all its work trees share."""
         refuse_pipes_in(self.common_dir)
 
-        self.history_memory = _memory_for_history(self.common_dir / "objects")
+        self.history_memory = memory_for_history(self.common_dir / "objects")
 
         self.failed_comparisons: dict[Sequence[str], set[tuple[str, str]]] = defaultdict(set)
         """The pairs of commits that git could not compare, by its options."""
@@ -381,51 +371,6 @@ class GitRepository(Git):
         """
         with self.objects() as read_object:
             return {oid: b"".join(read_object(oid)) for oid in oids}
-
-
-def ask_in_batches(
-    ask: Callable[[Sequence[Question]], Mapping[Question, Reply] | None],
-    questions: Iterable[Question],
-    most_failures: int = MOST_FAILURES,
-) -> dict[Question, Reply]:
-    """Return the answers to all questions that have one.
-
-    Args:
-        ask: answers a batch of questions, or returns None when the batch fails. A batch that
-            fails is asked again in halves, so that one bad question costs only its own answer.
-        questions: what to ask; doubles are asked once.
-        most_failures: failures of single questions after which the rest stays unanswered.
-    """
-    answers: dict[Question, Reply] = {}
-    everything = list(dict.fromkeys(questions))
-    waiting = [everything] if everything else []
-    failures = 0
-
-    while waiting and failures < most_failures:
-        batch = waiting.pop()
-        some_answers = ask(batch)
-
-        if some_answers is not None:
-            answers.update(some_answers)
-        elif len(batch) == 1:
-            failures += 1
-        else:
-            middle = len(batch) // 2
-            waiting += [batch[middle:], batch[:middle]]
-
-    return answers
-
-
-def _memory_for_history(objects: Path) -> int:
-    """Return how many bytes of memory git may take for a history, by the size of its packs."""
-    if (objects / "info/alternates").exists():  # the packs are elsewhere
-        return HISTORY_MEMORY_LIMIT
-
-    size = 0
-    with suppress(OSError):
-        for file in os.scandir(objects / "pack"):
-            size += file.stat().st_size
-    return min(MEMORY_LIMIT + _MEMORY_PER_BYTE * size, HISTORY_MEMORY_LIMIT)
 
 
 def _is_safe(name: str) -> bool:

@@ -6,10 +6,10 @@ from hashlib import blake2b
 from itertools import chain
 from typing import NamedTuple
 
-from scoring.errors import GitError
 from scoring.evidence.git.changes import Change, CommitPair, changes
 from scoring.evidence.git.graph import CommitGraph
-from scoring.evidence.git.repository import GitRepository, ask_in_batches
+from scoring.evidence.git.limits import ask_in_batches
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import Git, as_lines
 
 MOST_COMPARED = 200_000
@@ -136,15 +136,12 @@ def patch_ids(isolated: Git, pairs: Iterable[CommitPair]) -> dict[CommitPair, st
     Pairs that git cannot compare are left out.
     """
 
-    def ask(batch: Sequence[CommitPair]) -> Mapping[CommitPair, str] | None:
+    def ask(batch: Sequence[CommitPair]) -> Mapping[CommitPair, str]:
         questions = as_lines(pair.as_line for pair in batch)
         lines = isolated.lines(*_DIFF_TREE, stdin=questions)
-        try:
-            return dict(zip(batch, _digests_of_patches(lines), strict=True))
-        except GitError:
-            return None
+        return dict(zip(batch, _digests_of_patches(lines), strict=True))
 
-    return ask_in_batches(ask, pairs)
+    return ask_in_batches(ask, pairs, isolated.time)
 
 
 def _digests_of_patches(lines: Iterable[bytes]) -> Iterator[str]:

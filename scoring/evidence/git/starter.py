@@ -6,16 +6,16 @@ a repository reaches git on standard input, never as an option.
 
 import contextlib
 import os
-import resource
-import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring.errors import GitError
+from scoring.evidence.git import limits
+from scoring.evidence.git.limits import GitTime
+from scoring.evidence.git.process import GitProcess, ObjectReader, time_limit
 from scoring.files import size_in_words
 
 # The file has two paragraphs: settings for ``git -c``, and variables for git's environment.
@@ -29,44 +29,17 @@ _ENVIRONMENT = {
 }
 _CALLERS_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 
-CHUNK_SIZE = 120_000
-"""The most bytes of git's output that one read takes."""
-
-TIMEOUT_VARIABLE = "DA_SCORE_GIT_TIMEOUT"
-DEFAULT_TIMEOUT = 300
-"""Seconds without output after which git is stopped, unless the variable gives another number."""
-_LONGEST_TIMEOUT = 8  # digits
-
 ANSWER_LIMIT = 128 << 20
 """The most bytes that git may print where its whole answer is held in memory."""
 
 LINE_LIMIT = 1 << 20
 """The most bytes of one line, or of one field, of what git prints. The rest is dropped."""
 
-OBJECT_LIMIT = 256 << 20
-"""The most bytes of one object."""
-
-TIME_LIMIT = 600
-"""The most seconds of processor time that one git may take, also when nobody waits for it."""
-
-MEMORY_LIMIT = 256 << 20
-"""The most bytes of memory that git may take to compare commits, where the system can limit it."""
-
-HISTORY_MEMORY_LIMIT = 4 << 30
-"""The same for all else, as for a whole history."""
-
 _COMPARISONS = {"diff-tree", "ls-tree", "merge-tree", "show"}
-_ERRORS_LIMIT = 64 << 10  # bytes of git's messages that are kept
-
-WORDS_ABOUT_OBJECT = 3
-"""Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
-
 Answer = subprocess.CompletedProcess[bytes]
 
 ReadObject = Callable[[str], Iterator[bytes]]
 """Takes the full id of an object and yields its content in chunks."""
-
-_Popen = subprocess.Popen[bytes]
 
 
 class Git:
@@ -80,7 +53,8 @@ class Git:
         self.directory = directory
         self.settings = tuple(settings)
         self.variables: dict[str, str] = {}  # more variables for git's environment
-        self.history_memory = HISTORY_MEMORY_LIMIT
+        self.history_memory = limits.HISTORY_MEMORY_LIMIT
+        self.time = GitTime()
 
     def ask(
         self,
@@ -184,12 +158,12 @@ class Git:
         """
         with contextlib.ExitStack() as stack:
 
-            def start() -> _Process:
+            def start() -> GitProcess:
                 return stack.enter_context(
                     self._started(("cat-file", "--batch"), self._environment())
                 )
 
-            yield _ObjectReader(start).read
+            yield ObjectReader(start).read
 
     def callers_setting(self, *question: str) -> str:
         """Return what ``git config`` answers from the caller's own settings, or "" for nothing."""
@@ -215,7 +189,7 @@ class Git:
         arguments: Sequence[str],
         environment: Mapping[str, str],
         timeout: float | None = None,
-    ) -> Iterator["_Process"]:
+    ) -> Iterator[GitProcess]:
         """Start git, and end it when the block fails.
 
         Git gets a session of its own, so that the processes it starts end with it.
@@ -238,8 +212,9 @@ class Git:
         with popen:
             try:
                 compares = arguments[0] in _COMPARISONS
-                _limit(popen.pid, MEMORY_LIMIT if compares else self.history_memory)
-                yield _Process(popen, self.directory, timeout or time_limit())
+                memory = limits.MEMORY_LIMIT if compares else self.history_memory
+                limits.limit_process(popen.pid, memory)
+                yield GitProcess(popen, self.directory, timeout or time_limit(), self.time)
             except BaseException:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(popen.pid, signal.SIGKILL)
@@ -268,161 +243,3 @@ def message_of(answer: Answer) -> str:
 
 def _on_one_line(text: bytes) -> str:
     return " ".join(text.decode(errors="replace").split())
-
-
-def time_limit() -> float:
-    """Return the seconds without output after which git is stopped."""
-    text = os.environ.get(TIMEOUT_VARIABLE, "")
-    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_TIMEOUT
-    if is_number and int(text) > 0:
-        return float(text)
-    return DEFAULT_TIMEOUT
-
-
-def _limit(process: int, memory: int) -> None:
-    """Limit what a process that has just started may take, if the system can."""
-    if sys.platform != "linux":
-        return
-    limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: TIME_LIMIT}
-    for kind, limit in limits.items():
-        with contextlib.suppress(OSError, ValueError):  # there may be a lower limit
-            resource.prlimit(process, kind, (limit, limit))
-
-
-class _Process:
-    """A running git. What it is sent goes to it while its answer is read.
-
-    Attributes:
-        errors: the beginning of what it printed about errors.
-    """
-
-    def __init__(self, popen: _Popen, directory: Path, timeout: float) -> None:
-        assert popen.stdin is not None
-        assert popen.stdout is not None
-        assert popen.stderr is not None
-        self.errors = b""
-        self._popen = popen
-        self._directory = directory
-        self._timeout = timeout
-        self._input = popen.stdin
-        self._unsent = memoryview(b"")
-        self._ends_input = False
-
-        self._output = popen.stdout.fileno()
-        self._open = {self._output, popen.stderr.fileno()}
-        self._pipes = select.poll()
-        for descriptor in self._open:
-            self._pipes.register(descriptor, select.POLLIN)
-
-    @property
-    def exit_status(self) -> int:
-        """The exit status, once git has ended."""
-        return self._popen.returncode
-
-    def kill(self) -> None:
-        """End git."""
-        self._popen.kill()
-
-    def send(self, data: bytes, *, is_all: bool = False) -> None:
-        """Send bytes, when the last ones are gone, and the end of input if they are all."""
-        self._unsent = memoryview(data)
-        self._ends_input = is_all
-        self._pipes.register(self._input, select.POLLOUT)
-
-    def next_chunk(self, ends_at: float | None = None) -> bytes:
-        """Return what git prints next, or b"" at the end.
-
-        Raises:
-            GitError: it prints nothing in time, or nothing until a time on the monotonic clock.
-        """
-        while self._open:
-            seconds = self._timeout
-            if ends_at is not None:
-                seconds = max(ends_at - time.monotonic(), 0)
-            events = self._pipes.poll(seconds * 1000)
-            if not events:
-                raise GitError(
-                    f"{self._directory}: git did not answer in time: a file in it may be a pipe or"
-                    f" device, or slow; {TIMEOUT_VARIABLE} gives it more than"
-                    f" {self._timeout:g} seconds"
-                )
-
-            for descriptor, _ in events:
-                if descriptor not in self._open:
-                    self._write()
-                    continue
-
-                chunk = os.read(descriptor, CHUNK_SIZE)
-                if not chunk:
-                    self._pipes.unregister(descriptor)
-                    self._open.remove(descriptor)
-                elif descriptor == self._output:
-                    return chunk
-                elif len(self.errors) < _ERRORS_LIMIT:
-                    self.errors += chunk
-        return b""
-
-    def _write(self) -> None:
-        """Write as much as the pipe takes for certain."""
-        try:
-            size = os.write(self._input.fileno(), self._unsent[: select.PIPE_BUF])
-        except OSError:  # git has ended, and says why
-            size = len(self._unsent)
-
-        self._unsent = self._unsent[size:]
-        if not self._unsent:
-            self._pipes.unregister(self._input)
-            if self._ends_input:
-                self._input.close()
-
-
-class _ObjectReader:
-    """Reads objects with ``git cat-file --batch``, which starts with the first object."""
-
-    def __init__(self, start: Callable[[], _Process]) -> None:
-        self._start = start
-        self._process: _Process | None = None
-
-    def read(self, oid: str) -> Iterator[bytes]:
-        if self._process is None:
-            self._process = self._start()
-
-        try:
-            yield from _content_of(oid, self._process)
-        except BaseException:
-            # The process may still print the rest of this object, so the next one needs another.
-            self._process.kill()
-            self._process = None
-            raise
-
-
-def _content_of(oid: str, process: _Process) -> Iterator[bytes]:
-    """Yield the content of an object from a running ``cat-file --batch``.
-
-    Git prints a line with the size, the content, and a line end.
-    """
-    process.send(as_lines([oid]))
-    head = b""
-    while b"\n" not in head:
-        chunk = process.next_chunk()
-        if not chunk:
-            break
-        head += chunk
-
-    about, _, chunk = head.partition(b"\n")
-    words = about.split()
-    if len(words) != WORDS_ABOUT_OBJECT:
-        raise GitError(f"object {oid} is not in this clone, or cannot be read")
-
-    size = int(words[2])
-    if size > OBJECT_LIMIT:
-        raise GitError(f"object {oid} is larger than {size_in_words(OBJECT_LIMIT)}")
-
-    left = size + len(b"\n") - len(chunk)
-    while left > 0:
-        yield chunk
-        chunk = process.next_chunk()
-        if not chunk:
-            raise GitError(f"object {oid}: git ended early")
-        left -= len(chunk)
-    yield chunk[:-1]

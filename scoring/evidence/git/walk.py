@@ -6,11 +6,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import GitError
 from scoring.evidence.git.agents import Identity
 from scoring.evidence.git.changes import comparable
 from scoring.evidence.git.graph import CommitWithParents
-from scoring.evidence.git.repository import MOST_FAILURES, GitRepository, ask_in_batches
+from scoring.evidence.git.limits import MOST_FAILURES, ask_in_batches, ask_whole
+from scoring.evidence.git.repository import GitRepository
 from scoring.evidence.git.starter import as_lines, as_text
 from scoring.text import fold, trim
 
@@ -113,14 +113,11 @@ def named_commits(
     After ``most_failures`` of these the rest is left out.
     """
 
-    def ask(batch: Sequence[str]) -> Mapping[str, Commit] | None:
+    def ask(batch: Sequence[str]) -> Mapping[str, Commit]:
         fields = repository.lines(*_LOG_OF_NAMED, stdin=as_lines(batch), end=b"\0")
-        try:
-            return {commit.sha: commit for commit in _parse_log(fields)}
-        except GitError:
-            return None
+        return {commit.sha: commit for commit in _parse_log(fields)}
 
-    return ask_in_batches(ask, shas, most_failures)
+    return ask_in_batches(ask, shas, repository.time, most_failures)
 
 
 def subjects_of(repo_dir: Path | str, shas: Iterable[str]) -> dict[str, str]:
@@ -220,7 +217,7 @@ def lines_off_trunk(
 
     rows = list_ancestors([*shas, *tips])
     if rows is None:
-        complete = list(ask_in_batches(has_ancestors, shas))
+        complete = list(ask_in_batches(has_ancestors, shas, repository.time))
         rows = list_ancestors(complete) if complete else None
 
     lines = []
@@ -246,10 +243,10 @@ def shown_commits(repository: GitRepository, shas: Iterable[str]) -> dict[str, S
     if not wanted:
         return {}
 
-    shown = dict(ask(wanted) or {})
-    if not shown:
+    shown = ask_whole(ask, wanted)
+    if shown is None:
         readable = comparable(repository, wanted)
-        shown = ask_in_batches(ask, readable, most_failures=len(readable))
+        shown = ask_in_batches(ask, readable, repository.time, len(readable))
 
     without_files = [sha for sha in wanted if sha not in shown]
     commits = named_commits(repository, without_files, most_failures=len(wanted))

@@ -1,0 +1,160 @@
+"""What git may take: one process of it, and all questions of a command together."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from scoring.errors import GitError, Warn, silent
+
+TIME_LIMIT = 600
+"""The most seconds of processor time that one git may take, also when nobody waits for it."""
+
+MEMORY_LIMIT = 256 << 20
+"""The most bytes of memory that git may take to compare commits, where the system can limit it."""
+
+HISTORY_MEMORY_LIMIT = 4 << 30
+"""The same for all else, as for a whole history."""
+
+SECONDS_WITHOUT_WORD = 10
+"""After so many seconds of waiting for git, all questions together, one line says so."""
+
+SECONDS_TO_LOSE = 10
+"""Seconds that all questions which git then cannot answer may take, before it is asked no more."""
+
+MOST_FAILURES = 16
+"""Questions that fail alone before the rest of a batch stays unanswered."""
+
+_MEMORY_PER_BYTE = 4  # that git takes to read a history, for each byte of a pack
+
+Question = TypeVar("Question")
+Reply = TypeVar("Reply")
+
+
+class GitTime:
+    """The time that git takes in one repository.
+
+    Attributes:
+        warn: takes a line about it, once of each kind.
+    """
+
+    def __init__(self) -> None:
+        self.warn: Warn = silent
+        self._waited = 0.0
+        self._lost = 0.0
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether git took so long for nothing that it is asked no more questions that may fail."""
+        return self._lost > SECONDS_TO_LOSE
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time of the block as waiting for git."""
+        said = self._waited > SECONDS_WITHOUT_WORD
+        start = time.monotonic()
+        yield
+        self._waited += time.monotonic() - start
+        if not said and self._waited > SECONDS_WITHOUT_WORD:
+            self.warn(
+                f"git has taken more than {SECONDS_WITHOUT_WORD} seconds for this history;"
+                " commits with very many or very large files can be why"
+            )
+
+    @contextmanager
+    def lost_unless_answered(self) -> Iterator[None]:
+        """Count the time of the block as lost, if a GitError ends it."""
+        start = time.monotonic()
+        try:
+            yield
+        except GitError:
+            self.lose(time.monotonic() - start)
+            raise
+
+    def lose(self, seconds: float) -> None:
+        """Count time as lost."""
+        was_used_up = self.is_used_up
+        self._lost += seconds
+        if self.is_used_up and not was_used_up:
+            self.warn(
+                f"git took more than {SECONDS_TO_LOSE} seconds for commits that it cannot compare,"
+                " so it compares no others: what they changed is not known"
+            )
+
+
+def ask_in_batches(
+    ask: Callable[[Sequence[Question]], Mapping[Question, Reply] | None],
+    questions: Iterable[Question],
+    git_time: GitTime,
+    most_failures: int = MOST_FAILURES,
+) -> dict[Question, Reply]:
+    """Return the answers to all questions that have one.
+
+    Args:
+        ask: answers a batch of questions, or returns None or raises GitError when the batch fails.
+            A batch that fails is asked again in halves, so that one bad question costs only its
+            own answer.
+        questions: what to ask; doubles are asked once.
+        git_time: what counts the time of batches that fail, after which the rest stays unanswered.
+        most_failures: failures of single questions after which the rest stays unanswered.
+    """
+    answers: dict[Question, Reply] = {}
+    everything = list(dict.fromkeys(questions))
+    waiting = [everything] if everything else []
+    failures = 0
+
+    while waiting and failures < most_failures and not git_time.is_used_up:
+        batch = waiting.pop()
+        some_answers = None
+        start = time.monotonic()
+        with suppress(GitError):
+            some_answers = ask(batch)
+
+        if some_answers is not None:
+            answers.update(some_answers)
+            continue
+        git_time.lose(time.monotonic() - start)
+        if len(batch) == 1:
+            failures += 1
+        else:
+            middle = len(batch) // 2
+            waiting += [batch[middle:], batch[:middle]]
+
+    return answers
+
+
+def ask_whole(
+    ask: Callable[[Sequence[Question]], Mapping[Question, Reply] | None],
+    questions: Sequence[Question],
+) -> dict[Question, Reply] | None:
+    """Return the answers to all questions at once, or None where that fails."""
+    with suppress(GitError):
+        answers = ask(questions)
+        if answers is not None:
+            return dict(answers)
+    return None
+
+
+def limit_process(process: int, memory: int) -> None:
+    """Limit what a process that has just started may take, if the system can."""
+    if sys.platform != "linux":
+        return
+    limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: TIME_LIMIT}
+    for kind, limit in limits.items():
+        with suppress(OSError, ValueError):  # there may be a lower limit
+            resource.prlimit(process, kind, (limit, limit))
+
+
+def memory_for_history(objects: Path) -> int:
+    """Return how many bytes of memory git may take for a history, by the size of its packs."""
+    if (objects / "info/alternates").exists():  # the packs are elsewhere
+        return HISTORY_MEMORY_LIMIT
+
+    size = 0
+    with suppress(OSError):
+        for pack in (objects / "pack").iterdir():
+            size += pack.stat().st_size
+    return min(MEMORY_LIMIT + _MEMORY_PER_BYTE * size, HISTORY_MEMORY_LIMIT)
