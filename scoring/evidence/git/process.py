@@ -2,10 +2,10 @@
 
 import os
 import select
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO, Protocol
 
 from scoring.errors import GitError
 from scoring.evidence.git.limits import GitTime
@@ -26,7 +26,18 @@ WORDS_ABOUT_OBJECT = 3
 """Words with which ``cat-file`` describes an object that it has: its id, its type, its size."""
 
 _ERRORS_LIMIT = 64 << 10  # bytes of git's messages that are kept
-_Popen = subprocess.Popen[bytes]
+
+
+class StartedProcess(Protocol):
+    """A process that was started with pipes."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+    returncode: int
+
+    def kill(self) -> None:
+        """End it."""
 
 
 def time_limit() -> float:
@@ -45,7 +56,9 @@ class GitProcess:
         errors: the beginning of what it printed about errors.
     """
 
-    def __init__(self, popen: _Popen, directory: Path, timeout: float, git_time: GitTime) -> None:
+    def __init__(
+        self, popen: StartedProcess, directory: Path, timeout: float, git_time: GitTime
+    ) -> None:
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
